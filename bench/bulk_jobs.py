@@ -19,9 +19,9 @@ import b24pysdk  # type: ignore[import-untyped]
 import fast_bitrix24  # type: ignore[import-untyped]
 from b24pysdk.api.callers.call_method import _MethodCaller  # type: ignore[import-untyped]
 
-from bitrix.bulk import call_all, list_all
-from bitrix.client import BitrixClient
-from bitrix.limiter import Limiter
+from bitrix.bulk.bulk import call_all, list_all
+from bitrix.client.client import BitrixClient
+from bitrix.limits.limiter import Limiter
 
 LIST = "crm.deal.list"
 UPDATE = "crm.deal.update"

@@ -22,17 +22,17 @@ from bench.journal import turn
 from bench.turn import InstantClient, InstantModel, Portal
 from bot.bootstrap import build_from_clients, open_async_store
 from bot.settings import Settings
-from orchestrator.history.calls import CallAudit, CallFilter
-from orchestrator.history.index import RecordIndex
+from orchestrator.features.history.call_audit import CallAudit, CallFilter
+from orchestrator.features.history.record_index import RecordIndex
 from orchestrator.messages import Actor, Notice
-from orchestrator.reports.people import Narrator
-from orchestrator.reports.viewing import Viewer
-from orchestrator.workers import Orchestrator
+from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.viewer import Viewer
+from orchestrator.runtime.worker import Orchestrator
 from state.clock import SystemClock, generate_id
-from state.events import CallStarted, CallSucceeded, ConfirmationApproved, ConfirmationRequested, Event
+from state.events.core import CallStarted, CallSucceeded, ConfirmationApproved, ConfirmationRequested, Event
+from state.journal.store import Commit, EffectChange, InboxRow
 from state.sql import build_sqlite_url, open_store
 from state.sql.dialect import open_database
-from state.store import Commit, EffectChange, InboxRow
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 SHORT, LONG = 1_500, 15_000

@@ -18,17 +18,17 @@ from typing import Any
 from pydantic import SecretStr
 
 from bench.turn import InstantClient, Portal
-from bot.access import Access
+from bot.access.access import Access
 from bot.bootstrap import build_from_clients, open_async_store
 from bot.http_api.api import Api
-from bot.http_api.app import build_app
-from bot.http_api.server import bind_socket, serve
+from bot.http_api.server.app import build_app
+from bot.http_api.server.serving import bind_socket, serve
 from bot.settings import Settings
 from orchestrator.messages import Actor
 from orchestrator.model_client.answer import ModelAnswer
-from orchestrator.workers import Orchestrator
+from orchestrator.runtime.worker import Orchestrator
 from state.clock import SystemClock, generate_id
-from state.store import InboxRow
+from state.journal.store import InboxRow
 
 TOKEN = "b" * 32
 CLIENT = Actor(key="http:bench", name="bench", sees="all", max_mode="full", may_approve=True)

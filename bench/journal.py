@@ -12,9 +12,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from state import agent_state
 from state.clock import format_iso, generate_id
-from state.events import (
+from state.events import fold
+from state.events.core import (
     CallStarted,
     CallSucceeded,
     ConfirmationApproved,
@@ -26,9 +26,9 @@ from state.events import (
     StateChanges,
     TurnFinished,
 )
+from state.journal.store import Commit
 from state.sql import build_sqlite_url, open_store
-from state.sql.raw import open_raw
-from state.store import Commit
+from state.sql.raw_records import open_raw
 from state.verify.chain import Chain, check_next
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -48,7 +48,7 @@ def _benches() -> list[dict[str, Any]]:
     steps = [(type(event).__name__, event.model_dump(mode="json"), format_iso(NOW)) for number in range(TURNS) for event in turn(number)]
     folded = _best(lambda: _folded(steps))
     early, late = steps[: len(steps) // 4], steps[-len(steps) // 4 :]
-    state = agent_state.fold_events(agent_state.create_state(), steps)
+    state = fold.fold_events(fold.create_state(), steps)
     flat = _best(lambda: _folded(late, state)) / _best(lambda: _folded(early))
     with tempfile.TemporaryDirectory() as folder:
         url = build_sqlite_url(Path(folder) / "bench.db")
@@ -124,7 +124,7 @@ def turn(number: int) -> list[Event]:
 
 def _folded(steps: list[tuple[str, dict[str, Any], str]], state: dict[str, Any] | None = None) -> float:
     begun = time.process_time()
-    agent_state.fold_events(agent_state.create_state() if state is None else state, steps)
+    fold.fold_events(fold.create_state() if state is None else state, steps)
     return len(steps) / (time.process_time() - begun)
 
 

@@ -21,15 +21,15 @@ from typing import Any
 
 import httpx
 
-from bitrix.client import KEEPALIVE_SECONDS, MAX_CONNECTIONS, BitrixClient
-from bitrix.limiter import Limiter
-from bot.access import load_access
+from bitrix.client.client import KEEPALIVE_SECONDS, MAX_CONNECTIONS, BitrixClient
+from bitrix.limits.limiter import Limiter
+from bot.access.access import load_access
 from bot.bootstrap import build_from_clients, open_async_store
+from bot.http_transport import AiohttpTransport, build_transport
 from bot.settings import Settings, load_settings
 from bot.telegram.door import TelegramDoor, build_bot
-from bot.telegram.pacing import Rank, RateLimiter
-from bot.telegram.people import ChatPeople
-from bot.wire import AiohttpTransport, build_transport
+from bot.telegram.intake.people import ChatPeople
+from bot.telegram.outgoing.rate_limiter import Rank, RateLimiter
 from orchestrator.model_client.client import KEEPALIVE_SECONDS as MODEL_KEPT
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings

@@ -28,10 +28,10 @@ from bot.bootstrap import build_from_clients
 from bot.settings import Settings
 from orchestrator.messages import Actor
 from state.clock import SystemClock, generate_id
+from state.journal.async_store import AsyncStore
+from state.journal.store import Commit, InboxRow, Lane, Lease, StoredEvent
 from state.sql import SqlStore, open_store
-from state.sql.gathered import Changes
-from state.store import Commit, InboxRow, Lane, Lease, StoredEvent
-from state.worker import AsyncStore
+from state.sql.commit_batch import Changes
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from tests.postgres_kit import Server, libpq, serving

@@ -22,18 +22,18 @@ from pydantic import SecretStr
 
 from bench.peers_turn import Figures, peers
 from bitrix.answers import Answer
-from bitrix.client import BitrixClient
-from bitrix.limiter import Limiter
+from bitrix.client.client import BitrixClient
+from bitrix.limits.limiter import Limiter
 from bot.bootstrap import build_from_clients, open_async_store
 from bot.settings import Settings
 from orchestrator.messages import Actor, Notice
 from orchestrator.model_client.answer import ModelAnswer
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
-from orchestrator.workers import Orchestrator
+from orchestrator.runtime.worker import Orchestrator
 from state.clock import SystemClock, generate_id
-from state.store import InboxRow
-from state.worker import AsyncStore
+from state.journal.async_store import AsyncStore
+from state.journal.store import InboxRow
 
 WARM_UP = 10
 EARLY = 20

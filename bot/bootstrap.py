@@ -11,38 +11,38 @@ from zoneinfo import ZoneInfo
 
 from filelock import FileLock, Timeout
 
-from bitrix.catalogue import Catalogue, load_catalogue
-from bitrix.client import KEEPALIVE_SECONDS, MAX_CONNECTIONS, BitrixClient
-from bitrix.limiter import Limiter
+from bitrix.catalogue.catalogue import Catalogue, load_catalogue
+from bitrix.client.client import KEEPALIVE_SECONDS, MAX_CONNECTIONS, BitrixClient
+from bitrix.limits.limiter import Limiter
+from bitrix.limits.plan import parse_plan
+from bitrix.limits.shared_level import SharedLevel
 from bitrix.masking import mask
-from bitrix.plan import parse_plan
-from bitrix.shared_level import SharedLevel
+from bot.access.portal_auth import build_portal_auth
 from bot.features import Members, build_features
-from bot.monitoring.heard import ReachabilityTracker
-from bot.portal_auth import build_portal_auth
+from bot.http_transport import build_transport
+from bot.monitoring.reachability import ReachabilityTracker
 from bot.settings import Settings
-from bot.wire import build_transport
-from orchestrator.audit import Audit
-from orchestrator.budgets.purse import MonthlyModelBudget
-from orchestrator.budgets.usage import UsageReader
-from orchestrator.context import Query
-from orchestrator.directory.date_format import format_calendar
 from orchestrator.directory.duplicates import DuplicateFinder
 from orchestrator.directory.lookup import Lookup, ReferenceContext
 from orchestrator.directory.naming import Naming
+from orchestrator.directory.outcome_view import render_outcome
 from orchestrator.directory.portal_reads import PortalReader
-from orchestrator.directory.present import render_outcome
 from orchestrator.engines.crm_agent.engine import CrmAgent
 from orchestrator.errors import SettingsError
-from orchestrator.freezing import handlers as freezing
-from orchestrator.freezing.switch import LiveSwitch
+from orchestrator.features.budgets.change_counter import OVERLAP, JournalChangeCounter
+from orchestrator.features.budgets.model_budget import MonthlyModelBudget, UsageReader
+from orchestrator.features.freezing import handlers as freezing
+from orchestrator.features.freezing.freeze_switch import LiveSwitch
+from orchestrator.features.leads.approvers import LeadApprovers
+from orchestrator.features.leads.policy_news import PolicyWatcher
+from orchestrator.features.portal_events.news import Audience, Nobody
+from orchestrator.features.portal_events.watcher import PortalWatcher
+from orchestrator.features.talking.voice import Files, VoiceInput
+from orchestrator.gate.call.modes import format_methods
+from orchestrator.gate.call.policy import Policy, check_policy, load_policy
+from orchestrator.gate.decide.policy_reload import LivePolicy, PolicySource
 from orchestrator.gate.gate import Gate
-from orchestrator.gate.live_policy import LivePolicy, PolicySource
-from orchestrator.gate.methods import format_methods
-from orchestrator.gate.policy import Policy, check_policy, load_policy
-from orchestrator.leads.choosing import LeadApprovers
-from orchestrator.leads.rules_news import PolicyWatcher
-from orchestrator.leads.tally import OVERLAP, JournalChangeCounter
+from orchestrator.language.date_format import format_calendar
 from orchestrator.messages import Actor, Mode
 from orchestrator.model_client.client import KEEPALIVE_SECONDS as MODEL_KEPT
 from orchestrator.model_client.client import ModelClient
@@ -50,18 +50,17 @@ from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.transcribe import Transcriber
 from orchestrator.performers.bitrix import BitrixPerformer
 from orchestrator.performers.schedule import SchedulePerformer
-from orchestrator.portal_events.audience import Audience, Nobody
-from orchestrator.portal_events.watching import PortalWatcher
-from orchestrator.talking.voice import Files, VoiceInput
-from orchestrator.turns import RefreshActor, ShowPartial, Tools, merge_handlers
-from orchestrator.workers import Orchestrator, TellTrouble
+from orchestrator.runtime.audit import Audit
+from orchestrator.runtime.turn import RefreshActor, ShowPartial, Tools, merge_handlers
+from orchestrator.runtime.turn_context import Query
+from orchestrator.runtime.worker import Orchestrator, TellTrouble
+from state.audit_log.interaction_log import InteractionLogger
 from state.clock import Clock, SystemClock, read_boottime
-from state.interaction_log import InteractionLogger
-from state.sql.hints import create_notifier
+from state.journal.async_store import AsyncStore
+from state.journal.store import StoreError
+from state.sql.notifier import create_notifier
 from state.sql.store import SqlStore, open_store
-from state.store import StoreError
 from state.trace import build_trace_headers
-from state.worker import AsyncStore
 
 NOBODY = Nobody()
 MOST_TEXTS = 9

@@ -5,27 +5,27 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from orchestrator.cards import editing
-from orchestrator.cards.showing import CardRefresher
-from orchestrator.daily.handlers import build_daily_help
-from orchestrator.daily.hours import load_workdays
-from orchestrator.daily.ports import Nobody, People
+from orchestrator.directory.agenda import load_agenda
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
-from orchestrator.directory.today import load_agenda
-from orchestrator.history.handlers import History
-from orchestrator.leads import handlers as leading
-from orchestrator.leads.choosing import Staff as LeadStaff
-from orchestrator.leads.moving import LeadsWatcher
+from orchestrator.features.cards import editing
+from orchestrator.features.cards.open_cards import CardRefresher
+from orchestrator.features.daily.feature import build_daily_help
+from orchestrator.features.daily.ports import Nobody, People
+from orchestrator.features.history.handlers import History
+from orchestrator.features.leads import feature as leading
+from orchestrator.features.leads.approvers import Staff as LeadStaff
+from orchestrator.features.leads.assignment import LeadsWatcher
+from orchestrator.features.people.feature import build_command_handlers, build_inbox_handlers, build_timer_handlers
+from orchestrator.features.people.people_context import PeopleContext
+from orchestrator.features.people.staff import Employees, Staff
+from orchestrator.features.talking.feature import build_handlers
+from orchestrator.features.talking.voice import VoiceInput
+from orchestrator.features.undo import handlers as undoing
+from orchestrator.language.work_calendar import load_workdays
 from orchestrator.messages import Actor
-from orchestrator.people.desk import PeopleContext
-from orchestrator.people.handlers import build_command_handlers, build_inbox_handlers, build_timer_handlers
-from orchestrator.people.staff import Employees, Staff
-from orchestrator.talking.handlers import build_handlers
-from orchestrator.talking.voice import VoiceInput
-from orchestrator.turns import Handlers, PeriodicTask, merge_handlers
-from orchestrator.undo import handlers as undoing
-from state.worker import AsyncStore
+from orchestrator.runtime.turn import Handlers, PeriodicTask, merge_handlers
+from state.journal.async_store import AsyncStore
 
 
 @dataclass(frozen=True, kw_only=True)

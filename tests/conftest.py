@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
-from bot.telegram.lean import import_aiogram
+from bot.telegram.lazy_aiogram import import_aiogram
 from tests.forker import forking
 from tests.postgres_kit import QUICK, NoPostgres, Server, serving
 

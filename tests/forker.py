@@ -30,16 +30,16 @@ WHERE = "SDELKA_TEST_FORKER"
 """The variable that tells the workers where it listens."""
 _LIBRARIES = ("anyio._backends._asyncio", "httpcore", "uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto")
 LOADED = {
-    "bot": ("bot.cli.app", "bot.running", "bot.cli.chat", "bot.telegram.door", "alembic.command", *_LIBRARIES),
+    "bot": ("bot.cli.app", "bot.process", "bot.cli.chat", "bot.telegram.door", "alembic.command", *_LIBRARIES),
     "sandbox.portal": ("sandbox.portal.server", *_LIBRARIES),
     "sandbox.telegram": ("sandbox.telegram.server", *_LIBRARIES),
     "sandbox.model": ("sandbox.model.server", *_LIBRARIES),
     "moving_child.py": (
-        "orchestrator.reports.erasing",
-        "orchestrator.reports.restoring",
-        "state.moving.backup",
-        "state.moving.move",
-        "state.moving.restore",
+        "orchestrator.reports.erasure.erase",
+        "orchestrator.reports.restore",
+        "state.transfer.backup",
+        "state.transfer.move",
+        "state.transfer.restore",
     ),
 }
 """Program → what it imports, imported when it is first asked for."""
@@ -164,7 +164,7 @@ def _load(program: str) -> None:
     if not names or names[0] in sys.modules:
         return
     if program == "bot":
-        import_module("bot.telegram.lean").import_aiogram()
+        import_module("bot.telegram.lazy_aiogram").import_aiogram()
     for name in names:
         with contextlib.suppress(ImportError):  # it will say so itself
             import_module(name)

@@ -22,13 +22,13 @@ _PASS_THROUGH = {"allow_extra_args": True, "ignore_unknown_options": True}
 @app.command()
 def run() -> None:
     """Serve Telegram until stopped."""
-    from bot.logs import configure_logging  # noqa: PLC0415 - each command imports what it needs: help and refusals come at once
+    from bot.monitoring.logging_setup import configure_logging  # noqa: PLC0415 - each command imports what it needs: help and refusals come at once
     from bot.settings import load_settings  # noqa: PLC0415 - see above
 
     settings = load_settings()
     configure_logging(settings.log_level, settings.log_format)
     gc.disable()  # what is imported stays: to look through it for garbage again and again takes a tenth of the start
-    from bot.running import import_telegram, run_bot  # noqa: PLC0415 - takes seconds to import, other commands need none of it
+    from bot.process import import_telegram, run_bot  # noqa: PLC0415 - takes seconds to import, other commands need none of it
 
     import_telegram(settings)
     gc.freeze()
@@ -44,7 +44,7 @@ def chat(
 ) -> None:
     """Talk to the copilot in this terminal; changes are confirmed with y or n."""
     from bot.cli.chat import run_chat  # noqa: PLC0415 - see run
-    from bot.logs import configure_logging  # noqa: PLC0415 - see run
+    from bot.monitoring.logging_setup import configure_logging  # noqa: PLC0415 - see run
     from bot.settings import load_settings  # noqa: PLC0415 - see run
 
     settings = load_settings()

@@ -14,7 +14,7 @@ from bot.settings import load_settings
 from orchestrator.errors import SettingsError
 
 if TYPE_CHECKING:
-    from state.moving.backup import CreatedBackup
+    from state.transfer.backup import CreatedBackup
 
 app = typer.Typer(add_completion=False)
 
@@ -38,8 +38,8 @@ def backup(
     """
     from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
     from state.clock import SystemClock  # noqa: PLC0415 - see above
-    from state.moving.backup import create  # noqa: PLC0415 - see above
-    from state.store import StoreError  # noqa: PLC0415 - see above
+    from state.journal.store import StoreError  # noqa: PLC0415 - see above
+    from state.transfer.backup import create  # noqa: PLC0415 - see above
 
     settings, clock = load_settings(), SystemClock()
     path = to if to.suffix == SUFFIX and not to.is_dir() else to / f"sdelka-{clock.now():%Y%m%dT%H%M%SZ}{SUFFIX}"

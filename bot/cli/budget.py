@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bot.settings import Settings
-    from orchestrator.budgets.usage import UsageTotals
-    from orchestrator.gate.budget import Budget
+    from orchestrator.features.budgets.model_budget import UsageTotals
+    from orchestrator.gate.call.budget import Budget
     from orchestrator.messages import Actor
 
 OVER = 1
@@ -35,10 +35,10 @@ def budget(
     cannot be read.
     """
     from bot.settings import load_settings  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
-    from orchestrator.budgets.usage import sum_since  # noqa: PLC0415 - as above
-    from orchestrator.gate.policy import load_policy  # noqa: PLC0415 - as above
+    from orchestrator.features.budgets.model_budget import sum_since  # noqa: PLC0415 - as above
+    from orchestrator.gate.call.policy import load_policy  # noqa: PLC0415 - as above
     from state.clock import SystemClock  # noqa: PLC0415 - as above
-    from state.store import StoreError  # noqa: PLC0415 - as above
+    from state.journal.store import StoreError  # noqa: PLC0415 - as above
 
     settings, now = load_settings(), SystemClock().now()
     wanted = _parse_month(month)
@@ -69,15 +69,15 @@ def _find_start(month: int, now: datetime) -> datetime:
     """A moment before that month began anywhere."""
     from datetime import UTC, timedelta  # noqa: PLC0415 - see budget
 
-    from orchestrator.gate.budget import find_month_start  # noqa: PLC0415 - see budget
+    from orchestrator.gate.call.budget import find_month_start  # noqa: PLC0415 - see budget
 
     return find_month_start(datetime(month // 100, month % 100, 1, tzinfo=UTC) + timedelta(days=2)) if month else find_month_start(now)
 
 
 def _load_people(settings: "Settings") -> "dict[str, Actor]":
     """Those of the access file by person, employees under their number; nobody where the file is missing."""
-    from bot.access import load_access  # noqa: PLC0415 - see budget
-    from orchestrator.gate.budget import build_person_key  # noqa: PLC0415 - see budget
+    from bot.access.access import load_access  # noqa: PLC0415 - see budget
+    from orchestrator.gate.call.budget import build_person_key  # noqa: PLC0415 - see budget
 
     try:
         listed = load_access(settings.access_file).list_people()
@@ -89,8 +89,8 @@ def _load_people(settings: "Settings") -> "dict[str, Actor]":
 def _build_rows(
     totals: "UsageTotals", rules: "Budget", people: "dict[str, Actor]", month: int, now: datetime
 ) -> "Iterable[dict[str, Any]]":
-    from orchestrator.budgets.usage import to_token_counts  # noqa: PLC0415 - see budget
-    from orchestrator.gate.budget import to_month  # noqa: PLC0415 - see budget
+    from orchestrator.features.budgets.model_budget import to_token_counts  # noqa: PLC0415 - see budget
+    from orchestrator.gate.call.budget import to_month  # noqa: PLC0415 - see budget
     from orchestrator.messages import Actor  # noqa: PLC0415 - see budget
 
     seen = {person for at in ([month] if month else totals.list_months()) for person in totals.list_people(at)}

@@ -11,13 +11,13 @@ from bot.rendering.cards import is_second_tap_due, is_waiting_for_lead
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from bot.settings import Settings
-from orchestrator.gate.confirmations import calculate_second_nonce
+from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.messages import Actor, Notice, Reply
-from orchestrator.workers import Orchestrator
+from orchestrator.runtime.worker import Orchestrator
 from state.canonical import to_storable_text
 from state.clock import SystemClock, generate_id
-from state.store import InboxRow, Lane, OutboxRow
-from state.worker import AsyncStore
+from state.journal.async_store import AsyncStore
+from state.journal.store import InboxRow, Lane, OutboxRow
 
 ReadLine = Callable[[str], Awaitable[str | None]]
 Show = Callable[[str], None]

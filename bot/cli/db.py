@@ -33,8 +33,8 @@ def move(
     Exit codes: 0 moved and the same, 2 refused or failed: the old database is as before.
     """
     from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
-    from state.moving.move import move as bring  # noqa: PLC0415 - see above
-    from state.store import StoreError  # noqa: PLC0415 - see above
+    from state.journal.store import StoreError  # noqa: PLC0415 - see above
+    from state.transfer.move import move as bring  # noqa: PLC0415 - see above
 
     settings = load_settings()
     try:
@@ -61,9 +61,9 @@ def reopen(
     Exit codes: 0 open again (or it never was closed), 2 refused.
     """
     from bitrix.masking import mask  # noqa: PLC0415 - see move
-    from state.moving.move import clear_moved_mark as take_back  # noqa: PLC0415 - see move
-    from state.moving.move import find_move_target, format_url  # noqa: PLC0415 - see move
-    from state.store import StoreError  # noqa: PLC0415 - see move
+    from state.journal.store import StoreError  # noqa: PLC0415 - see move
+    from state.transfer.move import clear_moved_mark as take_back  # noqa: PLC0415 - see move
+    from state.transfer.move import find_move_target, format_url  # noqa: PLC0415 - see move
 
     url = load_settings().database.get_secret_value()
     try:

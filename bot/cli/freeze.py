@@ -15,8 +15,8 @@ from orchestrator.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from state.freezing import FreezeState, SwitchOperator, SwitchResult
-    from state.store import Store
+    from state.journal.freeze_switch import FreezeState, SwitchOperator, SwitchResult
+    from state.journal.store import Store
 
 FROZEN = 1
 
@@ -55,8 +55,8 @@ def freeze(
 
 
 def _show_status(*, as_json: bool) -> None:
-    from state.freezing import find_freeze  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
-    from state.store import StoreError  # noqa: PLC0415 - as above
+    from state.journal.freeze_switch import find_freeze  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
+    from state.journal.store import StoreError  # noqa: PLC0415 - as above
 
     with open_database_reader() as store:
         try:
@@ -73,18 +73,17 @@ def _show_status(*, as_json: bool) -> None:
 
 def _set_switch(store: "Store", *, reason: str, off: bool) -> "SwitchResult":
     """What came of it; waits for somebody who has the hand on the switch. SettingsError where that takes too long."""
-    from orchestrator.freezing.news import build_news_row  # noqa: PLC0415 - see _status
-    from orchestrator.freezing.switch import PATIENCE  # noqa: PLC0415 - see _status
-    from state import freezing  # noqa: PLC0415 - see _status
+    from orchestrator.features.freezing.freeze_switch import PATIENCE, build_news_row  # noqa: PLC0415 - see _status
     from state.canonical import to_storable_text  # noqa: PLC0415 - see _status
+    from state.journal import freeze_switch  # noqa: PLC0415 - see _status
 
-    reason = to_storable_text(reason)[: freezing.LONGEST_REASON]
+    reason = to_storable_text(reason)[: freeze_switch.LONGEST_REASON]
 
     def attempt() -> "SwitchResult":
         hand = _build_hand()
         if off:
-            return freezing.release(store, hand, None, [build_news_row("released", hand)])
-        return freezing.freeze(store, hand, reason, [build_news_row("frozen", hand, reason=reason)])
+            return freeze_switch.release(store, hand, None, [build_news_row("released", hand)])
+        return freeze_switch.freeze(store, hand, reason, [build_news_row("frozen", hand, reason=reason)])
 
     return _retry_while_busy(attempt, PATIENCE)
 
@@ -92,8 +91,8 @@ def _set_switch(store: "Store", *, reason: str, off: bool) -> "SwitchResult":
 def _retry_while_busy(attempt: "Callable[[], SwitchResult]", patience: float) -> "SwitchResult":
     from bitrix.masking import mask  # noqa: PLC0415 - see _status
     from state.clock import read_boottime  # noqa: PLC0415 - see _status
-    from state.freezing import SwitchBusy  # noqa: PLC0415 - see _status
-    from state.store import StoreUnwritable  # noqa: PLC0415 - see _status
+    from state.journal.freeze_switch import SwitchBusy  # noqa: PLC0415 - see _status
+    from state.journal.store import StoreUnwritable  # noqa: PLC0415 - see _status
 
     until = read_boottime() + patience
     while True:
@@ -107,7 +106,7 @@ def _retry_while_busy(attempt: "Callable[[], SwitchResult]", patience: float) ->
 
 def _build_hand() -> "SwitchOperator":
     from state.clock import SystemClock  # noqa: PLC0415 - see _status
-    from state.freezing import SwitchOperator  # noqa: PLC0415 - see _status
+    from state.journal.freeze_switch import SwitchOperator  # noqa: PLC0415 - see _status
 
     user = getpass.getuser()
     return SwitchOperator(key=f"cli:{user}", name=user, via="cli", at=SystemClock().now())

@@ -17,11 +17,11 @@ from bot.cli.ops import AS_JSON, escape_text, open_database_reader, open_databas
 from orchestrator.errors import SettingsError
 
 if TYPE_CHECKING:
-    from bot.access import Access
+    from bot.access.access import Access
     from bot.settings import Settings
-    from orchestrator.people.registry import Registry
+    from orchestrator.features.people.registry import Registry
+    from state.journal.store import InboxRow
     from state.sql.store import SqlStore
-    from state.store import InboxRow
 
 NOBODY = 1
 _LONGEST_NAME = 60
@@ -81,7 +81,7 @@ def invite(
 
 def _refuse_second(settings: "Settings", user_id: int) -> None:
     """SettingsError where somebody is that employee already."""
-    from bot.access import load_access  # noqa: PLC0415 - see invite
+    from bot.access.access import load_access  # noqa: PLC0415 - see invite
 
     access = load_access(settings.access_file)
     access.apply_registry(_load_registry(settings), 0)
@@ -101,7 +101,7 @@ def list_access(context: typer.Context, *, as_json: Annotated[bool, typer.Option
     """
     if context.invoked_subcommand is not None:
         return
-    from bot.access import load_access  # noqa: PLC0415 - see invite
+    from bot.access.access import load_access  # noqa: PLC0415 - see invite
     from bot.settings import load_settings  # noqa: PLC0415 - see invite
     from state.clock import SystemClock  # noqa: PLC0415 - see invite
 
@@ -126,9 +126,9 @@ def remove(
     A running bot does it within a second and closes their open cards. Exit codes: 0 = noted, 1 = nobody has this key,
     2 = the access file lists them (take them out there), or the database cannot be used.
     """
-    from bot.access import load_access  # noqa: PLC0415 - see invite
+    from bot.access.access import load_access  # noqa: PLC0415 - see invite
     from bot.settings import load_settings  # noqa: PLC0415 - see invite
-    from state.people_fold import build_invitation_key  # noqa: PLC0415 - see invite
+    from state.events.people import build_invitation_key  # noqa: PLC0415 - see invite
 
     settings = load_settings()
     access, registry = load_access(settings.access_file), _load_registry(settings)
@@ -157,7 +157,7 @@ def _build_people_rows(access: "Access", registry: "Registry") -> Iterator[dict[
 
 def _build_invitation_rows(registry: "Registry", now: datetime) -> Iterator[dict[str, Any]]:
     from state.clock import parse_iso  # noqa: PLC0415 - see invite
-    from state.people_fold import build_invitation_key  # noqa: PLC0415 - see invite
+    from state.events.people import build_invitation_key  # noqa: PLC0415 - see invite
 
     for mark, item in registry["invited"].items():
         state = f"link open until {_format_moment(item['expires_at'])}" if now < parse_iso(item["expires_at"]) else "link expired"
@@ -166,10 +166,10 @@ def _build_invitation_rows(registry: "Registry", now: datetime) -> Iterator[dict
 
 
 def _load_registry(settings: "Settings") -> "Registry":
-    from orchestrator.people.registry import STREAM, extract_registry  # noqa: PLC0415 - see invite
-    from state.event_data import UnknownEvent  # noqa: PLC0415 - see invite
-    from state.journal import load_state  # noqa: PLC0415 - see invite
-    from state.store import StoreError  # noqa: PLC0415 - see invite
+    from orchestrator.features.people.registry import STREAM, extract_registry  # noqa: PLC0415 - see invite
+    from state.events.codec import UnknownEvent  # noqa: PLC0415 - see invite
+    from state.journal.journal import load_state  # noqa: PLC0415 - see invite
+    from state.journal.store import StoreError  # noqa: PLC0415 - see invite
 
     with open_database_reader(settings) as store:
         try:
@@ -199,9 +199,9 @@ def _fetch_employee_name(settings: "Settings", user_id: int, given: str) -> str:
     """What the person is called; SettingsError where the portal has no such employee or has dismissed them. It may be out of reach."""
     from bitrix.errors import BitrixError  # noqa: PLC0415 - see invite
     from bitrix.masking import mask  # noqa: PLC0415 - see invite
-    from bot.employee_look import fetch_employee  # noqa: PLC0415 - see invite
+    from bot.access.portal_probe import fetch_employee  # noqa: PLC0415 - see invite
     from orchestrator.directory.reference import is_employed  # noqa: PLC0415 - see invite
-    from orchestrator.directory.text import to_visible_line  # noqa: PLC0415 - see invite
+    from orchestrator.language.text import to_visible_line  # noqa: PLC0415 - see invite
 
     try:
         row = asyncio.run(fetch_employee(settings, user_id))
@@ -218,7 +218,7 @@ def _fetch_employee_name(settings: "Settings", user_id: int, given: str) -> str:
 
 def _build_invitation(bot: str, user_id: int, role: str, name: str, *, hours: int) -> "tuple[str, InboxRow]":
     """The link, and the input that makes it work: of the token only what it proves."""
-    from orchestrator.people.tokens import build_proof, create_token, seal_name  # noqa: PLC0415 - see invite
+    from orchestrator.features.people.registry import build_proof, create_token, seal_name  # noqa: PLC0415 - see invite
     from state.clock import format_iso  # noqa: PLC0415 - see invite
 
     token, now = create_token(), _read_clock()
@@ -234,9 +234,9 @@ def _build_invitation(bot: str, user_id: int, role: str, name: str, *, hours: in
 
 
 def _build_row(kind: str, body: Mapping[str, Any], now: datetime) -> "InboxRow":
-    from orchestrator.people.registry import SESSION  # noqa: PLC0415 - see invite
+    from orchestrator.features.people.registry import SESSION  # noqa: PLC0415 - see invite
     from state.clock import generate_id  # noqa: PLC0415 - see invite
-    from state.store import InboxRow  # noqa: PLC0415 - see invite
+    from state.journal.store import InboxRow  # noqa: PLC0415 - see invite
 
     row_id, user = generate_id(), getpass.getuser()
     actor = {"key": f"cli:{user}", "name": user}

@@ -8,12 +8,12 @@ from filelock import FileLock, Timeout
 
 from bot.settings import Settings
 from orchestrator.errors import SettingsError
-from orchestrator.reports.log_rebuilding import rebuild_logs
+from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
+from state.audit_log.archives import list_logs
+from state.audit_log.staging import list_all_files
 from state.clock import SystemClock
-from state.event_data import UnknownEvent
-from state.log_archives import list_logs
-from state.log_staging import list_all_files
-from state.store import Store, StoreError
+from state.events.codec import UnknownEvent
+from state.journal.store import Store, StoreError
 
 
 def rebuild_audit_logs(store: Store, settings: Settings, *, user: str, to: Path | None, replace: bool) -> tuple[Path, dict[str, int]]:

@@ -12,7 +12,7 @@ from bot.settings import Settings, load_settings
 from orchestrator.errors import SettingsError
 
 if TYPE_CHECKING:
-    from state.store import Store
+    from state.journal.store import Store
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Check, show, follow and rebuild the audit logs.")
 
@@ -38,8 +38,8 @@ def verify(
 
     Exit codes: 0 = whole (notes are no damage), 1 = something is damaged, cut, missing or unreadable, 2 = wrong use.
     """
-    from state.log_records import build_log_path  # noqa: PLC0415 - only what a command needs is loaded, so that help comes at once
-    from state.log_verify import verify_log, verify_logs  # noqa: PLC0415 - see above
+    from state.audit_log.records import build_log_path  # noqa: PLC0415 - only what a command needs is loaded, so that help comes at once
+    from state.audit_log.verify import verify_log, verify_logs  # noqa: PLC0415 - see above
 
     folder = _find_folder()
     found = list(verify_log(build_log_path(folder, _resolve_person(folder, user))) if user else verify_logs(folder))
@@ -75,7 +75,7 @@ def show(
         raise SettingsError("say whose log is meant, or give --trace")
     from collections import deque  # noqa: PLC0415 - see verify
 
-    from state.interaction_log import DamagedArchive, read_records  # noqa: PLC0415 - see verify
+    from state.audit_log.interaction_log import DamagedArchive, read_records  # noqa: PLC0415 - see verify
 
     folder = _find_folder()
     person = _resolve_person(folder, user)
@@ -91,7 +91,7 @@ def show(
 
 
 def _show_trace(user: str, trace: str, *, as_json: bool) -> None:
-    from state.interaction_log import DamagedArchive, list_users, read_records  # noqa: PLC0415 - see verify
+    from state.audit_log.interaction_log import DamagedArchive, list_users, read_records  # noqa: PLC0415 - see verify
 
     if len(trace) < _SHORTEST_TRACE:
         raise SettingsError(f"--trace {trace!r} is too short: give at least its last {_SHORTEST_TRACE} characters")
@@ -133,7 +133,7 @@ def tail(
 
     Exit codes: 0 = done or stopped by the keyboard, 1 = an archive is damaged (see verify), 2 = wrong use.
     """
-    from state.interaction_log import DamagedArchive  # noqa: PLC0415 - see verify
+    from state.audit_log.interaction_log import DamagedArchive  # noqa: PLC0415 - see verify
 
     folder = _find_folder()
     try:
@@ -182,8 +182,8 @@ def rebuild(
 
 def _resolve_key(store: "Store", user: str) -> str:
     """The key meant by a key, a Telegram id or a name that cards and decisions give; anything else as it is."""
-    from orchestrator.reports.erasing import find_candidates, find_similar  # noqa: PLC0415 - see verify
-    from orchestrator.reports.log_rebuilding import collect_names  # noqa: PLC0415 - see verify
+    from orchestrator.reports.erasure.erase import find_candidates, find_similar  # noqa: PLC0415 - see verify
+    from orchestrator.reports.log_rebuild.rebuild import collect_names  # noqa: PLC0415 - see verify
 
     people = {key: {name} for key, name in collect_names(store).items()}
     found = find_candidates(people, user) or find_similar(people, user)
@@ -201,7 +201,7 @@ def _find_folder() -> Path:
 
 def _resolve_person(folder: Path, user: str) -> str:
     """The person meant by a key or a file's name; SettingsError says who there is."""
-    from state.interaction_log import build_file_name, list_users  # noqa: PLC0415 - see verify
+    from state.audit_log.interaction_log import build_file_name, list_users  # noqa: PLC0415 - see verify
 
     known = list_users(folder)
     for person in known:
@@ -218,7 +218,7 @@ def _resolve_person(folder: Path, user: str) -> str:
 
 def _find_by_name(folder: Path, known: list[str], name: str) -> list[str]:
     """Those whose own records give them that name, or one that holds it where no name is just that."""
-    from orchestrator.reports.erasing import find_candidates, find_log_names, find_similar  # noqa: PLC0415 - see verify
+    from orchestrator.reports.erasure.erase import find_candidates, find_log_names, find_similar  # noqa: PLC0415 - see verify
 
     people = {person: find_log_names(folder, person) for person in known}
     return find_candidates(people, name) or find_similar(people, name)
@@ -226,9 +226,9 @@ def _find_by_name(folder: Path, known: list[str], name: str) -> list[str]:
 
 def _watch_logs(folder: Path, user: str, *, last: int, follow: bool) -> Iterator[Mapping[str, Any]]:
     """What comes into the logs, those of new people too."""
-    from state.log_archives import list_logs  # noqa: PLC0415 - see verify
-    from state.log_following import Follower  # noqa: PLC0415 - see verify
-    from state.log_records import build_log_path  # noqa: PLC0415 - see verify
+    from state.audit_log.archives import list_logs  # noqa: PLC0415 - see verify
+    from state.audit_log.follower import Follower  # noqa: PLC0415 - see verify
+    from state.audit_log.records import build_log_path  # noqa: PLC0415 - see verify
 
     followers: dict[Path, Follower] = {}
     wanted: int | None = last

@@ -12,8 +12,8 @@ from orchestrator.errors import SettingsError
 
 if TYPE_CHECKING:  # every command of `sdelka` passes here, its `--help` too: what takes long to load is loaded where it is used
     from bot.settings import Settings
+    from state.journal.store import Store
     from state.sql.store import SqlStore
-    from state.store import Store
 
 _UNBROKEN_COLUMNS: Final = frozenset(
     {"#", "n", "session", "largest sessions", "time", "when", "last activity", "day", "call", "method", "class", "outcome", "step", "key"}
@@ -29,8 +29,8 @@ def open_database_reader(settings: "Settings | None" = None) -> Iterator["Store"
     """The database to look into, also while the bot runs; SettingsError (exit code 2) where it cannot be opened."""
     from bitrix.masking import mask  # noqa: PLC0415 - see the top
     from bot.settings import load_settings  # noqa: PLC0415 - see the top
+    from state.journal.store import StoreError  # noqa: PLC0415 - see the top
     from state.sql import open_reader  # noqa: PLC0415 - see the top
-    from state.store import StoreError  # noqa: PLC0415 - see the top
 
     settings = settings or load_settings()
     try:
@@ -51,8 +51,8 @@ def open_database_writer(settings: "Settings | None" = None, *, failed: str = "n
     """
     from bitrix.masking import mask  # noqa: PLC0415 - see the top
     from bot.settings import load_settings  # noqa: PLC0415 - see the top
+    from state.journal.store import StoreError  # noqa: PLC0415 - see the top
     from state.sql import open_store  # noqa: PLC0415 - see the top
-    from state.store import StoreError  # noqa: PLC0415 - see the top
 
     settings = settings or load_settings()
     with open_database_reader(settings):
@@ -72,7 +72,7 @@ def open_database_writer(settings: "Settings | None" = None, *, failed: str = "n
 @contextlib.contextmanager
 def open_tolerant_reader(settings: "Settings | None" = None) -> "Iterator[tuple[Store, Callable[[], None]]]":
     """As `open_database_reader`, but reading past damaged records; call the second value at the end: it names them, exit code 1."""
-    from orchestrator.reports.unreadable import DamageTolerantStore  # noqa: PLC0415 - see the top
+    from orchestrator.reports.reading.damaged_records import DamageTolerantStore  # noqa: PLC0415 - see the top
 
     with open_database_reader(settings) as store:
         reader = DamageTolerantStore(store)

@@ -17,8 +17,8 @@ from state.clock import SystemClock, format_iso, parse_iso
 
 if TYPE_CHECKING:
     from orchestrator.messages import Mode
-    from orchestrator.reports.rehearsal import RehearsedPlan, Rules
-    from orchestrator.reports.rehearsal_summary import Summary
+    from orchestrator.reports.rehearsal.rehearse import RehearsedPlan, Rules
+    from orchestrator.reports.rehearsal.summary import Summary
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Check, explain and rehearse the rules of the policy.")
 
@@ -52,9 +52,9 @@ def replay(
     Exit codes: 0 = done, 2 = wrong use: a faulty policy file (every mistake is listed with its place), a database that cannot be read;
     1 = done, but some records could not be read.
     """
-    from orchestrator.reports.recorded_plans import read_plans  # noqa: PLC0415 - the gate and the catalogue take a while to load
-    from orchestrator.reports.rehearsal import evaluate_plans  # noqa: PLC0415 - see above
-    from orchestrator.reports.rehearsal_summary import Summary  # noqa: PLC0415 - see above
+    from orchestrator.reports.rehearsal.recorded_plans import read_plans  # noqa: PLC0415 - the gate and the catalogue take a while to load
+    from orchestrator.reports.rehearsal.rehearse import evaluate_plans  # noqa: PLC0415 - see above
+    from orchestrator.reports.rehearsal.summary import Summary  # noqa: PLC0415 - see above
 
     settings = load_settings()
     start = _parse_since(since)
@@ -82,7 +82,7 @@ def check(
     *, policy: Annotated[Path | None, typer.Option(help="The file to look at; without it the one in force (POLICY_FILE).")] = None
 ) -> None:
     """Whether a policy file can be used. Exit codes: 0 = it can, 2 = it cannot: every mistake is listed with its line."""
-    from orchestrator.gate.policy import SHIPPED  # noqa: PLC0415 - see replay
+    from orchestrator.gate.call.policy import SHIPPED  # noqa: PLC0415 - see replay
 
     settings = load_settings()
     path = policy or settings.policy_file
@@ -149,8 +149,8 @@ def _show_explained(line: dict[str, Any]) -> None:
 @contextlib.contextmanager
 def _translate_store_errors() -> Iterator[None]:
     """A database that fails while it is read is one sentence, exit code 2."""
-    from state.event_data import UnknownEvent  # noqa: PLC0415 - see replay
-    from state.store import StoreError  # noqa: PLC0415 - see replay
+    from state.events.codec import UnknownEvent  # noqa: PLC0415 - see replay
+    from state.journal.store import StoreError  # noqa: PLC0415 - see replay
 
     try:
         yield
@@ -177,11 +177,11 @@ def _parse_since(written: str) -> str:
 
 def _load_rules(settings: Settings, path: Path | None, mode: "Mode") -> "Rules":
     """The rules to try; raises SettingsError with every mistake of the file."""
-    from bitrix.catalogue import load_catalogue  # noqa: PLC0415 - see replay
-    from bot.access import load_access  # noqa: PLC0415 - see replay
-    from orchestrator.gate.policy import SHIPPED, check_policy, load_with_places  # noqa: PLC0415 - see replay
+    from bitrix.catalogue.catalogue import load_catalogue  # noqa: PLC0415 - see replay
+    from bot.access.access import load_access  # noqa: PLC0415 - see replay
+    from orchestrator.gate.call.policy import SHIPPED, check_policy, load_with_places  # noqa: PLC0415 - see replay
     from orchestrator.messages import Actor  # noqa: PLC0415 - see replay
-    from orchestrator.reports.rehearsal import Rules  # noqa: PLC0415 - see replay
+    from orchestrator.reports.rehearsal.rehearse import Rules  # noqa: PLC0415 - see replay
 
     loaded = load_with_places(path)
     policy = loaded.policy
@@ -212,7 +212,7 @@ def _load_rules(settings: Settings, path: Path | None, mode: "Mode") -> "Rules":
 
 def _find_portal(settings: Settings) -> str:
     """The portal as calls name it; "" where the settings do not say."""
-    from bitrix.auth import Webhook  # noqa: PLC0415 - see replay
+    from bitrix.auth.auth import Webhook  # noqa: PLC0415 - see replay
 
     if settings.bitrix_oauth_client_id is not None or settings.bitrix_webhook_url is None:
         return settings.bitrix_portal or ""
@@ -223,7 +223,7 @@ def _find_portal(settings: Settings) -> str:
 
 
 def _build_line(rehearsed: "RehearsedPlan") -> dict[str, Any]:
-    from orchestrator.reports.rehearsal import find_reason_code, format_reason  # noqa: PLC0415 - see replay
+    from orchestrator.reports.rehearsal.rehearse import find_reason_code, format_reason  # noqa: PLC0415 - see replay
 
     plan = rehearsed.plan
     steps = [
@@ -255,7 +255,7 @@ def _mask_texts(value: Any) -> Any:
 
 
 def _build_rows(rehearsed: "RehearsedPlan") -> Iterator[tuple[str, ...]]:
-    from orchestrator.reports.rehearsal_summary import format_moment  # noqa: PLC0415 - see replay
+    from orchestrator.reports.rehearsal.summary import format_moment  # noqa: PLC0415 - see replay
 
     line = _build_line(rehearsed)
     for number, step in enumerate(line["steps"], start=1):

@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import SettingsError
-from orchestrator.gate import explain
-from orchestrator.gate.amounts import CURRENCY
-from orchestrator.gate.effects import Refuse, Verdict
-from orchestrator.gate.judged import evaluate
-from orchestrator.gate.modes import resolve_mode
-from orchestrator.gate.normalise import normalize
-from orchestrator.gate.policy import LoadedPolicy, load_with_places
-from orchestrator.gate.policy_text import build_suggestion
+from orchestrator.gate.call.effect import Refuse, Verdict
+from orchestrator.gate.call.modes import resolve_mode
+from orchestrator.gate.call.policy import LoadedPolicy, load_with_places
+from orchestrator.gate.call.policy_format import build_suggestion
+from orchestrator.gate.decide import explain
+from orchestrator.gate.decide.decide import evaluate
+from orchestrator.gate.normalize.normalize import normalize
+from orchestrator.gate.normalize.sums import CURRENCY
 from orchestrator.messages import Actor
-from orchestrator.reports.recorded_plans import read_plans
-from orchestrator.reports.rehearsal import RehearsedPlan, RehearsedStep, Rules, evaluate_plans
-from state.store import Store
+from orchestrator.reports.rehearsal.recorded_plans import read_plans
+from orchestrator.reports.rehearsal.rehearse import RehearsedPlan, RehearsedStep, Rules, evaluate_plans
+from state.journal.store import Store
 
 _ANYBODY = Actor(key="", name="any manager", bitrix_user_id=1)
 

@@ -17,11 +17,11 @@ from bot.settings import Settings, load_settings
 from orchestrator.errors import SettingsError
 
 if TYPE_CHECKING:
-    from orchestrator.reports.restoring import RestoreReport
+    from orchestrator.reports.restore import RestoreReport
     from state.findings import Finding
-    from state.moving.archive import Archive
-    from state.moving.loading import DatabaseLoader
-    from state.moving.manifest import ErasedPerson, Manifest
+    from state.transfer.archive import Archive
+    from state.transfer.loader import DatabaseLoader
+    from state.transfer.manifest import ErasedPerson, Manifest
 
 app = typer.Typer(add_completion=False)
 
@@ -50,8 +50,8 @@ def restore(
     See docs/backup.md.
     """
     from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
-    from state.moving.archive import open_archive  # noqa: PLC0415 - see above
-    from state.store import StoreError  # noqa: PLC0415 - see above
+    from state.journal.store import StoreError  # noqa: PLC0415 - see above
+    from state.transfer.archive import open_archive  # noqa: PLC0415 - see above
 
     with ExitStack() as stack:
         if drill:
@@ -77,10 +77,10 @@ def _load_settings(state_dir: Path | None, log_dir: Path | None) -> Settings:
 
 
 def _restore_archive(archive: "Archive", settings: Settings, gone: "Sequence[ErasedPerson]") -> "RestoreReport":
-    from orchestrator.reports.erasing import ErasureFiles  # noqa: PLC0415 - see restore
-    from orchestrator.reports.restoring import prepare_restored  # noqa: PLC0415 - see restore
+    from orchestrator.reports.erasure.erase import ErasureFiles  # noqa: PLC0415 - see restore
+    from orchestrator.reports.restore import prepare_restored  # noqa: PLC0415 - see restore
     from state.clock import SystemClock  # noqa: PLC0415 - see restore
-    from state.moving.restore import restore as bring  # noqa: PLC0415 - see restore
+    from state.transfer.restore import restore as bring  # noqa: PLC0415 - see restore
 
     made: list[RestoreReport] = []
 
@@ -96,7 +96,7 @@ def _restore_archive(archive: "Archive", settings: Settings, gone: "Sequence[Era
 
 def _find_erased_since(archive: "Archive", source: Path) -> "Iterator[ErasedPerson]":
     """Whom newer backups beside this one know as erased."""
-    from state.moving.archive import BadBackup, open_archive  # noqa: PLC0415 - see restore
+    from state.transfer.archive import BadBackup, open_archive  # noqa: PLC0415 - see restore
 
     for path in sorted(source.absolute().parent.glob(f"*{SUFFIX}")):
         if path.name == source.name:
@@ -110,7 +110,7 @@ def _find_erased_since(archive: "Archive", source: Path) -> "Iterator[ErasedPers
 
 
 def _read_erased_files(files: Sequence[Path]) -> "Iterator[ErasedPerson]":
-    from state.moving.manifest import ErasedPerson  # noqa: PLC0415 - see restore
+    from state.transfer.manifest import ErasedPerson  # noqa: PLC0415 - see restore
 
     for path in files:
         try:
@@ -124,8 +124,8 @@ def _read_erased_files(files: Sequence[Path]) -> "Iterator[ErasedPerson]":
 def _find_damage(settings: Settings) -> "list[Finding]":
     """What `sdelka journal verify` would find."""
     from orchestrator.reports.consistency import EffectChecker  # noqa: PLC0415 - see restore
-    from state.log_verify import verify_logs  # noqa: PLC0415 - see restore
-    from state.verify.whole import verify_journal  # noqa: PLC0415 - see restore
+    from state.audit_log.verify import verify_logs  # noqa: PLC0415 - see restore
+    from state.verify.journal import verify_journal  # noqa: PLC0415 - see restore
 
     tell = build_progress_reporter()
     checked = verify_journal(

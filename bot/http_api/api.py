@@ -1,24 +1,28 @@
-"""The HTTP API as one part of the process: tokens, mailbox, routers. Ring 3; made before the orchestrator, which tells it how far it is."""
+"""The HTTP API as one part of the process: tokens, mailbox, routers. Ring 3; made before the orchestrator, which tells it how far it is.
+
+The endpoints beside /chat, put together: confirmations, what happened in a session, the audit. Ring 3.
+"""
 
 from collections.abc import Sequence
 
 from fastapi import APIRouter
 
-from bot.access import Access
-from bot.http_api.answering import ChatContext
-from bot.http_api.approvals import build_read_routers
-from bot.http_api.bodies import BodyReader
-from bot.http_api.chat import build_chat_router
-from bot.http_api.freeze import build_freeze_router
-from bot.http_api.identity import Authenticator, parse_networks
-from bot.http_api.intake import InputBatcher
-from bot.http_api.mailbox import Mailbox
-from bot.http_api.overrides import Overrides
-from bot.http_api.tokens import Tokens, read_tokens
+from bot.access.access import Access
+from bot.http_api.approvals.confirmations import build_confirmations_router
+from bot.http_api.approvals.freeze import build_freeze_router
+from bot.http_api.audit.audit_trail import build_audit_router
+from bot.http_api.audit.session_events import build_session_events_router
+from bot.http_api.chat.mailbox import InputBatcher, Mailbox
+from bot.http_api.chat.request_body import BodyReader, Overrides
+from bot.http_api.chat.responses import ChatContext
+from bot.http_api.chat.router import build_chat_router
+from bot.http_api.server.authentication import Authenticator, parse_networks
+from bot.http_api.server.endpoint_context import EndpointContext
+from bot.http_api.server.tokens import Tokens, read_tokens
 from bot.settings import Settings
-from orchestrator.workers import Orchestrator
+from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock
-from state.worker import AsyncStore
+from state.journal.async_store import AsyncStore
 
 
 class Api:
@@ -54,3 +58,9 @@ class Api:
     async def run(self) -> None:
         """Watch for answers until cancelled."""
         await self.mailbox.run()
+
+
+def build_read_routers(orchestrator: Orchestrator, clock: Clock) -> Sequence[APIRouter]:
+    """The routers; they read the store of that orchestrator and hand decisions in to it."""
+    desk = EndpointContext(orchestrator, clock)
+    return [build_confirmations_router(desk), build_session_events_router(desk), build_audit_router(desk)]

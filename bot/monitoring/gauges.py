@@ -9,10 +9,10 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import generate_latest
 
-from orchestrator.measuring import OTHER
+from orchestrator.runtime.metrics import OTHER
 from state.clock import Clock, format_iso, parse_iso, read_boottime
-from state.sql.figures import OPEN, Backlog, Waiting
-from state.worker import ThreadWorker
+from state.journal.async_store import ThreadWorker
+from state.sql.backlog import OPEN, Backlog, Waiting
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, GCCollector, Histogram, Info, ProcessCollector, disable_created_metrics
 
-from orchestrator.measuring import OTHER
+from orchestrator.runtime.metrics import OTHER
 
 MOST_MODELS: Final = 20
 """Names of models that get a label of their own: a provider may call itself anything."""
@@ -45,7 +45,7 @@ class Labels:
 
 
 class Meters:
-    """Implements `orchestrator.measuring.Meter`, and counts what the door and the clients say."""
+    """Implements `orchestrator.runtime.metrics.Meter`, and counts what the door and the clients say."""
 
     def __init__(self, *, database: str = "", price: Price = lambda *_: None) -> None:
         """`database` is the kind of database, for the build's own line; `price` may be set later."""

@@ -1,24 +1,28 @@
-"""Everything that watches one process, put together. Ring 3. It reads and counts; nothing of the work waits for it or asks it."""
+"""Everything that watches one process, put together. Ring 3. It reads and counts; nothing of the work waits for it or asks it.
 
+How late the event loop is: a task that sleeps and looks at the clock. Ring 3; costs one wake-up a second.
+"""
+
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy.engine import make_url
 
-from bot.monitoring import parties
+from bot.monitoring import health_checks
 from bot.monitoring.gauges import Gauges, Scrape
-from bot.monitoring.heard import ReachabilityTracker
+from bot.monitoring.health_checks import HealthChecks
 from bot.monitoring.meters import Meters
-from bot.monitoring.parties import HealthChecks
+from bot.monitoring.reachability import ReachabilityTracker
 from bot.settings import Settings
-from orchestrator.gate.budget import Budget
-from orchestrator.measuring import count_commit
-from orchestrator.workers import Orchestrator
+from orchestrator.gate.call.budget import Budget
+from orchestrator.runtime.metrics import count_commit
+from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock
-from state.sql.figures import BacklogReader
-from state.worker import AsyncStore
+from state.journal.async_store import AsyncStore
+from state.sql.backlog import BacklogReader
 
 if TYPE_CHECKING:
     from aiogram import Bot
@@ -50,7 +54,7 @@ class Monitor:
 
     def watch_bot(self, bot: "Bot") -> None:
         """Hear how calls to Telegram end; it is asked who the bot is when it was silent."""
-        from bot.monitoring.telegram_heard import ReachabilityMiddleware  # noqa: PLC0415 - aiogram is imported only by whoever serves Telegram
+        from bot.monitoring.telegram_reachability import ReachabilityMiddleware  # noqa: PLC0415 - aiogram is imported only by whoever serves Telegram
 
         bot.session.middleware(ReachabilityMiddleware(self.reachability.telegram))
         self.reachability.probes["telegram"] = bot.get_me
@@ -58,7 +62,7 @@ class Monitor:
     def build_health_checks(self, orchestrator: Orchestrator, delivers: Callable[[], bool] | None) -> HealthChecks:
         """What `/readyz` looks at; `delivers` says whether this process, and no other one, serves Telegram, None that nobody does."""
         ears, settings = self.reachability, self._settings
-        telegram = parties.build_reachability_check(ears.telegram, ears.probes.get("telegram"))
+        telegram = health_checks.build_reachability_check(ears.telegram, ears.probes.get("telegram"))
 
         async def telegram_or_another() -> str:
             return await telegram() if delivers is not None and delivers() else ""
@@ -66,11 +70,11 @@ class Monitor:
         return HealthChecks(
             {
                 **({"telegram": telegram_or_another} if delivers is not None else {}),
-                "database": parties.build_database_check(self._store, self._clock),
-                "workers": parties.build_workers_check(orchestrator),
-                "portal": parties.build_reachability_check(ears.portal, ears.probes.get("portal")),
-                "model": parties.build_reachability_check(ears.model, ears.probes.get("model")),
-                "disk": parties.build_disks_check({"STATE_DIR": settings.state_dir, "LOG_DIR": settings.log_dir}),
+                "database": health_checks.build_database_check(self._store, self._clock),
+                "workers": health_checks.build_workers_check(orchestrator),
+                "portal": health_checks.build_reachability_check(ears.portal, ears.probes.get("portal")),
+                "model": health_checks.build_reachability_check(ears.model, ears.probes.get("model")),
+                "disk": health_checks.build_disks_check({"STATE_DIR": settings.state_dir, "LOG_DIR": settings.log_dir}),
             },
             self._clock,
         )
@@ -89,3 +93,15 @@ async def open_monitor(settings: Settings, store: AsyncStore, clock: Clock) -> A
         yield made
     finally:
         await made.aclose()
+
+
+LAG_INTERVAL: Final = 1.0
+
+
+async def watch_loop_lag(note: Callable[[float], None], every: float = LAG_INTERVAL) -> None:
+    """Tell `note` how much later than asked the loop came back, until cancelled."""
+    loop = asyncio.get_running_loop()
+    while True:
+        due = loop.time() + every
+        await asyncio.sleep(every)
+        note(loop.time() - due)

@@ -2,6 +2,8 @@
 
 Body: what `outgoing.card_row` keeps of a confirmation, and if there is: `home` (the card lives in that session and is shown to a lead),
 `told_names` (the leads who were asked), `created` ("deal:481"), `undo_until`, or `undone_at` and `undone_by`.
+
+«Подробнее» of a card in words: the record, every value, each reason in a line of its own. Ring 3, pure; raw calls are for admins.
 """
 
 from collections import Counter
@@ -256,3 +258,30 @@ def _render_unwritten_fields(written: Sequence[str], preview: Body, tr: Translat
         yield tr.translate("not-taken", field=added[0], more=len(added) - 1)
     if kept:
         yield tr.translate("card-unchanged", fields=", ".join(kept))
+
+
+_DetailsBody = Mapping[str, Any]
+
+
+def render_details(body: _DetailsBody, tr: Translator) -> Spans:
+    """A body of kind "details", which is that of a card."""
+    preview: _DetailsBody = body.get("preview") or {}
+    number = f" №{preview['id']}" if preview.get("id") else ""
+    head = format_bold(build_spans(render_heading(preview, str(body["method"]), tr), number))
+    lines = [build_spans(f"{line['name']}: ", _format_before(line), format_bold(str(line["after"]))) for line in preview.get("lines") or ()]
+    values = join_blocks(lines or render_commands(preview, body, tr), "\n")
+    total = build_spans(tr.translate("card-sum", sum=preview["sum"])) if preview.get("sum") else ()
+    asked = build_spans(tr.translate("details-asked", who=str(body.get("requested_by_name") or "")))
+    return join_blocks([head, total, values, _render_all_reasons(body, tr), asked], "\n\n")
+
+
+def _format_before(line: _DetailsBody) -> str:
+    return f"{line['before']} → " if line.get("before") else ""
+
+
+def _render_all_reasons(body: _DetailsBody, tr: Translator) -> Spans:
+    """Each reason once; rules of the company speak for themselves."""
+    said = dict.fromkeys(tr.translate(reason["code"], **(reason.get("args") or {})) for reason in body.get("reasons") or ())
+    if not said:
+        return ()
+    return build_spans(format_bold(tr.translate("details-why")), "\n", join_blocks([build_spans(f"• {text}") for text in said], "\n"))

@@ -1,19 +1,27 @@
-"""Every kind of message that goes out, and the words it is shown with: the one table that all doors draw from. Ring 3, pure."""
+"""Messages of the registry of people in the words of their reader. Ring 3, pure; no text is markup.
+
+Every kind of message that goes out, and the words it is shown with: the one table that all doors draw from. Ring 3, pure.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from bot.i18n.translate import Translator, as_notice
-from bot.rendering.cards import render_card
+from bot.rendering.cards import render_card, render_details
 from bot.rendering.daily import render_daily, render_reminder
-from bot.rendering.details import render_details
-from bot.rendering.history import render_history
-from bot.rendering.news import render_news
-from bot.rendering.people import render_people_message
 from bot.rendering.questions import render_edit, render_waiting_cards
+from bot.rendering.record_changes import render_history, render_news
 from bot.rendering.replies import render_reply
 from bot.rendering.spans import Span, Spans, build_spans
 from orchestrator.messages import Reply
+
+
+def render_people_message(body: Mapping[str, Any], tr: Translator) -> Spans:
+    """The words of a message of the registry; names are put in as they are, never read as markup."""
+    about: Mapping[str, Any] = body.get("about") or {}
+    args = {**body.get("args", {}), **({"name": about.get("name") or about.get("key", "")} if about else {})}
+    return build_spans(tr.translate(str(body["code"]), **args))
+
 
 Renderer = Callable[[Mapping[str, Any], Translator], Spans]
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bot.i18n.translate import Translator
+from bot.rendering.defang_links import disable_links
 from bot.rendering.spans import Span, Spans, build_spans, format_title, join_blocks
-from bot.rendering.untappable import disable_links
 from orchestrator.messages import Notice
 
 MAX_STEPS = 6

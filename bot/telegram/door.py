@@ -1,11 +1,14 @@
-"""The Telegram door: taking updates in, storing, delivering, under one owner. Ring 3."""
+"""The Telegram door: taking updates in, storing, delivering, under one owner. Ring 3.
+
+The command menu: one table, by scope and language. Ring 3.
+"""
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from aiogram import Bot
 from aiogram.client.default import DefaultBotProperties
@@ -13,28 +16,37 @@ from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import TelegramAPIServer
 from aiogram.exceptions import AiogramError, ClientDecodeError
 from aiogram.methods import Response
-from aiogram.types import Message, Update
+from aiogram.types import (
+    BotCommand,
+    BotCommandScopeAllGroupChats,
+    BotCommandScopeAllPrivateChats,
+    BotCommandScopeChat,
+    BotCommandScopeDefault,
+    Message,
+    Update,
+)
 from aiogram.utils.token import TokenValidationError, validate_token
 from fastapi import APIRouter
 
-from bot.leading import LeaderElection
-from bot.telegram.delivery import Delivery
-from bot.telegram.ingest import Poller, UpdateIntake
-from bot.telegram.menu import publish_menus
-from bot.telegram.pacing import RateLimiter
-from bot.telegram.people import ChatPeople
-from bot.telegram.queueing import QueueNotices
-from bot.telegram.restored import RestoreGuard
-from bot.telegram.router import OpenCard, ParsedUpdate, format_session, parse_update
-from bot.telegram.typed import may_decide
-from bot.telegram.webhook import Webhook, build_webhook_router, drop_webhook, keep_webhook
+from bot.i18n.translate import Locale, Translator
+from bot.telegram.intake.ingest import Poller, UpdateIntake
+from bot.telegram.intake.people import ChatPeople
+from bot.telegram.intake.queue_position import QueueNotices
+from bot.telegram.intake.routed_updates import RestoreGuard
+from bot.telegram.intake.router import OpenCard, ParsedUpdate, format_session, parse_update
+from bot.telegram.intake.typed_answers import may_decide
+from bot.telegram.intake.webhook import Webhook, build_webhook_router, drop_webhook, keep_webhook
+from bot.telegram.leader_election import LeaderElection
+from bot.telegram.outgoing.delivery import Delivery
+from bot.telegram.outgoing.rate_limiter import RateLimiter
 from orchestrator.errors import SettingsError
 from orchestrator.messages import Notice
-from orchestrator.queries import list_open_cards
-from orchestrator.workers import Orchestrator
+from orchestrator.runtime.commands import ADMIN_COMMANDS, COMMANDS
+from orchestrator.runtime.session import list_open_cards
+from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, generate_id
-from state.store import InboxRow, StoreError, StoreUnwritable
-from state.worker import AsyncStore
+from state.journal.async_store import AsyncStore
+from state.journal.store import InboxRow, StoreError, StoreUnwritable
 
 log = logging.getLogger(__name__)
 
@@ -231,3 +243,32 @@ class TelegramDoor:
             received_at=self._clock.now(),
         )
         await self._store.put_inbox([row])
+
+
+IN_GROUPS: Final = ("help", "pending", "stop", "new", "history", "status")
+"""What is of use where several read along; the others are for a private chat."""
+_LANGUAGES: Final[tuple[tuple[Locale, str | None], ...]] = (("ru", None), ("en", "en"))
+"""Russian for everybody whose client speaks no language of ours."""
+_LONGEST: Final = 256
+
+Scope = BotCommandScopeDefault | BotCommandScopeAllPrivateChats | BotCommandScopeAllGroupChats | BotCommandScopeChat
+
+
+def list_menus(admins: Collection[int] = ()) -> list[tuple[Scope, tuple[str, ...]]]:
+    """Each scope with its commands, in the order in which they are shown; an administrator's own chat has some more."""
+    return [
+        (BotCommandScopeDefault(), ("start", "help")),
+        (BotCommandScopeAllPrivateChats(), COMMANDS),
+        (BotCommandScopeAllGroupChats(), IN_GROUPS),
+        *((BotCommandScopeChat(chat_id=number), (*COMMANDS, *ADMIN_COMMANDS)) for number in admins),
+    ]
+
+
+async def publish_menus(bot: Bot, admins: Collection[int] = ()) -> None:
+    """Set every menu; one that Telegram does not take is not worth stopping for."""
+    for locale, code in _LANGUAGES:
+        tr = Translator(locale)
+        for scope, names in list_menus(admins):
+            commands = [BotCommand(command=name, description=tr.translate(f"menu-{name}")[:_LONGEST]) for name in names]
+            with contextlib.suppress(AiogramError):
+                await bot.set_my_commands(commands, scope=scope, language_code=code)

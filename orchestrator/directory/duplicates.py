@@ -11,7 +11,7 @@ from bitrix.errors import BitrixError
 from orchestrator.directory.answers import Ambiguous, Option
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader, Target
-from orchestrator.directory.text import to_visible_line
+from orchestrator.language.text import to_visible_line
 from orchestrator.messages import Actor, Notice
 
 log = logging.getLogger(__name__)

@@ -8,10 +8,9 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from orchestrator.directory.money_style import NO_CURRENCY_BOOK, CurrencyBook
 from orchestrator.directory.reference_data import INVOICE, QUOTE
-from orchestrator.directory.sum_format import format_sum_short
-from orchestrator.directory.text import Locale, to_visible_line, trim_text
+from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, format_sum_short
+from orchestrator.language.text import Locale, to_visible_line, trim_text
 
 Row = Mapping[str, Any]
 

@@ -8,19 +8,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
 
+from bitrix.catalogue.names import is_custom_field, to_field_key
 from bitrix.errors import BitrixError
-from bitrix.names import is_custom_field, to_field_key
 from orchestrator.directory import ranking
 from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved
 from orchestrator.directory.labels import format_user_label
-from orchestrator.directory.money_style import NO_CURRENCY_BOOK, CurrencyBook, find_base_currency
 from orchestrator.directory.naming import Naming
-from orchestrator.directory.paradigms import find_shared_start
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.directory.reference import is_employed
 from orchestrator.directory.reference_data import Category, Row, Stage
-from orchestrator.directory.stems import extract_words, is_mentioned
-from orchestrator.directory.values import find_currency, resolve_date, resolve_sum, to_number, to_portal_money
+from orchestrator.directory.value_references import find_currency, resolve_date, resolve_sum, to_number, to_portal_money
+from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, find_base_currency
+from orchestrator.language.paradigms import find_shared_start
+from orchestrator.language.title_matching import extract_words, is_mentioned
 from orchestrator.messages import Actor, Notice
 from state.clock import Clock
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bitrix import names
+from bitrix.catalogue import names
 from bitrix.errors import BitrixError
-from orchestrator.directory import field_words
+from orchestrator.directory import field_values
 from orchestrator.directory.labels import (
     build_card_url,
     format_company_label,
@@ -16,12 +16,11 @@ from orchestrator.directory.labels import (
     format_user_label,
     parse_amount,
 )
-from orchestrator.directory.money_style import NO_CURRENCY_BOOK, CurrencyBook
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.directory.reference_data import INVOICE, QUOTE, Category, Field, Row, SmartType, Stage, to_own_kind, to_type_number
-from orchestrator.directory.sum_format import format_sum
-from orchestrator.directory.text import Locale, to_visible_line, trim_text
-from orchestrator.directory.zones import DEFAULT_ZONE, is_zone
+from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, format_sum
+from orchestrator.language.text import Locale, to_visible_line, trim_text
+from orchestrator.language.time_zones import DEFAULT_ZONE, is_zone
 from orchestrator.messages import Actor
 
 _DONE_TASK = "5"
@@ -176,9 +175,9 @@ class Naming:
         field = await self._find_field(entity, name)
         if field is None:
             return None
-        place = field_words.ValueContext(entity=entity, locale=locale, zone=zone, portal_zone=await self.load_portal_zone())
+        place = field_values.ValueContext(entity=entity, locale=locale, zone=zone, portal_zone=await self.load_portal_zone())
         try:
-            return await field_words.describe_value(value, field, self, place)
+            return await field_values.describe_value(value, field, self, place)
         except BitrixError:
             return None
 

@@ -6,12 +6,12 @@ Records are always read afresh; reference data is kept as `reference` says.
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from bitrix.batch import Command, build_cmd, read_answer
-from bitrix.catalogue import Catalogue, Entity
-from bitrix.client import BitrixClient
+from bitrix.bulk.offset_pages import read_first_rows
+from bitrix.catalogue.catalogue import Catalogue, Entity
+from bitrix.client.batch import Command, build_cmd, read_answer
+from bitrix.client.client import BitrixClient
 from bitrix.errors import ACCESS_OR_METHOD_CODES, BitrixError, OutcomeUnknown, Refused, is_missing
-from bitrix.limiter import Priority
-from bitrix.paging import read_first_rows
+from bitrix.limits.limiter import Priority
 from orchestrator.directory.reference import Reference
 from orchestrator.directory.reference_data import Row, Stage
 from state.canonical import to_storable

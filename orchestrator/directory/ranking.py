@@ -4,14 +4,19 @@ Preference, then uniqueness: rows whose whole title (or whose number, «№481»
 One row left is `Found`; more are buttons, open before closed, mine before others, the better match before the worse.
 A title written word for word wins over other whole titles, unless the written word may also be a case of the other title:
 «Александра» may mean Александр, so both are offered.
+
+"Did you mean": known field names near a written one, by code in either spelling or by title. Ring 2, pure; decides nothing.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any, Final
 
-from orchestrator.directory.stems import EXACT, WHOLE, WHOLE_BACKWARDS, extract_words, measure_match
+from bitrix.catalogue import names
+from orchestrator.language.text import normalize_text
+from orchestrator.language.title_matching import EXACT, WHOLE, WHOLE_BACKWARDS, extract_words, measure_match
 
 LIMIT: Final = 6
 Row = Mapping[str, Any]
@@ -88,3 +93,36 @@ def _build_sort_key(worth: float, row: Row, *, me: int | None) -> tuple[bool, bo
 
 def _is_mine(row: Row, me: int | None) -> bool:
     return me is not None and str(row.get("owner")) == str(me)
+
+
+_NEAR_ENOUGH: Final = 0.72
+_LONGEST: Final = 80
+
+
+def find_similar_codes(name: str, known: Mapping[str, str], *, most: int = 3) -> tuple[str, ...]:
+    """The codes of `known` (code → title, which may be empty) that `name` may have meant, the nearest first; none is usual.
+
+    `opportunity` and `Opportunity` mean OPPORTUNITY, «Номер договора» the code of that title, and OPORTUNITY is near enough.
+    """
+    written = name[:_LONGEST]
+    worth = {code: max(_compare_codes(written, code), _compare_titles(written, title)) for code, title in known.items()}
+    near = [code for code, value in worth.items() if value >= _NEAR_ENOUGH]
+    return tuple(sorted(near, key=lambda code: (-worth[code], code))[:most])
+
+
+def _compare_codes(written: str, code: str) -> float:
+    return _measure_likeness(names.to_field_key(written), names.to_field_key(code[:_LONGEST]))
+
+
+def _compare_titles(written: str, title: str) -> float:
+    return _measure_likeness(normalize_text(written), normalize_text(title[:_LONGEST])) if title else 0.0
+
+
+def _measure_likeness(left: str, right: str) -> float:
+    if not left or not right:
+        return 0.0
+    matcher = SequenceMatcher(None, left, right, autojunk=False)
+    # The cheap bounds first: a portal may have a thousand fields.
+    if matcher.real_quick_ratio() < _NEAR_ENOUGH or matcher.quick_ratio() < _NEAR_ENOUGH:
+        return 0.0
+    return matcher.ratio()

@@ -5,13 +5,13 @@ from datetime import datetime
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from bitrix.batch import MAX_COMMANDS, Command, CommandOutcome, build_cmd, read_answer
-from bitrix.client import BitrixClient
+from bitrix.bulk.offset_pages import read_first_rows
+from bitrix.client.batch import MAX_COMMANDS, Command, CommandOutcome, build_cmd, read_answer
+from bitrix.client.client import BitrixClient
 from bitrix.errors import OutcomeUnknown
-from bitrix.paging import read_first_rows
-from orchestrator.directory.money_style import CurrencyStyle, parse_currency_style
 from orchestrator.directory.reference_data import Category, Department, Field, Row, SmartType, Stage, to_own_kind, to_type_number
-from orchestrator.directory.zones import find_zone, is_zone
+from orchestrator.language.money_format import CurrencyStyle, parse_currency_style
+from orchestrator.language.time_zones import find_zone, is_zone
 
 MOST_USERS: Final = 5000
 _MOST_ROWS: Final = 500

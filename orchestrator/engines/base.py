@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Literal, Protocol
 
 from orchestrator.messages import Actor, Effect, Mode, Outcome, Pending, Reply
-from state.events import Event
+from state.events.core import Event
 
 EndReason = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "budget"]
 
@@ -69,7 +69,7 @@ class TurnContext(Protocol):
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """The session's folded state (see state.agent_state); never changed by engines."""
+        """The session's folded state (see state.events.fold); never changed by engines."""
         ...
 
     @property

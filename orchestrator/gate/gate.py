@@ -8,39 +8,38 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, assert_never
 
-from bitrix.catalogue import Catalogue
+from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
-from orchestrator.gate import approved, confirmations, executor, frozen
-from orchestrator.gate.approved import OUTDATED, DecisionResult
-from orchestrator.gate.approvers import Approvers, NoLeads, is_same_person
-from orchestrator.gate.before import build_before_image
-from orchestrator.gate.beginning import run_within_cap
-from orchestrator.gate.confirmations import CardRequest, Decision
-from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
-from orchestrator.gate.executor import Order
-from orchestrator.gate.facts import fetch_facts
-from orchestrator.gate.frozen import FreezeSwitch, NeverFrozen
-from orchestrator.gate.judged import evaluate
-from orchestrator.gate.limits import ChangeCounter, SessionChangeCounter
-from orchestrator.gate.live_policy import FixedPolicy, PolicySource
+from orchestrator.gate.approve import confirmations, run_approved
+from orchestrator.gate.approve.call_labels import ProposalLabel, build_call_label, build_offline_label, describe_proposal
+from orchestrator.gate.approve.confirmations import CardRequest, Decision
+from orchestrator.gate.approve.duplicates import add_doubts, build_pending, find_open_card, restore_outcome
+from orchestrator.gate.approve.preview import Names
+from orchestrator.gate.approve.revalidate import build_before_image, refuse_unchanged
+from orchestrator.gate.approve.run_approved import OUTDATED, DecisionResult
+from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
+from orchestrator.gate.call.limits import ChangeCounter, SessionChangeCounter
+from orchestrator.gate.call.modes import resolve_mode
+from orchestrator.gate.call.permissions import Approvers, NoLeads, is_same_person
+from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.call.ports import Ledger, Performer, Records
+from orchestrator.gate.call.reasons import build_read_refusal
+from orchestrator.gate.call.serialization import build_effect_id, get_essence
+from orchestrator.gate.decide import freeze_check
+from orchestrator.gate.decide.decide import evaluate
+from orchestrator.gate.decide.fetch_facts import fetch_facts, find_first_sums
+from orchestrator.gate.decide.freeze_check import FreezeSwitch, NeverFrozen
+from orchestrator.gate.decide.policy_reload import FixedPolicy, PolicySource
+from orchestrator.gate.execute import executor
+from orchestrator.gate.execute.daily_cap import run_within_cap
+from orchestrator.gate.execute.executor import Order
+from orchestrator.gate.execute.recovery import Announce, RecoveredEffect, reconcile, recover_started
 from orchestrator.gate.means import GateDeps
-from orchestrator.gate.modes import resolve_mode
-from orchestrator.gate.named import build_call_label, build_offline_label
-from orchestrator.gate.normalise import normalize
-from orchestrator.gate.policy import Policy
-from orchestrator.gate.ports import Ledger, Performer, Records
-from orchestrator.gate.preview import Names
-from orchestrator.gate.proposed import ProposalLabel, describe_proposal
-from orchestrator.gate.recovery import Announce, RecoveredEffect, reconcile, recover_started
-from orchestrator.gate.rejudged import refuse_unchanged
-from orchestrator.gate.standing import add_doubts, build_pending, find_open_card, restore_outcome
-from orchestrator.gate.steps import find_first_sums
-from orchestrator.gate.stored_call import build_effect_id, get_essence
-from orchestrator.gate.unreadable import build_read_refusal
+from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Pending
 from state.canonical import NotCanonical, dumps
-from state.events import StepRefused
-from state.store import EffectConflict, EffectRow, OutboxRow, WriteStopped
+from state.events.core import StepRefused
+from state.journal.store import EffectConflict, EffectRow, OutboxRow, WriteStopped
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,10 +138,10 @@ class Gate:
 
     async def _check_frozen(self, call: Call, verdict: Verdict) -> Verdict:
         """The verdict, or the refusal of what would write while writes are frozen."""
-        if not isinstance(verdict, Allow | Ask) or frozen.may_call_run_while_frozen(call):
+        if not isinstance(verdict, Allow | Ask) or freeze_check.may_call_run_while_frozen(call):
             return verdict
         standing = await self._means.switch.find_freeze()
-        return verdict if standing is None else frozen.build_freeze_refusal(standing)
+        return verdict if standing is None else freeze_check.build_freeze_refusal(standing)
 
     async def _carry_out(self, case: _Case, call: Call, facts: Facts, verdict: Verdict) -> Outcome | Pending:
         match verdict:
@@ -176,7 +175,7 @@ class Gate:
             decision = replace(decision, actor=self._means.approvers.apply_delegation(decision.actor))
         notice = confirmations.find_objection(entry, decision, ledger) or confirmations.check_entitlement(entry, decision, self._catalogue)
         if entry is not None and decision.approve and (notice is None or notice.code == "card-second-tap"):
-            notice = await approved.find_freeze_notice(entry, self._means, ledger) or notice
+            notice = await run_approved.find_freeze_notice(entry, self._means, ledger) or notice
         if notice is not None:
             return DecisionResult(notice=notice)
         try:
@@ -190,11 +189,11 @@ class Gate:
 
     async def run_approved(self, effect_id: str, *, mode: Mode, ledger: Ledger) -> DecisionResult:
         """Run an approved call once, unless the world, the mode or the policy changed since the card was shown."""
-        return await approved.run_approved(effect_id, self._means, mode=mode, ledger=ledger)
+        return await run_approved.run_approved(effect_id, self._means, mode=mode, ledger=ledger)
 
     async def resume_approved(self, effect_id: str, *, mode: Mode, ledger: Ledger) -> DecisionResult:
         """As `run_approved`, long after the press: only if whoever approved still has access, and in a mode that is theirs."""
-        return await approved.resume_approved(effect_id, self._means, mode=mode, ledger=ledger)
+        return await run_approved.resume_approved(effect_id, self._means, mode=mode, ledger=ledger)
 
     async def recover(self, ledger: Ledger, *, announce: Announce) -> list[RecoveredEffect]:
         """Name what a dead process left without an outcome, and look at the portal; sends no write."""
@@ -211,7 +210,7 @@ class Gate:
         try:
             done = await run_within_cap(executor.write, order, self._means, case.actor, case.ledger)
         except WriteStopped:  # frozen in this very moment: nothing of it is stored, nothing was sent
-            done = frozen.build_freeze_refusal(await self._means.switch.fetch_freeze())
+            done = freeze_check.build_freeze_refusal(await self._means.switch.fetch_freeze())
         return await self._refuse(case, done) if isinstance(done, Refuse) else done
 
     async def _ask(self, case: _Case, call: Call, facts: Facts, verdict: Ask) -> Pending:

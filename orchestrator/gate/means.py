@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from bitrix.catalogue import Catalogue
-from orchestrator.gate.approvers import Approvers
-from orchestrator.gate.confirmations import can_see_all
-from orchestrator.gate.effects import Ask, Call, Facts
-from orchestrator.gate.executor import Order
-from orchestrator.gate.frozen import FreezeSwitch
-from orchestrator.gate.limits import ChangeCounter
-from orchestrator.gate.live_policy import PolicySource
-from orchestrator.gate.policy import Policy
-from orchestrator.gate.ports import Ledger, Performer, Records
-from orchestrator.gate.preview import Names, preview
+from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.gate.approve.confirmations import can_see_all
+from orchestrator.gate.approve.preview import Names, preview
+from orchestrator.gate.call.effect import Ask, Call, Facts
+from orchestrator.gate.call.limits import ChangeCounter
+from orchestrator.gate.call.permissions import Approvers
+from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.call.ports import Ledger, Performer, Records
+from orchestrator.gate.decide.freeze_check import FreezeSwitch
+from orchestrator.gate.decide.policy_reload import PolicySource
+from orchestrator.gate.execute.executor import Order
 from orchestrator.messages import Actor, Notice
 
 

@@ -15,8 +15,15 @@ from tenacity import AsyncRetrying
 
 from orchestrator.errors import ModelClientError
 from orchestrator.model_client.answer import AnswerReader, ModelAnswer, decode, load_object
-from orchestrator.model_client.failures import TryAgainError, build_reported_error, build_scrubber, build_status_failure, build_wire_failure
-from orchestrator.model_client.retry import Sleep, build_retry_policy
+from orchestrator.model_client.failures import (
+    Sleep,
+    TryAgainError,
+    build_reported_error,
+    build_retry_policy,
+    build_scrubber,
+    build_status_failure,
+    build_wire_failure,
+)
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.sse import SseDecoder
 from state.trace import build_trace_headers

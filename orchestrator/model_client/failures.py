@@ -1,13 +1,17 @@
-"""Every failure of the model service as one `ModelClientError` (ring 2). No reason ever holds the key or an address."""
+"""Every failure of the model service as one `ModelClientError` (ring 2). No reason ever holds the key or an address.
+
+When the model is asked once more (ring 2): only after a failure that says so, and only inside the deadline.
+"""
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx
 from pydantic import SecretStr
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt, stop_before_delay
 
 from orchestrator.errors import ModelClientError
 
@@ -102,3 +106,28 @@ def _parse_retry_after(headers: httpx.Headers) -> float | None:
     except (TypeError, ValueError):
         return None
     return max(wait.total_seconds(), 0.0)
+
+
+Sleep = Callable[[float], Awaitable[None]]
+
+_FIRST_PAUSE = 0.5
+_LONGEST_PAUSE = 8.0
+
+
+def build_retry_policy(*, attempts: int, deadline: float, sleep: Sleep) -> AsyncRetrying:
+    """Return the policy: `attempts` in all; a pause that would pass `deadline` is not begun and the last error stands."""
+    return AsyncRetrying(
+        sleep=sleep,
+        stop=stop_after_attempt(attempts) | stop_before_delay(deadline),
+        wait=_calculate_pause,
+        retry=retry_if_exception_type(TryAgainError),
+        reraise=True,
+    )
+
+
+def _calculate_pause(state: RetryCallState) -> float:
+    """Return the wait the service asked for, else one that doubles."""
+    error = state.outcome.exception() if state.outcome else None
+    if isinstance(error, TryAgainError) and error.after is not None:
+        return error.after
+    return min(_FIRST_PAUSE * 2.0 ** (state.attempt_number - 1), _LONGEST_PAUSE)

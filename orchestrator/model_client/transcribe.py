@@ -7,8 +7,14 @@ from typing import Final
 import httpx
 
 from orchestrator.errors import ModelClientError
-from orchestrator.model_client.failures import TryAgainError, build_scrubber, build_status_failure, build_wire_failure
-from orchestrator.model_client.retry import Sleep, build_retry_policy
+from orchestrator.model_client.failures import (
+    Sleep,
+    TryAgainError,
+    build_retry_policy,
+    build_scrubber,
+    build_status_failure,
+    build_wire_failure,
+)
 from orchestrator.model_client.settings import ModelSettings
 from state.trace import build_trace_headers
 

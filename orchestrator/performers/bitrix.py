@@ -5,19 +5,18 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from bitrix.batch import Command, CommandOutcome, build_cmd, read_answer
-from bitrix.client import BitrixClient
+from bitrix.bulk.offset_pages import read_first_rows
+from bitrix.client.batch import Command, CommandOutcome, build_cmd, read_answer
+from bitrix.client.client import BitrixClient
 from bitrix.errors import BitrixError, NotSent, OutcomeUnknown, Refused
-from bitrix.paging import read_first_rows
-from orchestrator.gate.effects import Call
-from orchestrator.gate.ports import DECLINED, CallResult, ReadBack, Reconciled, Records, Rejected, Succeeded, Unknown
+from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.ports import DECLINED, CallResult, ReadBack, Reconciled, Records, Rejected, Succeeded, Unknown
 from orchestrator.messages import CommandReport
+from orchestrator.performers.error_texts import describe_command_error, describe_error
 from orchestrator.performers.long_lists import sum_rows
-from orchestrator.performers.portal_texts import describe_command_error, describe_error
 from orchestrator.performers.read_back import read_back
-from orchestrator.performers.reconciling import reconcile
+from orchestrator.performers.reconciliation import find_traces, reconcile
 from orchestrator.performers.state_changes import build_batch_changes, build_changes, find_created_target, find_entity
-from orchestrator.performers.traces import find_traces
 from state.canonical import to_storable
 
 SEND_WITHIN = 5.0

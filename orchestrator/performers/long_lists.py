@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from bitrix.bulk import Progress, list_all
-from bitrix.client import BitrixClient
+from bitrix.bulk.bulk import Progress, list_all
+from bitrix.client.client import BitrixClient
 from bitrix.errors import BitrixError
-from bitrix.limiter import Priority
+from bitrix.limits.limiter import Priority
 from orchestrator.directory.labels import parse_amount
-from orchestrator.gate.effects import Call
-from orchestrator.performers.watch import get_progress
+from orchestrator.gate.call.effect import Call
+from orchestrator.performers.read_progress import get_progress
 
 log = logging.getLogger(__name__)
 

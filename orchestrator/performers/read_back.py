@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from bitrix.catalogue.names import CRM
 from bitrix.errors import BitrixError
-from bitrix.names import CRM
-from orchestrator.gate import fields, multifields
-from orchestrator.gate.criticals import extract_written_fields
-from orchestrator.gate.effects import Call, Target
-from orchestrator.gate.ports import ReadBack, Records, Succeeded
-from orchestrator.gate.settle import find_steps
-from orchestrator.performers.portal_texts import describe_error
-from orchestrator.performers.reconciling import is_same_meaning
+from orchestrator.gate.call import fields, multifields
+from orchestrator.gate.call.critical_fields import extract_written_fields
+from orchestrator.gate.call.effect import Call, Target
+from orchestrator.gate.call.ports import ReadBack, Records, Succeeded
+from orchestrator.gate.normalize.merge_multifields import find_steps
+from orchestrator.performers.error_texts import describe_error
+from orchestrator.performers.reconciliation import is_same_meaning
 from orchestrator.performers.state_changes import find_created_record
 
 WITHIN = 10.0

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
-from orchestrator.gate.effects import Call
-from orchestrator.gate.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
-from orchestrator.gate.reminders import MARK, PERSON
+from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
+from orchestrator.gate.call.reminders import MARK, PERSON
 from state.clock import Clock, format_iso, generate_id, parse_iso
-from state.events_daily import list_reminders
-from state.journal import load_state
-from state.store import InboxRow, Lane, Store, StoreError
-from state.worker import AsyncStore
+from state.events.daily import list_reminders
+from state.journal.async_store import AsyncStore
+from state.journal.journal import load_state
+from state.journal.store import InboxRow, Lane, Store, StoreError
 
 KIND: Final = "reminder_set"
 LANE: Final[Lane] = "express"

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bitrix.names import CRM
-from orchestrator.gate.effects import Call, Target
-from orchestrator.gate.fields import find_value
+from bitrix.catalogue.names import CRM
+from orchestrator.gate.call.effect import Call, Target
+from orchestrator.gate.call.fields import find_value
 from orchestrator.messages import CommandReport
-from state.events import StateChanges
+from state.events.core import StateChanges
 
 _CURRENT = {"deal": "current_deal_id", "contact": "current_contact_id", "company": "current_company_id", "task": "current_task_id"}
 _LINKED = (("CONTACT_ID", "current_contact_id"), ("COMPANY_ID", "current_company_id"))

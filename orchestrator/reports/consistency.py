@@ -12,7 +12,7 @@ from typing import Any, Final
 from state.canonical import dumps, hash_text
 from state.clock import format_iso
 from state.findings import Finding
-from state.store import EffectRow, StoredEvent
+from state.journal.store import EffectRow, StoredEvent
 
 _MOVES: Final[Mapping[str, tuple[frozenset[str], str]]] = {
     "ConfirmationRequested": (frozenset({"absent"}), "requested"),

@@ -7,10 +7,10 @@ from datetime import datetime
 from statistics import median
 from typing import Any, Final
 
-from orchestrator.reports.people import Narrator
-from orchestrator.reports.reading import scan_events, to_one_line, to_session_name
+from orchestrator.reports.reading.journal_reader import scan_events, to_one_line, to_session_name
+from orchestrator.reports.reading.narrator import Narrator
 from state.clock import format_iso, parse_iso
-from state.store import Store, StoredEvent
+from state.journal.store import Store, StoredEvent
 
 _DECIDED: Final = {
     "ConfirmationApproved": "approved",

@@ -1,34 +1,43 @@
-"""One commit, one transaction (ring 1): fenced, numbered, sealed, chained; anything that does not hold raises and undoes all of it."""
+"""One commit, one transaction (ring 1): fenced, numbered, sealed, chained; anything that does not hold raises and undoes all of it.
+
+How deliveries enter and leave the outbox (ring 1). A delivered row is deleted; where its key arrived is kept.
+
+Rows of a session go out in the order of their `pos`. A row with the key of an unsent one takes that one's place; the
+old one stays as "replaced" until the new one is out, for it may be on the wire and still report where it arrived.
+"""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from state import counting, event_data, sealing
 from state.clock import format_iso, generate_id
-from state.counting import StartCount
-from state.event_data import EncodedEvent
-from state.journal import RecordHead, hash_record, record_text
-from state.mentions import IndexEntry, index_event
-from state.sealing import PersonKey
-from state.sql import outbox, rows
-from state.sql.database import Transaction
-from state.sql.gathered import CommitBatch
-from state.sql.statements import Statements
-from state.sql.vouched import encode_checksummed
-from state.store import (
+from state.events import codec
+from state.events.codec import EncodedEvent
+from state.journal import daily_count, encryption
+from state.journal.daily_count import StartCount
+from state.journal.encryption import PersonKey
+from state.journal.journal import RecordHead, hash_record, record_text
+from state.journal.record_index import IndexEntry, index_event
+from state.journal.store import (
     SWITCH,
     CapReached,
     Commit,
     EffectChange,
     EffectConflict,
     InboxRow,
+    OutboxRow,
     StaleEpoch,
     StoredEvent,
+    StoreError,
     Timer,
     Uncounted,
     WriteStopped,
 )
+from state.sql import row_mapping
+from state.sql.checksummed_json import encode_checksummed
+from state.sql.commit_batch import CommitBatch
+from state.sql.database import Transaction
+from state.sql.statements import Statements
 
 
 class Draft(NamedTuple):
@@ -68,13 +77,13 @@ def to_stream(key: str) -> str:
 
 def find_key_owner(commit: Commit) -> str:
     """Whose key seals what is personal in the commit."""
-    return sealing.find_key_owner(commit.actor, to_lease_key(commit.stream))
+    return encryption.find_key_owner(commit.actor, to_lease_key(commit.stream))
 
 
 def build_drafts(commit: Commit) -> list[Draft]:
     """The events as text, made before the transaction begins; NotCanonical where one cannot be stored."""
-    written = commit.encoded_events or [event_data.encode(event) for event in commit.events]
-    return [Draft(one, sealing.pack(one.personal_text) if one.personal_text else b"") for one in written]
+    written = commit.encoded_events or [codec.encode(event) for event in commit.events]
+    return [Draft(one, encryption.pack(one.personal_text) if one.personal_text else b"") for one in written]
 
 
 def write(transaction: Transaction, statements: Statements, steps: Sequence[Step], after: int | None) -> list[StoredEvent]:
@@ -104,7 +113,7 @@ def write(transaction: Transaction, statements: Statements, steps: Sequence[Step
             last, _ = numbered[-1]
             fence = fence._replace(seq=last.seq, hash=last.hash)
     if numbered:
-        transaction.run_many(statements.add_event, [rows.to_event_params(event, data) for event, data in numbered])
+        transaction.run_many(statements.add_event, [row_mapping.to_event_params(event, data) for event, data in numbered])
         moved = {"at_session": to_lease_key(steps[0][0].stream), "seq": fence.seq, "hash": fence.hash}
         transaction.run(statements.move_head, moved)
     if named:
@@ -120,17 +129,17 @@ def _write_rest(transaction: Transaction, statements: Statements, commit: Commit
         _set_switch(transaction, statements, commit.switch)
     _change_effects(transaction, statements, commit)
     for row in commit.outbox:
-        outbox.put_outbox(transaction, statements, row)
+        put_outbox(transaction, statements, row)
     for timer in commit.timers:
         _set_timer(transaction, statements, timer)
     for row_id in commit.inbox_done:
         transaction.run(statements.finish_inbox, {"at_id": row_id, "status": "done", "note": ""})
     for given in commit.inbox_new:
-        transaction.run(statements.set_inbox, rows.to_inbox_params(given))
+        transaction.run(statements.set_inbox, row_mapping.to_inbox_params(given))
     for digest, content in commit.blobs.items():
         transaction.run(statements.add_blob, {"digest": digest, "content": content})
     if commit.snapshot is not None:
-        transaction.run(statements.set_snapshot, rows.to_snapshot_params(commit.snapshot))
+        transaction.run(statements.set_snapshot, row_mapping.to_snapshot_params(commit.snapshot))
 
 
 def _change_effects(transaction: Transaction, statements: Statements, commit: Commit) -> None:
@@ -146,7 +155,7 @@ def _change_effects(transaction: Transaction, statements: Statements, commit: Co
 
 def put_inbox(transaction: Transaction, statements: Statements, new: Sequence[InboxRow]) -> list[bool]:
     """Add inputs; False for each whose source is known."""
-    return [transaction.run(statements.add_inbox, rows.to_inbox_params(row)) == 1 for row in new]
+    return [transaction.run(statements.add_inbox, row_mapping.to_inbox_params(row)) == 1 for row in new]
 
 
 def fetch_secrets(transaction: Transaction, statements: Statements, key_ids: Iterable[str]) -> dict[str, str]:
@@ -171,7 +180,7 @@ def _load_fence(transaction: Transaction, statements: Statements, commit: Commit
 
 def _create_key(transaction: Transaction, statements: Statements, person: str, now: str) -> PersonKey:
     """The person's first key. Of two processes that make one at once, one does; both use it."""
-    key = sealing.generate_key()
+    key = encryption.generate_key()
     transaction.run(statements.add_key, {**key._asdict(), "person": person, "created_at": now, "erased_at": ""})
     found = transaction.fetch_row(statements.live_key, {"at_person": person})
     if found is None:  # erased in this very moment
@@ -188,7 +197,7 @@ def _number(commit: Commit, made: Sequence[Draft], fence: Fence) -> list[tuple[S
         record = RecordHead(commit.stream, seq, generate_id(), ts, written.type, written.v, commit.actor)
         data = written.clear
         if secret and fence.key is not None:
-            data = event_data.insert_sealed(data, sealing.encrypt(fence.key, secret, rows.build_place(record)))
+            data = codec.insert_sealed(data, encryption.encrypt(fence.key, secret, row_mapping.build_place(record)))
         raw = record_text(record, data)
         prev, head = head, hash_record(head, raw)
         stored.append((StoredEvent(**record._asdict(), data=written.data, raw=raw, prev=prev, hash=head), data))
@@ -206,9 +215,9 @@ def _change_effect(transaction: Transaction, statements: Statements, commit: Com
         "status": change.status,
         "fingerprint": change.fingerprint,
         "updated_at": format_iso(commit.now),
-        "outcome": encode_checksummed(rows.build_outcome_place(change.effect_id), change.outcome),
+        "outcome": encode_checksummed(row_mapping.build_outcome_place(change.effect_id), change.outcome),
     }
-    place = rows.build_call_place(change.effect_id)
+    place = row_mapping.build_call_place(change.effect_id)
     call = encode_checksummed(place, change.call)
     told = f"effect {change.effect_id} does not stand in {' or '.join(change.expect)}"
     expected = [status for status in change.expect if status != "absent"]
@@ -253,8 +262,8 @@ def _check_frozen(transaction: Transaction, statements: Statements) -> None:
 
 def _count(transaction: Transaction, statements: Statements, commit: Commit, effect_id: str, count: StartCount) -> None:
     """Count a start for its person, unless it is too much. Whoever else would start one for them waits till the end of the transaction."""
-    kept = counting.build_keys(count, effect_id, commit.now)
-    known = counting.build_known_values(count) if count.known is not None else []
+    kept = daily_count.build_keys(count, effect_id, commit.now)
+    known = daily_count.build_known_values(count) if count.known is not None else []
     if isinstance(transaction, CommitBatch):
         transaction.count(kept, known, count)
         return
@@ -274,4 +283,35 @@ def _set_timer(transaction: Transaction, statements: Statements, timer: Timer) -
     if timer.delete:
         transaction.run(statements.drop_timer, {"at_id": timer.id})
     else:
-        transaction.run(statements.set_timer, rows.to_timer_params(timer))
+        transaction.run(statements.set_timer, row_mapping.to_timer_params(timer))
+
+
+def put_outbox(transaction: Transaction, statements: Statements, row: OutboxRow) -> None:
+    """Add a delivery, or put it in the place of the unsent one with its key."""
+    params = row_mapping.to_outbox_params(row)
+    if not row.key:
+        transaction.run(statements.add_outbox, params)
+        return
+    if transaction.run(statements.add_first_with_key, params):
+        return
+    found = transaction.fetch_row(statements.unsent_with_key, {"at_session": row.session, "at_key": row.key})
+    if found is None:  # cannot be: what the insertion saw is of this transaction
+        raise StoreError(f"{row.key} waits in the outbox and is not found there")
+    position, old_id = found
+    transaction.run(statements.replace_outbox, {**params, "at_pos": position})
+    transaction.run(statements.add_outbox, {**params, "id": old_id, "status": "replaced", "body": "{}"})
+
+
+def record_delivery(transaction: Transaction, statements: Statements, row_id: str, sent_ref: str) -> None:
+    """Take a delivered row out, and note where its key arrived; nothing where the row is gone already."""
+    found = transaction.fetch_row(statements.delivered, {"at_id": row_id})
+    if found is None:
+        return
+    session, key, status = found
+    transaction.run(statements.drop_outbox, {"at_id": row_id})
+    if not key:
+        return
+    if sent_ref:
+        transaction.run(statements.set_delivery, {"session": session, "key": key, "sent_ref": sent_ref})
+    if status != "replaced":
+        transaction.run(statements.drop_replaced, {"at_session": session, "at_key": key})

@@ -17,9 +17,9 @@ from sqlalchemy import PoolProxiedConnection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.sql.expression import ClauseElement
 
+from state.journal.store import StoreError, StoreUnwritable
 from state.sql.dialect import Dialect
-from state.sql.functions import Function, call_function
-from state.store import StoreError, StoreUnwritable
+from state.sql.server_functions import Function, call_function
 
 Params = Mapping[str, Any]
 Row = tuple[Any, ...]

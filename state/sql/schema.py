@@ -4,10 +4,10 @@ import logging
 
 from sqlalchemy import Connection, inspect, text
 
+from state.journal.store import StoreError
 from state.migrations import HEAD
-from state.sql import closed, functions
+from state.sql import closed_mark, server_functions
 from state.sql.dialect import Dialect
-from state.store import StoreError
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ def upgrade(dialect: Dialect) -> None:
         dialect.lock_schema(connection)
         present = read_revision(connection)
         if present:
-            closed.refuse(connection)
+            closed_mark.refuse(connection)
         migrate(dialect, connection, present)
 
 
@@ -31,7 +31,7 @@ def migrate(dialect: Dialect, connection: Connection, present: str, to: str = HE
     if present != to:
         _run_migrations(connection, present, to)
     if dialect.batches_commits and to == HEAD:
-        functions.create(connection)
+        server_functions.create(connection)
 
 
 def check(dialect: Dialect) -> None:

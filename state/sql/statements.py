@@ -22,9 +22,10 @@ from sqlalchemy import (
     update,
 )
 
+from state.journal.store import StaleEpoch
 from state.sql.database import Statement, compile_statement
 from state.sql.dialect import Dialect
-from state.sql.functions import SWITCH_LOCK
+from state.sql.server_functions import SWITCH_LOCK
 from state.sql.tables import (
     LIVE,
     blobs,
@@ -40,7 +41,6 @@ from state.sql.tables import (
     timers,
     values,
 )
-from state.store import StaleEpoch
 
 EVENT = ("stream", "seq", "id", "ts", "type", "v", "actor", "data", "hash")
 INBOX = ("id", "source", "session", "lane", "kind", "actor", "body", "received_at", "status", "attempts")
@@ -290,7 +290,7 @@ class Statements:
         )
 
     def _add_counts(self) -> None:
-        """What a person has begun: small values, one for each start; `state.counting` says under which keys."""
+        """What a person has begun: small values, one for each start; `state.journal.daily_count` says under which keys."""
         held = select(values.c.key).where(values.c.key == bindparam("at_key"))
         self.hold_value = self._compile(held.with_for_update())
         number: ColumnElement[int] = cast(func.coalesce(func.sum(cast(values.c.value, BigInteger)), 0), BigInteger)

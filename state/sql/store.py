@@ -11,16 +11,9 @@ import orjson
 
 from state import canonical
 from state.clock import format_iso
-from state.journal import RecordHead, record_text
-from state.mentions import IndexEntry, What
-from state.sql import commit as writing
-from state.sql import functions, gathered, outbox, rows, schema
-from state.sql.database import Contended, Database, Params, Row, Statement, translate_errors
-from state.sql.dialect import Dialect, open_database, open_read_only
-from state.sql.functions import Function
-from state.sql.gathered import Changes, CommitBatch, CommitCall, KnownStream
-from state.sql.statements import compile_statements
-from state.store import (
+from state.journal.journal import RecordHead, record_text
+from state.journal.record_index import IndexEntry, What
+from state.journal.store import (
     ClearEvent,
     Commit,
     EffectRow,
@@ -34,9 +27,17 @@ from state.store import (
     StoredInputs,
     Timer,
 )
+from state.sql import commit as outbox
+from state.sql import commit as writing
+from state.sql import commit_batch, row_mapping, schema, server_functions
+from state.sql.commit_batch import Changes, CommitBatch, CommitCall, KnownStream
+from state.sql.database import Contended, Database, Params, Row, Statement, translate_errors
+from state.sql.dialect import Dialect, open_database, open_read_only
+from state.sql.server_functions import Function
+from state.sql.statements import compile_statements
 
 if TYPE_CHECKING:
-    from state.sql.erasing import Erasure
+    from state.sql.erasure import Erasure
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +74,7 @@ def open_reader(url: str) -> "SqlStore":
 
 
 class SqlStore:
-    """The port of `state.store`, whose docstrings hold here; safe to use from several threads."""
+    """The port of `state.journal.store`, whose docstrings hold here; safe to use from several threads."""
 
     def __init__(self, dialect: Dialect) -> None:
         """Use an opened database of today's schema; `open_store` makes one."""
@@ -88,8 +89,8 @@ class SqlStore:
     def put_inbox(self, rows_: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
         """Store inputs; False where `source` was known already. Claims the oldest new row of each lane of `claim`."""
         if self._gathers:
-            given = orjson.dumps({"rows": [rows.to_inbox_params(row) for row in rows_], "claim": claim})
-            answer = orjson.loads(self._call(functions.RECEIVE, given))
+            given = orjson.dumps({"rows": [row_mapping.to_inbox_params(row) for row in rows_], "claim": claim})
+            answer = orjson.loads(self._call(server_functions.RECEIVE, given))
             return StoredInputs(_mark_fresh(rows_, answer["fresh"]), _to_readable_rows(answer["claimed"]))
         with self._database.write() as transaction:
             fresh = writing.put_inbox(transaction, self._statements, rows_)
@@ -109,7 +110,7 @@ class SqlStore:
         """The oldest new input of the lane; the attempt is counted before anybody works on it."""
         with self._database.write_one() as transaction:
             found = transaction.fetch_row(self._statements.next_inbox, {"at_session": session, "at_lane": lane})
-        return rows.to_inbox_row(found) if found else None
+        return row_mapping.to_inbox_row(found) if found else None
 
     def return_inbox(self, row_id: str) -> None:
         """Take the attempt at a new input back."""
@@ -118,12 +119,12 @@ class SqlStore:
     def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
         """The new inputs of the lane, oldest first; counts no attempt."""
         wanted = {"at_session": session, "at_lane": lane, "at_most": limit}
-        return [rows.to_inbox_row(row) for row in self._fetch_rows(self._statements.waiting_inbox, wanted)]
+        return [row_mapping.to_inbox_row(row) for row in self._fetch_rows(self._statements.waiting_inbox, wanted)]
 
     def find_inbox(self, source: str) -> InboxRow | None:
         """The input with that source, whatever has become of it."""
-        found = self._fetch_rows(self._statements.input_of, {"at_source": rows.to_stored_source(source)})
-        return rows.to_inbox_row(found[0]) if found else None
+        found = self._fetch_rows(self._statements.input_of, {"at_source": row_mapping.to_stored_source(source)})
+        return row_mapping.to_inbox_row(found[0]) if found else None
 
     def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
         """Close an input without events."""
@@ -181,7 +182,7 @@ class SqlStore:
 
     def _send(self, changes: Changes) -> None:
         with self._database.begin(CommitCall) as transaction:
-            gathered.send(transaction, changes)
+            commit_batch.send(transaction, changes)
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         """Events of the stream with seq > after, in order; UnknownEvent where a newer program wrote one."""
@@ -190,7 +191,7 @@ class SqlStore:
         journal, secrets = self._fetch_journal_rows(self._statements.events_from, wanted)
         for row in journal:
             if row[1] > after:
-                found.append(rows.to_stored_event(row, prev, secrets))
+                found.append(row_mapping.to_stored_event(row, prev, secrets))
             prev = row[-1]
         return found[:limit]
 
@@ -219,12 +220,12 @@ class SqlStore:
         """Events of all streams with id > after, of these types (all without), in the order of their ids; `prev` is empty."""
         wanted = {"at_id": after, "at_most": limit, **{f"at_{number}": name for number, name in enumerate(types)}}
         journal, secrets = self._fetch_journal_rows(self._statements.build_scan(len(types)), wanted)
-        return [rows.to_stored_event(row, "", secrets) for row in journal]
+        return [row_mapping.to_stored_event(row, "", secrets) for row in journal]
 
     def scan_clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
         """As `scan`, only what is readable without a key. StoreError where a record is no JSON."""
         wanted = {"at_id": after, "at_most": limit, **{f"at_{number}": name for number, name in enumerate(types)}}
-        return [rows.to_clear_event(row) for row in self._fetch_rows(self._statements.build_scan(len(types)), wanted)]
+        return [row_mapping.to_clear_event(row) for row in self._fetch_rows(self._statements.build_scan(len(types)), wanted)]
 
     def list_streams(self) -> list[str]:
         """Every stream that has events."""
@@ -245,12 +246,12 @@ class SqlStore:
     def find_effect(self, effect_id: str) -> EffectRow | None:
         """One effect."""
         found = self._fetch_rows(self._statements.effect, {"at_effect_id": effect_id})
-        return rows.to_effect_row(found[0]) if found else None
+        return row_mapping.to_effect_row(found[0]) if found else None
 
     def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
         """The effects of a stream in that status, oldest change first."""
         found = self._fetch_rows(self._statements.effects, {"at_stream": stream, "at_status": status})
-        return [rows.to_effect_row(row) for row in found]
+        return [row_mapping.to_effect_row(row) for row in found]
 
     def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
         """Where the journal speaks of it in that way behind that id, the oldest first."""
@@ -270,12 +271,12 @@ class SqlStore:
     def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
         """At most one row a session: its oldest unsent one, if that is due. `sent_ref` tells which message to edit."""
         wanted = {"at_channel": channel, "at_now": format_iso(now), "at_most": limit}
-        return [rows.to_outbox_row(row) for row in self._fetch_rows(self._statements.due_outbox, wanted)]
+        return [row_mapping.to_outbox_row(row) for row in self._fetch_rows(self._statements.due_outbox, wanted)]
 
     def mark_outbox_sent(self, row_id: str, sent_ref: str) -> None:
         """Delivered. For a row that was replaced meanwhile only the place is kept, for the edit that follows."""
         if self._gathers:
-            self._call(functions.SENT, row_id.encode(), sent_ref.encode())
+            self._call(server_functions.SENT, row_id.encode(), sent_ref.encode())
             return
         with self._database.write() as transaction:
             outbox.record_delivery(transaction, self._statements, row_id, sent_ref)
@@ -296,7 +297,7 @@ class SqlStore:
     def list_due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
         """Timers that are due, oldest first; they stay until a commit deletes them."""
         found = self._fetch_rows(self._statements.due_timers, {"at_now": format_iso(now), "at_most": limit})
-        return [rows.to_timer(row) for row in found]
+        return [row_mapping.to_timer(row) for row in found]
 
     def get_value(self, key: str) -> str | None:
         """A small named value."""
@@ -316,7 +317,7 @@ class SqlStore:
 
     def open_erasure(self) -> "Erasure":
         """What ops need to find and remove all that is stored of one person."""
-        from state.sql.erasing import Erasure  # noqa: PLC0415 - the bot never needs it
+        from state.sql.erasure import Erasure  # noqa: PLC0415 - the bot never needs it
 
         return Erasure(self._dialect)
 
@@ -341,7 +342,7 @@ class SqlStore:
         """Rows of the journal, and the keys they need as they are now: none is kept, since another process may erase it."""
         with self._database.read() as transaction:
             found = transaction.fetch_rows(statement, params)
-            return found, writing.fetch_secrets(transaction, self._statements, rows.collect_key_ids(found))
+            return found, writing.fetch_secrets(transaction, self._statements, row_mapping.collect_key_ids(found))
 
     def _fetch_rows(self, statement: Statement, params: Params) -> list[Row]:
         with self._database.read() as transaction:
@@ -363,5 +364,5 @@ def _to_readable_rows(claimed: Iterable[Row]) -> list[InboxRow]:
     found = []
     for row in claimed:
         with suppress(ValueError):
-            found.append(rows.to_inbox_row(row))
+            found.append(row_mapping.to_inbox_row(row))
     return found

@@ -131,7 +131,7 @@ effects = _keyed(
 )
 Index("ix_effects_stream", effects.c.stream, effects.c.status)
 
-# What follows from journal and effects by the rule of `state.mentions`; a row goes when its call is erased.
+# What follows from journal and effects by the rule of `state.journal.record_index`; a row goes when its call is erased.
 mentions = _keyed(
     "mentions",
     _text("about", primary_key=True),

@@ -12,15 +12,15 @@ from typing import Any
 
 import orjson
 
+from state.audit_log.archives import list_logs
+from state.audit_log.chain import FIELD
+from state.audit_log.interaction_log import DamagedArchive, read_records
+from state.audit_log.locks import build_lock_path, parse_head
+from state.audit_log.records import parse_user
 from state.canonical import dumps, hash_text
 from state.clock import format_iso
 from state.findings import Finding
-from state.interaction_log import DamagedArchive, read_records
-from state.log_archives import list_logs
-from state.log_chain import FIELD
-from state.log_locks import build_lock_path, parse_head
-from state.log_records import parse_user
-from state.store import Store
+from state.journal.store import Store
 
 VERSION = 1
 Heads = Mapping[str, tuple[int, str]]

@@ -7,10 +7,10 @@ from hashlib import sha256
 
 import orjson
 
-from state.events import type_names
+from state.events.core import type_names
 from state.findings import Finding, FindingKind
-from state.journal import RecordHead, hash_record, record_text
-from state.sql.raw import RawReader, Record
+from state.journal.journal import RecordHead, hash_record, record_text
+from state.sql.raw_records import RawReader, Record
 
 MOST = 20
 """So many findings of one stream are named; the rest would say the same."""

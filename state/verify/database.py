@@ -15,7 +15,7 @@ from state.findings import Finding
 from state.migrations import HEAD, versions
 from state.sql import sqlite_wal
 from state.sql.dialect import open_read_only
-from state.sql.raw import RawReader
+from state.sql.raw_records import RawReader
 from state.sql.sqlite_file import Spot, SqliteFile
 
 OLDER = frozenset(module.name[1:].partition("_")[0] for module in iter_modules(versions.__path__)) - {HEAD}

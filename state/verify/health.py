@@ -1,6 +1,6 @@
 """How a database is doing, for a look that takes seconds (ring 1): schema, size, what the server is set to, what waits. Changes nothing.
 
-`state.verify.whole` reads everything; this asks what can be asked beside a busy bot.
+`state.verify.journal` reads everything; this asks what can be asked beside a busy bot.
 """
 
 import sqlite3
@@ -18,10 +18,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from state.clock import format_iso
-from state.sql import closed
+from state.journal.store import StoreError
+from state.sql import closed_mark
 from state.sql.dialect import BUSY_SECONDS, open_read_only
 from state.sql.tables import values
-from state.store import StoreError
 
 _STEPS: Final = 10_000
 _LATELY: Final = timedelta(days=1)
@@ -126,10 +126,10 @@ def explain_closed(url: str) -> str:
     """Why nobody may start on this database, "" where anybody may; raises StoreError where it cannot be read."""
     try:
         with _connect(url) as connection:
-            mark = closed.read(connection)
+            mark = closed_mark.read(connection)
     except (SQLAlchemyError, OSError) as error:
         raise _build_error(error) from None
-    return closed.describe(mark) if mark is not None else ""
+    return closed_mark.describe(mark) if mark is not None else ""
 
 
 def run_quick_check(path: Path, seconds: float) -> list[str] | None:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from state import agent_state
 from state.canonical import hash_text
+from state.events import fold
 from state.findings import Finding
-from state.journal import SNAPSHOT_VERSION
-from state.store import Snapshot, Store, StoredEvent
+from state.journal.journal import SNAPSHOT_VERSION
+from state.journal.store import Snapshot, Store, StoredEvent
 
 
 class SnapshotChecker:
@@ -16,7 +16,7 @@ class SnapshotChecker:
         """`snapshot` is what the store has of it."""
         self._stream = stream
         self._snapshot = snapshot
-        self._state = agent_state.create_state()
+        self._state = fold.create_state()
         self._at = 0
         self.blobs: dict[str, int] = {}
         """The large answers that the events speak of, each with the seq of one that does."""
@@ -27,7 +27,7 @@ class SnapshotChecker:
         if digest:
             self.blobs[digest] = event.seq
         if self._snapshot is not None and event.seq <= self._snapshot.seq:
-            agent_state.fold_events(self._state, ((event.type, dict(event.data), event.ts),))
+            fold.fold_events(self._state, ((event.type, dict(event.data), event.ts),))
             self._at = event.seq
 
     def list_findings(self) -> Iterator[Finding]:

@@ -6,16 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from state.clock import generate_id
-from state.events import Event, MessageReceived
+from state.events.core import Event, MessageReceived
+from state.journal.store import Commit, EffectChange, InboxRow, Lane, Lease, OutboxRow
 from state.sql import SqlStore, open_store
-from state.store import (
-    Commit,
-    EffectChange,
-    InboxRow,
-    Lane,
-    Lease,
-    OutboxRow,
-)
 
 STORES = ["memory", "file", "postgresql"]
 LASTING = ["file", "postgresql"]

@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from bitrix.bulk import ItemOutcome, Step, call_all, get_many, list_all
-from bitrix.client import BitrixClient
-from bitrix.limiter import Limiter
+from bitrix.bulk.bulk import ItemOutcome, Step, call_all, get_many, list_all
+from bitrix.client.client import BitrixClient
+from bitrix.limits.limiter import Limiter
 from tests.contract.sandbox_portal_kit import Caller, Clock, in_process
 
 SEEDED = 48

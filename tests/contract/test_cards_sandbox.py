@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator import outgoing
-from orchestrator.cards import rows
-from orchestrator.cards.reading import EditableField
+from orchestrator.features.cards import open_cards
+from orchestrator.features.cards.field_input import EditableField
+from orchestrator.runtime import outbox
 from state.clock import SystemClock, format_iso
 from tests.contract.sandbox_telegram_kit import BORIS
 from tests.contract.test_delivery_sandbox import Bench, _benched, _until
@@ -54,12 +54,12 @@ async def test_every_state_of_a_card_is_taken_by_telegram_at_the_first_try(bench
         {"lead": True, "told_names": ["Вера"]}, {"home": "tg:5", "told_names": ["Вера"], "lead": True}, {"preview": batch(20)},
     ]  # fmt: skip
     cards = [
-        outgoing.build_card_row(SESSION, entry(n, **more), now, stage=more.pop("stage_wanted", 1)) for n, more in enumerate(states, start=1)
+        outbox.build_card_row(SESSION, entry(n, **more), now, stage=more.pop("stage_wanted", 1)) for n, more in enumerate(states, start=1)
     ]
-    again = rows.build_fresh_card_row(SESSION, entry(1, taps=2), now)
+    again = open_cards.build_fresh_card_row(SESSION, entry(1, taps=2), now)
     asked = [
-        rows.build_picker_row(SESSION, "0" * 10, [FIELD, FIELD], now),
-        rows.build_question_row(SESSION, "0" * 10, FIELD, now, ask=1, objection=None, options=()),
+        open_cards.build_picker_row(SESSION, "0" * 10, [FIELD, FIELD], now),
+        open_cards.build_question_row(SESSION, "0" * 10, FIELD, now, ask=1, objection=None, options=()),
     ]
     await bench.put(*cards)
     await _until(bench, BORIS, lambda texts: len(texts) >= len(cards) + 1)

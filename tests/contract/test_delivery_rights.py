@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from bot.access import Access, Person
-from bot.access_file import FileNews
-from bot.telegram.addressees import NO_ACCESS
-from bot.telegram.people import ChatPeople
-from orchestrator import outgoing
+from bot.access.access import Access, Person
+from bot.access.access_file import FileNews
+from bot.telegram.intake.people import ChatPeople
+from bot.telegram.outgoing.chats import NO_ACCESS
+from orchestrator.features.people import screens
+from orchestrator.features.people.registry import SESSION
 from orchestrator.messages import Notice
-from orchestrator.people import screens
-from orchestrator.people.registry import SESSION
-from orchestrator.session import open_session
+from orchestrator.runtime import outbox
+from orchestrator.runtime.session import open_session
 from state.clock import SystemClock, format_iso
-from state.events_people import PersonDismissed, PersonJoined
+from state.events.people import PersonDismissed, PersonJoined
+from state.journal.store import OutboxRow
 from state.sql import build_sqlite_url
-from state.store import OutboxRow
 from tests.contract.sandbox_telegram_kit import BORIS, VERA, until
 from tests.contract.test_delivery_sandbox import Bench, _benched, _row, _until
 
@@ -45,16 +45,16 @@ def _without(person: int) -> FileNews:
 
 def _card(chat: int, status: str = "requested", **more: Any) -> OutboxRow:
     entry = CARD | {"status": status, "expires_at": format_iso(SystemClock().now())} | more
-    return outgoing.build_card_row(f"tg:{chat}", entry, SystemClock().now())
+    return outbox.build_card_row(f"tg:{chat}", entry, SystemClock().now())
 
 
 def _everything(chat: int) -> list[OutboxRow]:
     """One of each kind that holds what is the company's."""
     now, session = SystemClock().now(), f"tg:{chat}"
     return [
-        outgoing.build_news_row(session, {"items": [CHANGED], "more": 0}, now),
-        outgoing.build_file_row(session, {"columns": ["Сделка"], "rows": [["Ромашка"]]}, now),
-        outgoing.build_code_row(session, "crm.deal.update\n{}", now),
+        outbox.build_news_row(session, {"items": [CHANGED], "more": 0}, now),
+        outbox.build_file_row(session, {"columns": ["Сделка"], "rows": [["Ромашка"]]}, now),
+        outbox.build_code_row(session, "crm.deal.update\n{}", now),
         _row(chat, "Показано 10 из 137 " * 400, key="turn:t1"),
         _card(chat, home=f"tg:{BORIS}", lead=True, told_names=["Вера"], confirmation_id="f" * 10),
         screens.build_row(session, screens.build_message("people-file-taken", count=2, faults=""), now),

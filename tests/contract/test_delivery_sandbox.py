@@ -11,21 +11,21 @@ import pytest
 from aiogram.types import Update
 from pydantic import SecretStr
 
-from bot.access import Access, Person
-from bot.http_api.app import build_app
-from bot.http_api.server import bind_socket, serve
-from bot.telegram.delivery import Delivery
-from bot.telegram.ingest import ALLOWED_UPDATES, UpdateIntake
-from bot.telegram.people import ChatPeople
-from bot.telegram.stopping import parse_stop
-from bot.telegram.webhook import build_webhook_router, drop_webhook, keep_webhook, parse_webhook
-from orchestrator import outgoing
+from bot.access.access import Access, Person
+from bot.http_api.server.app import build_app
+from bot.http_api.server.serving import bind_socket, serve
+from bot.telegram.intake.button_clicks import parse_stop
+from bot.telegram.intake.ingest import ALLOWED_UPDATES, UpdateIntake
+from bot.telegram.intake.people import ChatPeople
+from bot.telegram.intake.webhook import build_webhook_router, drop_webhook, keep_webhook, parse_webhook
+from bot.telegram.outgoing.delivery import Delivery
 from orchestrator.messages import Notice, Reply, Row, Table, Text, build_reply
-from orchestrator.session import open_session
+from orchestrator.runtime import outbox
+from orchestrator.runtime.session import open_session
 from state.clock import SystemClock
+from state.journal.async_store import AsyncStore
+from state.journal.store import OutboxRow
 from state.sql.store import open_store
-from state.store import OutboxRow
-from state.worker import AsyncStore
 from tests.contract.sandbox_telegram_kit import BORIS, VERA, Kit, opened, until
 
 EVERYBODY = (BORIS, VERA, *range(2000, 2030), *range(3001, 3007))
@@ -80,7 +80,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
 
 
 def _row(chat: int, words: str, *, key: str = "") -> OutboxRow:
-    return outgoing.build_reply_row(f"tg:{chat}", build_reply(text=words), SystemClock().now(), key=key)
+    return outbox.build_reply_row(f"tg:{chat}", build_reply(text=words), SystemClock().now(), key=key)
 
 
 async def _until(bench: Bench, chat: int, check: Callable[[list[str]], bool]) -> list[str]:
@@ -142,8 +142,8 @@ async def test_a_long_answer_and_a_list_arrive_whole(bench: Bench) -> None:
     table = Table(rows=rows, shown=137, total=137, sum_text="12,4 млн ₽")
     await bench.kit.say("привет")
     await bench.put(
-        outgoing.build_reply_row(f"tg:{BORIS}", Reply(parts=(Text(text="😀 слово " * 900),)), SystemClock().now(), key="turn:t1"),
-        outgoing.build_reply_row(f"tg:{BORIS}", Reply(parts=(table,)), SystemClock().now(), key="turn:t2"),
+        outbox.build_reply_row(f"tg:{BORIS}", Reply(parts=(Text(text="😀 слово " * 900),)), SystemClock().now(), key="turn:t1"),
+        outbox.build_reply_row(f"tg:{BORIS}", Reply(parts=(table,)), SystemClock().now(), key="turn:t2"),
     )
     await _until(bench, BORIS, lambda seen: seen[-1:] == ["Весь список: 137 строк"])
     seen = await bench.kit.seen()

@@ -12,16 +12,16 @@ import pytest
 from fastapi import FastAPI
 from pydantic import SecretStr
 
-from bitrix.events import FORM, MAX_BYTES
-from bot.http_api import portal_events as receiver
-from bot.http_api.app import build_app
-from bot.http_api.portal_events import PATH, build_portal_events_router
-from bot.http_api.server import bind_socket, serve
+from bitrix.client.portal_events import FORM, MAX_BYTES
+from bot.http_api.server import portal_events as receiver
+from bot.http_api.server.app import build_app
+from bot.http_api.server.portal_events import PATH, build_portal_events_router
+from bot.http_api.server.serving import bind_socket, serve
 from orchestrator.errors import SettingsError
 from state.clock import FixedClock
+from state.journal.async_store import AsyncStore
+from state.journal.store import InboxRow, StoreUnwritable
 from state.sql import open_store
-from state.store import InboxRow, StoreUnwritable
-from state.worker import AsyncStore
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 TOKEN, OTHER = "51856fefc120afa4b628cc82d3935cce", "0123456789abcdef0123456789abcdef"

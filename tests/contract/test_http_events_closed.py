@@ -10,12 +10,12 @@ import pytest
 from fastapi import APIRouter
 from pydantic import SecretStr
 
-from bitrix.events import FORM, MAX_BYTES
-from bot.http_api.app import build_app
-from bot.http_api.portal_events import PATH, build_portal_events_router
-from bot.http_api.server import bind_socket, serve
+from bitrix.client.portal_events import FORM, MAX_BYTES
+from bot.http_api.server.app import build_app
+from bot.http_api.server.portal_events import PATH, build_portal_events_router
+from bot.http_api.server.serving import bind_socket, serve
 from state.clock import FixedClock
-from state.store import InboxRow
+from state.journal.store import InboxRow
 from tests.contract.test_http_events import NOW, SESSION, TOKEN, form
 
 ASKED: Sequence[tuple[str, bytes, str]] = (

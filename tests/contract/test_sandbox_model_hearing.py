@@ -9,9 +9,9 @@ import pytest
 from pydantic import SecretStr
 
 from orchestrator.errors import ModelClientError
+from orchestrator.features.talking.button_requests import FORWARD_TEXTS
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.transcribe import Transcriber
-from orchestrator.talking.forwards import FORWARD_TEXTS
 from sandbox.model.app import create_app
 from sandbox.telegram.speech import voice_file
 from tests.contract.sandbox_model_kit import blocks, model, turn

@@ -9,15 +9,15 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from bitrix.client import BitrixClient
+from bitrix.auth.oauth import Application
+from bitrix.auth.token_server import TokenServer
+from bitrix.client.client import BitrixClient
 from bitrix.errors import NoAccess, Refused
-from bitrix.limiter import Limiter
-from bitrix.oauth import Application
-from bitrix.oauth_server import TokenServer
-from bot.oauth_store import OAuthStore
+from bitrix.limits.limiter import Limiter
+from bot.access.portal_auth import OAuthStore
 from sandbox.portal.oauth import CLIENT_ID, CLIENT_SECRET
+from state.journal.async_store import AsyncStore
 from state.sql import build_sqlite_url, open_store
-from state.worker import AsyncStore
 from tests.contract.sandbox_portal_kit import Caller, in_process
 
 HERE = "http://127.0.0.1:8100"

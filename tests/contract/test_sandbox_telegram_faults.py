@@ -13,13 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
-from aiogram.exceptions import (
-    ClientDecodeError,
-    TelegramForbiddenError,
-    TelegramNetworkError,
-    TelegramRetryAfter,
-    TelegramServerError,
-)
+from aiogram.exceptions import ClientDecodeError, TelegramForbiddenError, TelegramNetworkError, TelegramRetryAfter, TelegramServerError
 
 from sandbox.telegram.__main__ import main
 from tests.contract.sandbox_telegram_kit import BORIS, VERA, keyboard, opened, until

@@ -6,13 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiogram.exceptions import (
-    ClientDecodeError,
-    TelegramAPIError,
-    TelegramBadRequest,
-    TelegramNetworkError,
-    TelegramRetryAfter,
-)
+from aiogram.exceptions import ClientDecodeError, TelegramAPIError, TelegramBadRequest, TelegramNetworkError, TelegramRetryAfter
 from aiogram.methods import SendMessageDraft
 from aiohttp import web
 

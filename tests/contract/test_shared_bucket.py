@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bitrix.limiter import Limiter, Priority, SendResult
-from bitrix.plan import Plan
-from bitrix.shared_level import SharedLevel, Traffic
+from bitrix.limits.limiter import Limiter, Priority, SendResult
+from bitrix.limits.plan import Plan
+from bitrix.limits.shared_level import SharedLevel, Traffic
 from state.clock import FixedClock
+from state.journal.async_store import AsyncStore
 from state.sql import open_store
-from state.worker import AsyncStore
 from tests.contract.store_kit import STORES
 
 PLAN = Plan(2.0, 50.0)

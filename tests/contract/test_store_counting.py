@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from state import freezing
-from state.counting import DAY, PastStart, StartCount, build_keys, build_person_key
-from state.freezing import SwitchOperator
+from state.journal import freeze_switch
+from state.journal.daily_count import DAY, PastStart, StartCount, build_keys, build_person_key
+from state.journal.freeze_switch import SwitchOperator
+from state.journal.store import CapReached, Commit, EffectChange, EffectConflict, Lease, Uncounted, WriteStopped
 from state.sql import SqlStore, open_store
-from state.store import CapReached, Commit, EffectChange, EffectConflict, Lease, Uncounted, WriteStopped
 from tests.contract.store_kit import NOW, STREAM, World, every_store, lasting_store, lease, said, step
 from tests.postgres_kit import libpq
 
@@ -113,10 +113,10 @@ class TestCount:
         """A start that was kept back costs nothing."""
         held, ops = lease(store), SwitchOperator(key="cli:root", name="root", via="cli", at=NOW)
         begin(store, held, start("a", 1))
-        assert freezing.freeze(store, ops).changed
+        assert freeze_switch.freeze(store, ops).changed
         with pytest.raises(WriteStopped):
             begin(store, held, start("b", LIMIT - 1))
-        assert freezing.release(store, ops).changed
+        assert freeze_switch.release(store, ops).changed
         begin(store, held, start("b", LIMIT - 1))
 
     def test_what_nobody_counts_any_more_goes(self, store: SqlStore) -> None:
@@ -219,7 +219,7 @@ CHILD = """
 import sys
 from tests.contract.test_store_counting import begin, lease, start
 from state.sql import open_store
-from state.store import CapReached
+from state.journal.store import CapReached
 
 url, name, runs = sys.argv[1], sys.argv[2], int(sys.argv[3])
 store = open_store(url)

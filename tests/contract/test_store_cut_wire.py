@@ -5,10 +5,10 @@ from typing import get_args
 
 import pytest
 
-from state import journal
+from state.journal import journal
+from state.journal.store import StaleEpoch, StoreUnwritable
 from state.sql import SqlStore, open_store
-from state.sql.functions import COMMIT, RECEIVE
-from state.store import StaleEpoch, StoreUnwritable
+from state.sql.server_functions import COMMIT, RECEIVE
 from tests.contract.store_kit import SESSION, STREAM, due, incoming, intent, lease, outgoing, said, step
 from tests.contract.wire_kit import Cut, Wire, wired
 

@@ -7,9 +7,9 @@ from threading import Thread
 import pytest
 
 from state.clock import format_iso
-from state.sql import figures
-from state.sql.figures import BacklogReader, Waiting
-from state.store import StoreUnwritable, Timer
+from state.journal.store import StoreUnwritable, Timer
+from state.sql import backlog
+from state.sql.backlog import BacklogReader, Waiting
 from tests.contract.store_kit import NOW, World, incoming, intent, lasting_store, lease, outgoing, said, step
 
 
@@ -61,11 +61,11 @@ def test_a_freeze_is_seen_and_its_end(world: World) -> None:
 def test_a_look_that_takes_too_long_is_given_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The database itself ends it, so that no thread and no lock is left behind."""
     fill(world)
-    monkeypatch.setattr(figures, "TIMEOUT_SECONDS", -1.0 if "sqlite" in world.url else 0.001)
-    monkeypatch.setattr(figures, "_STEPS", 1)
+    monkeypatch.setattr(backlog, "TIMEOUT_SECONDS", -1.0 if "sqlite" in world.url else 0.001)
+    monkeypatch.setattr(backlog, "_STEPS", 1)
     slow = "SELECT count(*) FROM generate_series(1, 10000000)"
     if "sqlite" not in world.url:
-        monkeypatch.setattr(figures, "_measure_size", lambda connection, _: connection.exec_driver_sql(slow).scalar_one())
+        monkeypatch.setattr(backlog, "_measure_size", lambda connection, _: connection.exec_driver_sql(slow).scalar_one())
     reader = BacklogReader(world.url)
     with pytest.raises(StoreUnwritable):
         reader.read(format_iso(NOW))

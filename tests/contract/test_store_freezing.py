@@ -7,13 +7,13 @@ from itertools import count
 import psycopg
 import pytest
 
-from state import freezing
-from state.events import CallStarted, ModelAnswered
-from state.freezing import SwitchOperator
-from state.journal import verify
+from state.events.core import CallStarted, ModelAnswered
+from state.journal import freeze_switch
+from state.journal.freeze_switch import SwitchOperator
+from state.journal.journal import verify
+from state.journal.store import SWITCH, EffectChange, StoreError, WriteStopped
 from state.sql import SqlStore
-from state.sql.functions import SWITCH_LOCK
-from state.store import SWITCH, EffectChange, StoreError, WriteStopped
+from state.sql.server_functions import SWITCH_LOCK
 from tests.contract.store_kit import NOW, STREAM, World, every_store, lasting_store, lease, said, step
 from tests.postgres_kit import libpq
 
@@ -32,10 +32,10 @@ class TestSwitch:
     def test_nothing_starts_while_writes_are_frozen(self, store: SqlStore) -> None:
         """The whole commit is kept back; what is exempt starts, and after the release everything does."""
         held = lease(store)
-        assert freezing.find_freeze(store) is None
+        assert freeze_switch.find_freeze(store) is None
         store.commit(step(held, effects=[start("before")]))
 
-        assert freezing.freeze(store, OLGA, "проверка").changed
+        assert freeze_switch.freeze(store, OLGA, "проверка").changed
         with pytest.raises(WriteStopped):
             store.commit(step(held, said(), effects=[start("during")]))
         store.commit(step(held, effects=[start("reminder", though_frozen=True)]))
@@ -44,28 +44,28 @@ class TestSwitch:
         assert store.find_effect("during") is None
         assert [item.type for item in store.read_events(STREAM)] == ["MessageReceived"]
         assert store.find_effect("before").status == "succeeded"  # type: ignore[union-attr]
-        assert freezing.release(store, OPS).changed
+        assert freeze_switch.release(store, OPS).changed
         store.commit(step(held, said(), effects=[start("during")]))
         assert verify(store.read_events(STREAM)).seq == 2
 
     def test_who_when_and_why_are_known_and_journalled(self, store: SqlStore) -> None:
         """The value holds no name; a second freeze changes nothing, and a button of an earlier freeze lifts no later one."""
-        freezing.freeze(store, OLGA, "проверка")
-        now = freezing.find_freeze(store)
+        freeze_switch.freeze(store, OLGA, "проверка")
+        now = freeze_switch.find_freeze(store)
         assert now is not None
         assert (now.by, now.name, now.reason, now.seq, now.at[:19]) == ("tg:1", "Ольга", "проверка", 1, "2026-11-21T12:00:00")
         assert "Ольга" not in str(store.get_value(SWITCH))
         assert "проверка" not in str(store.get_value(SWITCH))
-        assert freezing.freeze(store, OPS, "ещё раз") == freezing.SwitchResult(changed=False, state=now)
+        assert freeze_switch.freeze(store, OPS, "ещё раз") == freeze_switch.SwitchResult(changed=False, state=now)
 
-        assert freezing.release(store, OPS, 1).changed
-        assert not freezing.release(store, OPS).changed
-        freezing.freeze(store, OPS)
-        late = freezing.release(store, OLGA, 1)
+        assert freeze_switch.release(store, OPS, 1).changed
+        assert not freeze_switch.release(store, OPS).changed
+        freeze_switch.freeze(store, OPS)
+        late = freeze_switch.release(store, OLGA, 1)
         assert not late.changed
         assert late.state is not None
         assert late.state.seq == 3
-        events = store.read_events(freezing.STREAM)
+        events = store.read_events(freeze_switch.STREAM)
         assert [(item.type, item.actor) for item in events] == [
             ("WritesFrozen", "tg:1"),
             ("WritesReleased", "cli:root"),
@@ -77,26 +77,26 @@ class TestSwitch:
         """Fail closed: only nothing at all lets writes start; and it can be lifted."""
         held = lease(store)
         store.set_value(SWITCH, value)
-        assert freezing.find_freeze(store) is not None
+        assert freeze_switch.find_freeze(store) is not None
         with pytest.raises(WriteStopped):
             store.commit(step(held, effects=[start()]))
-        assert freezing.release(store, OPS).changed
+        assert freeze_switch.release(store, OPS).changed
         store.commit(step(held, effects=[start()]))
 
     def test_a_commit_of_a_lost_session_moves_no_switch(self, store: SqlStore) -> None:
         """The switch is fenced as everything is."""
-        held = lease(store, freezing.SESSION)
+        held = lease(store, freeze_switch.SESSION)
         store.release(held)
         with pytest.raises(StoreError):
             store.commit(step(held, switch="x"))
-        assert freezing.find_freeze(store) is None
+        assert freeze_switch.find_freeze(store) is None
 
     def test_a_hand_that_never_lets_go_is_waited_for(self, store: SqlStore) -> None:
         """Somebody who died in the middle holds it for seconds; nothing changes meanwhile."""
-        lease(store, freezing.SESSION)
-        with pytest.raises(freezing.SwitchBusy):
-            freezing.freeze(store, OLGA)
-        assert freezing.find_freeze(store) is None
+        lease(store, freeze_switch.SESSION)
+        with pytest.raises(freeze_switch.SwitchBusy):
+            freeze_switch.freeze(store, OLGA)
+        assert freeze_switch.find_freeze(store) is None
 
 
 @lasting_store
@@ -134,7 +134,7 @@ def test_no_process_starts_a_write_after_the_freeze_returned(world: World) -> No
     mine = world.open()
     ready.wait()
     _until(lambda: len(started) > 30)
-    freezing.freeze(mine, OPS)
+    freeze_switch.freeze(mine, OPS)
     journalled = len(mine.scan(("CallStarted",), limit=100_000))  # the database at the moment in which the switch returned
     frozen.set()
     for thread in threads:
@@ -160,7 +160,7 @@ def test_a_start_under_way_and_a_freeze_wait_for_each_other(world: World) -> Non
             ended.append(error)
 
     def freezes() -> None:
-        ended.append(freezing.freeze(watch, OPS))
+        ended.append(freeze_switch.freeze(watch, OPS))
 
     with psycopg.connect(libpq(world.url), autocommit=True) as look, psycopg.connect(libpq(world.url)) as other:
         for work, lock, value in ((starts, "pg_advisory_xact_lock", "x"), (freezes, "pg_advisory_xact_lock_shared", "")):
@@ -179,7 +179,7 @@ def test_a_start_under_way_and_a_freeze_wait_for_each_other(world: World) -> Non
             found = ended.pop()
             if work is starts:
                 assert isinstance(found, WriteStopped)
-                assert freezing.release(watch, OPS).changed
+                assert freeze_switch.release(watch, OPS).changed
             else:
                 assert found.changed  # type: ignore[attr-defined]
 
@@ -190,10 +190,10 @@ def test_a_commit_statement_by_statement_obeys_too(world: World) -> None:
     store = world.open()
     store._gathers = False
     held = lease(store)
-    assert freezing.freeze(store, OPS).changed
+    assert freeze_switch.freeze(store, OPS).changed
     with pytest.raises(WriteStopped):
         store.commit(step(held, effects=[start()]))
-    assert freezing.release(store, OPS).changed
+    assert freeze_switch.release(store, OPS).changed
     store.commit(step(held, effects=[start()]))
 
 

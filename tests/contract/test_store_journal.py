@@ -4,19 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from state import canonical, journal
-from state.events import CallStarted, ModelFailed
+from state import canonical
+from state.events.core import CallStarted, ModelFailed
+from state.journal import journal
+from state.journal.store import Commit, EffectChange, EffectConflict, Lease, Snapshot, StaleEpoch, StoreError, Timer
 from state.sql import SqlStore
-from state.store import (
-    Commit,
-    EffectChange,
-    EffectConflict,
-    Lease,
-    Snapshot,
-    StaleEpoch,
-    StoreError,
-    Timer,
-)
 from tests.contract.store_kit import NOW, SESSION, STREAM, due, every_store, incoming, intent, lease, outgoing, said, step
 
 

@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import make_url
 
-from state import journal
+from state.journal import journal
+from state.journal.store import EffectConflict, Lease, StaleEpoch
 from state.sql import SqlStore
-from state.store import EffectConflict, Lease, StaleEpoch
 from tests.contract.store_kit import LASTING, NOW, SESSION, STREAM, World, due, intent, lasting_store, lease, outgoing, said, step
 from tests.postgres_kit import Server
 

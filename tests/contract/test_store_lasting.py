@@ -11,12 +11,9 @@ import pytest
 from filelock import FileLock
 from sqlalchemy import event
 
-from state import journal
+from state.journal import journal
+from state.journal.store import EffectConflict, StoreUnwritable
 from state.sql import SqlStore
-from state.store import (
-    EffectConflict,
-    StoreUnwritable,
-)
 from tests.contract.store_kit import (
     NOW,
     SESSION,
@@ -69,7 +66,7 @@ class TestLasting:
             "import sys\n"
             "from datetime import UTC, datetime\n"
             "from state.sql import open_store\n"
-            "from state.store import InboxRow\n"
+            "from state.journal.store import InboxRow\n"
             "store = open_store(sys.argv[1])\n"
             "for n in range(10):\n"
             "    row = InboxRow(id=f'{sys.argv[2]}-{n}', source=f'shared-{n}', session='s', lane='turn', kind='k',\n"

@@ -8,11 +8,11 @@ import orjson
 import pytest
 
 from state.clock import format_iso
-from state.events import ModelFailed
-from state.journal import hash_record
+from state.events.core import ModelFailed
+from state.journal.journal import hash_record
+from state.journal.store import Snapshot, StoreError, StoreUnwritable
 from state.sql import SqlStore, build_sqlite_url, open_store
 from state.sql.store import open_reader
-from state.store import Snapshot, StoreError, StoreUnwritable
 from tests.contract.store_kit import NOW, SESSION, STREAM, World, every_store, incoming, lasting_store, lease, said, step
 from tests.postgres_kit import Server
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, insert, select, text, update
 
-from state.events import (
+from state.events.core import (
     CallStarted,
     CallSucceeded,
     ConfirmationApproved,
@@ -16,12 +16,12 @@ from state.events import (
     Event,
     RecordsSeen,
 )
-from state.mentions import UNDO, IndexEntry
+from state.journal.record_index import UNDO, IndexEntry
+from state.journal.store import EffectChange, EffectConflict, EffectRow, Lease
 from state.sql import SqlStore
-from state.sql.erasing import Erasure
-from state.sql.mentions import build_tolerant_ask, find_differences
+from state.sql.erasure import Erasure
+from state.sql.record_index import build_tolerant_ask, find_differences
 from state.sql.tables import mentions
-from state.store import EffectChange, EffectConflict, EffectRow, Lease
 from tests.contract.store_kit import NOW, lease, said, step
 from tests.contract.store_kit import every_store as on_every_store
 

@@ -9,11 +9,11 @@ from itertools import count
 import pytest
 from sqlalchemy import make_url
 
-from state import journal
-from state.sql.gathered import CommitBatch
-from state.sql.hints import PostgresNotifier
-from state.store import StaleEpoch, StoreUnwritable
-from state.worker import AsyncStore
+from state.journal import journal
+from state.journal.async_store import AsyncStore
+from state.journal.store import StaleEpoch, StoreUnwritable
+from state.sql.commit_batch import CommitBatch
+from state.sql.notifier import PostgresNotifier
 from tests.contract.store_kit import NOW, SESSION, STREAM, World, incoming, lease, said, step
 from tests.postgres_kit import Server
 

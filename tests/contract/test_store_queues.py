@@ -6,13 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from state import journal
+from state.journal import journal
+from state.journal.store import StoredInputs, StoreUnwritable, Timer
 from state.sql import SqlStore
-from state.store import (
-    StoredInputs,
-    StoreUnwritable,
-    Timer,
-)
 from tests.contract.store_kit import NOW, SESSION, STREAM, due, every_store, incoming, lease, outgoing, said, step
 
 

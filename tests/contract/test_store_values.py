@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.oauth_store import OAuthStore
+from bot.access.portal_auth import OAuthStore
+from state.journal.async_store import AsyncStore
 from state.sql import SqlStore, build_sqlite_url, open_store
-from state.worker import AsyncStore
 from tests.contract.store_kit import LASTING, STORES
 
 

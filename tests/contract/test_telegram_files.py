@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from aiogram.types import BotCommandScopeAllGroupChats, BotCommandScopeAllPrivateChats, BotCommandScopeChat, BotCommandScopeDefault
 
-from bot.telegram.files import TelegramFiles
-from bot.telegram.menu import IN_GROUPS, list_menus, publish_menus
-from orchestrator.commands import ADMIN_COMMANDS, COMMANDS
-from orchestrator.talking.voice import FileUnavailable
+from bot.telegram.door import IN_GROUPS, list_menus, publish_menus
+from bot.telegram.intake.files import TelegramFiles
+from orchestrator.features.talking.voice import FileUnavailable
+from orchestrator.runtime.commands import ADMIN_COMMANDS, COMMANDS
 from sandbox.telegram.speech import words_of
 from tests.contract.sandbox_telegram_kit import BORIS, Kit, opened
 

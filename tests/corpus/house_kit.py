@@ -15,24 +15,26 @@ import httpx
 from typer.testing import CliRunner, Result
 
 # Everything of the product that the corpus is read with; modules move, and their names are changed here and nowhere else.
-from bitrix.client import BitrixClient
-from bitrix.limiter import Limiter
+from bitrix.client.client import BitrixClient
+from bitrix.limits.limiter import Limiter
 from bot import bootstrap
-from bot.access import Access, load_access
+from bot.access.access import Access, load_access
 from bot.cli.app import app
 from bot.settings import Settings
-from orchestrator.gate.confirmations import calculate_second_nonce
+from orchestrator.features.talking.voice import VoiceInput
+from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.messages import Actor, Notice
 from orchestrator.model_client.client import ModelClient
-from orchestrator.talking.voice import VoiceInput
-from orchestrator.workers import Orchestrator
-from state import agent_state, canonical, event_data, journal
+from orchestrator.runtime.worker import Orchestrator
+from state import canonical
 from state.clock import FixedClock, generate_id
-from state.mentions import What
+from state.events import codec, fold
+from state.journal import journal
+from state.journal.async_store import AsyncStore
+from state.journal.record_index import What
+from state.journal.store import EffectStatus, InboxRow, OutboxRow, Store, StoredEvent
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
-from state.store import EffectStatus, InboxRow, OutboxRow, Store, StoredEvent
-from state.worker import AsyncStore
 from tests.unit.spine_kit import ScriptedModel, until
 from tests.unit.spine_portal import WEBHOOK, Portal, deal, user
 
@@ -283,7 +285,7 @@ def all_events(store: Store, stream: str) -> list[StoredEvent]:
 def folded(store: Store, stream: str) -> dict[str, Any]:
     """The state of a stream from its first event on, without the help of a snapshot."""
     events = ((event.type, dict(event.data), event.ts) for event in all_events(store, stream))
-    return dict(agent_state.fold_events(agent_state.create_state(), events))
+    return dict(fold.fold_events(fold.create_state(), events))
 
 
 def digest(value: Any) -> str:
@@ -293,11 +295,11 @@ def digest(value: Any) -> str:
 
 def encoded_again(event: StoredEvent, stored: str) -> str:
     """The clear part of an event, as today's classes write it, with the sealed text of what is `stored` in its place."""
-    made = event_data.encode(event_data.decode(event.type, event.v, dict(event.data)))
-    kept = canonical.loads(stored).get(event_data.SEALED)
+    made = codec.encode(codec.decode(event.type, event.v, dict(event.data)))
+    kept = canonical.loads(stored).get(codec.SEALED)
     if made.personal_text:
-        return event_data.insert_sealed(made.clear, kept)
-    return made.clear if kept is None else canonical.dumps({**canonical.loads(made.clear), event_data.SEALED: kept})
+        return codec.insert_sealed(made.clear, kept)
+    return made.clear if kept is None else canonical.dumps({**canonical.loads(made.clear), codec.SEALED: kept})
 
 
 def stored_data(store: Store, stream: str) -> list[str]:
@@ -320,7 +322,7 @@ def store_of(folder: Path) -> Iterator[Any]:
 
 def same_version(event: StoredEvent) -> bool:
     """Whether the class of the event has the version that it was written with."""
-    return event.v == event_data.type_names[event.type].V
+    return event.v == codec.type_names[event.type].V
 
 
 def opened_rules(folder: Path) -> Any:
@@ -351,9 +353,7 @@ def _told(store: Any) -> dict[str, Any]:
         "streams": {stream: _of_stream(store, stream, events[stream], states[stream]) for stream in streams},
         "states": {stream: states[stream] for stream in FULL if stream in states},
         "open_cards": {
-            stream: agent_state.list_open_confirmations(state)
-            for stream, state in states.items()
-            if agent_state.list_open_confirmations(state)
+            stream: fold.list_open_confirmations(state) for stream, state in states.items() if fold.list_open_confirmations(state)
         },
         "events": dict(sorted(Counter(event.type for stream in streams for event in events[stream]).items())),
         "effects": {row.effect_id: [row.stream, row.status, digest(dict(row.call))] for row in effects},

@@ -25,12 +25,12 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
 
 import state.clock
-from orchestrator.audit import Audit
 from orchestrator.errors import ModelClientError
-from orchestrator.people.leaving import build_start_row
-from orchestrator.people.tokens import build_proof, create_token, seal_name
+from orchestrator.features.people.access_removal import build_start_row
+from orchestrator.features.people.registry import build_proof, create_token, seal_name
+from orchestrator.runtime.audit import Audit
+from state.audit_log.interaction_log import InteractionLogger
 from state.clock import FixedClock, format_iso, measure_mark_age
-from state.interaction_log import InteractionLogger
 from tests.corpus.house_kit import (
     CHAT,
     CORPUS,

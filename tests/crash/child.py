@@ -23,22 +23,23 @@ from typing import Any, get_args
 import httpx
 from pydantic import SecretStr
 
-from bitrix.client import BitrixClient
-from bitrix.limiter import Limiter
+from bitrix.client.client import BitrixClient
+from bitrix.limits.limiter import Limiter
 from bot import bootstrap
 from bot.settings import Settings
-from orchestrator import pasting, workers
-from orchestrator.daily.hours import load_workdays
 from orchestrator.errors import SettingsError
-from orchestrator.gate.rules import Rule
+from orchestrator.features.talking.voice import VoiceInput
+from orchestrator.gate.call.policy_format import Rule
+from orchestrator.language.work_calendar import load_workdays
 from orchestrator.messages import Notice
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
-from orchestrator.talking.voice import VoiceInput
-from state import agent_state, journal
+from orchestrator.runtime import merge_inputs, worker
+from state.events import fold
+from state.journal import journal
+from state.journal.store import EffectStatus, Store
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
-from state.store import EffectStatus, Store
 from tests.crash.lab_faults import FAULTS
 from tests.crash.lab_flows import LIMIT, STAFFED
 from tests.crash.lab_people import Hearing, Listeners, staff
@@ -72,9 +73,7 @@ def inspected(store: Store) -> dict[str, Any]:
     """What the journal and the tables say at the end."""
     streams = {}
     for stream in store.list_streams():
-        folded = agent_state.fold_events(
-            agent_state.create_state(), ((item.type, dict(item.data), item.ts) for item in store.read_events(stream))
-        )
+        folded = fold.fold_events(fold.create_state(), ((item.type, dict(item.data), item.ts) for item in store.read_events(stream)))
         streams[stream] = {"verified": type(journal.verify_stream(store, stream)).__name__, "state": folded}
         streams[stream]["loaded"] = journal.load_state(store, stream)[0]
     effects = [row for stream in store.list_streams() for status in get_args(EffectStatus) for row in store.list_effects(stream, status)]
@@ -199,8 +198,8 @@ def warm_up() -> None:
 def main() -> None:
     """The nursery."""
     warm_up()
-    workers.POLL = 0.02
-    pasting.CUT_PAUSE = pasting.FORWARD_PAUSE = 0.02
+    worker.POLL = 0.02
+    merge_inputs.CUT_PAUSE = merge_inputs.FORWARD_PAUSE = 0.02
     atexit.register(shutil.rmtree, TEMPLATE.parent)
     policy, catalogue = bootstrap.load_rules(_settings())
     dear = Rule(entity="deal", field="OPPORTUNITY", above=LIMIT, then="lead", why="дороже двух миллионов")

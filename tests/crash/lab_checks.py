@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from orchestrator.gate.stored_call import build_effect_id
+from orchestrator.gate.call.serialization import build_effect_id
 from tests.crash.lab import Evidence
 from tests.crash.lab_demands import JUDGED_HERE, demands
 from tests.crash.lab_order import dead_handles, unflushed

@@ -5,18 +5,20 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, get_args
 
-from orchestrator import pasting, session, turns
-from orchestrator.context import RecordedTurn
-from orchestrator.gate import approved, confirmations, executor, gate
-from orchestrator.gate.ports import Reconciled, Unknown
-from orchestrator.gate.stored_call import decode_call
+from orchestrator.gate import gate
+from orchestrator.gate.approve import confirmations, run_approved
+from orchestrator.gate.call.ports import Reconciled, Unknown
+from orchestrator.gate.call.serialization import decode_call
+from orchestrator.gate.execute import executor
 from orchestrator.performers.bitrix import BitrixPerformer
-from orchestrator.session import Session
-from orchestrator.workers import Orchestrator
-from state import journal
+from orchestrator.runtime import merge_inputs, session, turn
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn_context import RecordedTurn
+from orchestrator.runtime.worker import Orchestrator
+from state.journal import journal
+from state.journal.store import EffectStatus, StoreUnwritable
 from state.sql import commit as writing
 from state.sql import database, dialect
-from state.store import EffectStatus, StoreUnwritable
 from tests.crash import lab_flow_faults
 
 
@@ -77,7 +79,7 @@ def recovery_resends() -> None:
         for row in await ledger.list_effects("started"):
             call = decode_call(row.call["call"], catalogue)
             performed = await performers[call.kind].execute(call)
-            await executor._store_outcome(approved.build_order(row, call, approved_by=""), performed, ledger, seconds=0.0)
+            await executor._store_outcome(run_approved.build_order(row, call, approved_by=""), performed, ledger, seconds=0.0)
         return []
 
     gate.recover_started = recover_started  # type: ignore[attr-defined]
@@ -106,13 +108,13 @@ def outbox_apart() -> None:
 
 def model_asked_again() -> None:
     """A turn that is run again does not look for the answers it already has."""
-    begin = turns._begin
+    begin = turn._begin
 
     async def forgetful(*given: Any, **more: Any) -> Any:
         await begin(*given, **more)
         return RecordedTurn()
 
-    turns._begin = forgetful  # type: ignore[assignment]
+    turn._begin = forgetful  # type: ignore[assignment]
 
 
 def early_acknowledgement() -> None:
@@ -279,12 +281,12 @@ def expiry_ignored() -> None:
 
 def drift_ignored() -> None:
     """What changed since the card was shown is not looked at."""
-    approved.revalidate = lambda *given, **more: None  # type: ignore[attr-defined]
+    run_approved.revalidate = lambda *given, **more: None  # type: ignore[attr-defined]
 
 
 def paste_apart() -> None:
     """The pieces of a paste are done with before the joined input is stored."""
-    whole = pasting.merge_fragments
+    whole = merge_inputs.merge_fragments
 
     async def parted(row: Any, session: Any, store: Any) -> Any:
         commit = session.commit
@@ -300,7 +302,7 @@ def paste_apart() -> None:
         finally:
             session.commit = commit
 
-    pasting.merge_fragments = parted
+    merge_inputs.merge_fragments = parted
 
 
 _PLANTED: tuple[Callable[[], None], ...] = (

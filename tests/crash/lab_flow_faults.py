@@ -5,15 +5,15 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-from orchestrator import recovering
-from orchestrator.cards import again
-from orchestrator.gate import undoing
-from orchestrator.session import Session
-from orchestrator.talking import answering, forwards
-from orchestrator.undo import restoring
+from orchestrator.features.cards import resubmit
+from orchestrator.features.talking import button_requests
+from orchestrator.features.undo import rules
+from orchestrator.gate.approve import undo_policy
+from orchestrator.runtime import recovery
+from orchestrator.runtime.session import Session
 from state.clock import generate_id
-from state.events_editing import EditClosed
-from state.events_leads import DenialReasonGiven
+from state.events.cards import EditClosed
+from state.events.leads import DenialReasonGiven
 
 
 def _in_two(parted: Callable[[Any], bool], apart: Sequence[str]) -> None:
@@ -44,36 +44,36 @@ def reason_apart() -> None:
 
 def undo_blind() -> None:
     """What somebody has changed since is no reason not to take a call back."""
-    restoring.is_same_value = lambda *given: True
+    rules.is_same_value = lambda *given: True
 
 
 def undo_found_alone() -> None:
     """Of an undo that is found carried out later, the card that it took back is not drawn anew."""
     alone = SimpleNamespace(
-        add_undo_status=undoing.add_undo_status, is_undo_offered=undoing.is_undo_offered, find_original=lambda *given: None
+        add_undo_status=undo_policy.add_undo_status, is_undo_offered=undo_policy.is_undo_offered, find_original=lambda *given: None
     )
-    recovering.undoing = alone  # type: ignore[assignment, attr-defined]
+    recovery.undoing = alone  # type: ignore[assignment, attr-defined]
 
 
 def forward_every_time() -> None:
     """Each press makes a request of its own out of a forwarded message."""
-    made = answering.build_request
+    made = button_requests.build_request
 
     def anew(*given: Any, **more: Any) -> Any:
         number = generate_id()
         return replace(made(*given, **more), id=number, source=f"press:{number}")
 
-    forwards.answering.build_request = anew  # type: ignore[attr-defined]
+    button_requests.answering.build_request = anew  # type: ignore[attr-defined]
 
 
 def again_every_time() -> None:
     """Each press asks for the same thing once more."""
-    submitted = again.submit_again
+    submitted = resubmit.submit_again
 
     async def anew(entry: Any, params: Any, slot: str, *given: Any, **more: Any) -> Any:
         return await submitted(entry, params, f"{slot}/{generate_id()}", *given, **more)
 
-    again.submit_again = anew
+    resubmit.submit_again = anew
 
 
 PLANTED: tuple[Callable[[], None], ...] = (edit_apart, reason_apart, undo_blind, undo_found_alone, forward_every_time, again_every_time)

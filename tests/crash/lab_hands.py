@@ -5,7 +5,7 @@ from typing import Any
 from uuid import uuid5
 
 from state.clock import UUID_NAMESPACE
-from state.store import InboxRow
+from state.journal.store import InboxRow
 from tests.crash.lab_flows import LEAD
 from tests.crash.lab_people import VERA
 from tests.crash.lab_script import SESSION, Step

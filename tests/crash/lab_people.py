@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from bot.access import Access, Person
+from bot.access.access import Access, Person
 from orchestrator.messages import Actor
 from tests.crash.lab_flows import LEAD
 from tests.crash.lab_script import SESSION

@@ -12,12 +12,12 @@ from zlib import crc32
 
 import httpx
 
-from orchestrator.gate.confirmations import calculate_second_nonce
+from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.messages import Actor
-from orchestrator.workers import Orchestrator
+from orchestrator.runtime.worker import Orchestrator
 from state.clock import generate_id, measure_mark_age, read_boottime
-from state.store import InboxRow, OutboxRow, StoreError
-from state.worker import AsyncStore
+from state.journal.async_store import AsyncStore
+from state.journal.store import InboxRow, OutboxRow, StoreError
 from tests.crash.lab_flows import FLOWS
 from tests.crash.lab_hands import acted, made_by
 from tests.crash.lab_people import ACTOR, OTHERS

@@ -17,9 +17,10 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from bot import leading, running
+from bot import process
 from bot.settings import Settings
-from orchestrator import session, workers
+from bot.telegram import leader_election
+from orchestrator.runtime import session, worker
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ def live(config: dict[str, Any]) -> None:
     for noisy in ("httpx", "aiogram.event"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     lease = timedelta(seconds=config["lease"])
-    session.LEASE = workers.LEASE = leading.LEASE = lease
+    session.LEASE = worker.LEASE = leader_election.LEASE = lease
     address = f"http://127.0.0.1:{config['port']}"
     settings = Settings(
         _env_file=None,
@@ -55,7 +56,7 @@ def live(config: dict[str, Any]) -> None:
         log_dir=folder / "logs",
     )
     try:
-        asyncio.run(running.run_bot(settings, ready=lambda: log.info("the bot is ready")))
+        asyncio.run(process.run_bot(settings, ready=lambda: log.info("the bot is ready")))
     except BaseException:
         log.exception("the bot failed")
         os._exit(1)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from state import journal
+from state.journal import journal
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_reader
 from tests.crash.lab import one_run

@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
+from state.audit_log.archives import open_all
+from state.audit_log.follower import Follower
+from state.audit_log.interaction_log import LIMIT, InteractionLogger, read_records
+from state.audit_log.verify import verify_logs
 from state.clock import FixedClock, SystemClock
-from state.interaction_log import LIMIT, InteractionLogger, read_records
-from state.log_archives import open_all
-from state.log_following import Follower
-from state.log_verify import verify_logs
 
 START = datetime(2026, 11, 21, 22, 48, tzinfo=UTC)
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["pytest", "state.log_following", "state.interaction_log", "state.log_verify"])
+PROCESSES.set_forkserver_preload(["pytest", "state.audit_log.follower", "state.audit_log.interaction_log", "state.audit_log.verify"])
 MANY = 1_000_000
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from state import journal
+from state.journal import journal
 from state.sql import SqlStore, open_store
 from tests.crash.takeover_world import DONE, TOKEN, Outside, opened_outside
 from tests.postgres_kit import Server

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import pasting
+from orchestrator.runtime import merge_inputs
 from tests.e2e.e2e_kit import World, opened_world
 from tests.e2e.e2e_servers import Servers, running_servers
 
@@ -16,7 +16,7 @@ _IDS = itertools.count(20_000, 10)
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a person writes waits for a forward: shortened, not mocked away."""
-    monkeypatch.setattr(pasting, "FORWARD_PAUSE", 0.05)
+    monkeypatch.setattr(merge_inputs, "FORWARD_PAUSE", 0.05)
 
 
 @pytest.fixture(scope="session")

@@ -15,18 +15,18 @@ import httpx
 import yaml
 from typer.testing import CliRunner
 
-from bot.access import load_access
+from bot.access.access import load_access
 from bot.bootstrap import build_orchestrator, open_async_store
 from bot.cli.app import app
-from bot.running import run_bot
+from bot.process import run_bot
 from bot.settings import Settings
 from bot.telegram.door import TelegramDoor, build_bot
-from bot.telegram.files import TelegramFiles
-from bot.telegram.pacing import BucketRate, Limits, RateLimiter
-from bot.telegram.people import ChatPeople
-from orchestrator.workers import Orchestrator
+from bot.telegram.intake.files import TelegramFiles
+from bot.telegram.intake.people import ChatPeople
+from bot.telegram.outgoing.rate_limiter import BucketRate, Limits, RateLimiter
+from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, SystemClock, measure_mark_age, read_boottime
-from state.worker import AsyncStore
+from state.journal.async_store import AsyncStore
 from tests.e2e.e2e_people import Person, until
 from tests.e2e.e2e_servers import ROOT, TOKEN, Servers
 from tests.forker import forked

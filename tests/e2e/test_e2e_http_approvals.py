@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.access import load_access
+from bot.access.access import load_access
 from bot.http_api.api import Api
-from bot.http_api.app import build_app
-from bot.http_api.server import bind_socket, serve
+from bot.http_api.server.app import build_app
+from bot.http_api.server.serving import bind_socket, serve
 from bot.settings import Settings
 from state.clock import SystemClock
 from tests.e2e.e2e_kit import World

@@ -2,7 +2,7 @@
 
 import pytest
 
-from state.journal import load_state
+from state.journal.journal import load_state
 from tests.e2e.e2e_kit import World, texts
 
 

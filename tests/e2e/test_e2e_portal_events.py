@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import httpx
 import pytest
 
-from bot.access import load_access
+from bot.access.access import load_access
 from bot.settings import Settings
 from tests.e2e.e2e_kit import World, texts
 from tests.e2e.e2e_people import Person, Shown, until

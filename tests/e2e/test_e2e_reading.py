@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from state.interaction_log import build_log_path
+from state.audit_log.interaction_log import build_log_path
 from tests.e2e.e2e_kit import World, texts
 from tests.e2e.e2e_people import until
 from tests.e2e.e2e_servers import ROOT

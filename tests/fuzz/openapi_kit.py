@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bot.access import Access
+from bot.access.access import Access
 from bot.http_api.api import Api
-from bot.http_api.app import build_app
-from bot.http_api.server import bind_socket, serve
+from bot.http_api.server.app import build_app
+from bot.http_api.server.serving import bind_socket, serve
 from bot.monitoring.monitor import open_monitor
-from bot.running import _build_monitoring_routers
+from bot.process import _build_monitoring_routers
 from state.clock import SystemClock
 from tests.unit.http_api.chat_kit import settings_of
 from tests.unit.spine_kit import Said, a_world, raise_sum, reply

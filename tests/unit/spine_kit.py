@@ -17,23 +17,23 @@ from unittest.mock import patch
 import httpx
 import yaml
 
-from bitrix.client import BitrixClient
-from bitrix.limiter import Limiter
+from bitrix.client.client import BitrixClient
+from bitrix.limits.limiter import Limiter
 from bot import bootstrap
 from bot.settings import Settings
 from orchestrator.gate.gate import Gate
 from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Pending, Provenance
 from orchestrator.model_client.client import ModelClient
-from orchestrator.session import Session, open_session
-from orchestrator.turns import Tools, run_turn
-from orchestrator.workers import Orchestrator
+from orchestrator.runtime.session import Session, open_session
+from orchestrator.runtime.turn import Tools, run_turn
+from orchestrator.runtime.worker import Orchestrator
 from state.clock import FixedClock, generate_id
+from state.journal.async_store import AsyncStore
+from state.journal.store import InboxRow, Lane, OutboxRow, StoredEvent
 from state.sql.database import Database
 from state.sql.dialect import build_sqlite_url, open_database
 from state.sql.statements import compile_statements
 from state.sql.store import SqlStore, open_store
-from state.store import InboxRow, Lane, OutboxRow, StoredEvent
-from state.worker import AsyncStore
 from tests.unit.spine_portal import WEBHOOK, Portal
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -10,9 +10,9 @@ import orjson
 import pytest
 from jsonschema import Draft202012Validator
 
+from state.audit_log.interaction_log import InteractionLogger, list_users, read_records, transform_user
+from state.audit_log.verify import verify_logs
 from state.clock import SystemClock
-from state.interaction_log import InteractionLogger, list_users, read_records, transform_user
-from state.log_verify import verify_logs
 from tests.unit.spine_kit import World, a_world, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import lost
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from orchestrator.commands import COMMANDS
+from orchestrator.runtime.commands import COMMANDS
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, World, a_world, command, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import lost
 

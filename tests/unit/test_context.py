@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.context import Context, RecordedTurn, TurnServices, build_call_record
 from orchestrator.engines.base import ModelRequest, TurnInput
 from orchestrator.errors import ModelClientError
 from orchestrator.messages import CommandReport, Notice, Outcome, Pending
-from orchestrator.session import Session
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn_context import Context, RecordedTurn, TurnServices, build_call_record
 from tests.unit.spine_kit import ANNA, World, effect, message, reply, step
 from tests.unit.spine_portal import Held
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate.confirmations import calculate_second_nonce
+from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.messages import Actor
-from orchestrator.queries import list_open_cards, load_session_state
+from orchestrator.runtime.session import list_open_cards, load_session_state
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, card, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import Held, cut, lost
 
@@ -160,8 +160,8 @@ async def test_a_timer_that_comes_after_the_decision_changes_nothing(world: Worl
 
 
 def timer_row(world: World, entry: dict[str, Any]) -> Any:
-    from orchestrator.timers import _build_row  # noqa: PLC0415 - as a due timer becomes an input
-    from state.store import Timer  # noqa: PLC0415
+    from orchestrator.runtime.timers import _build_row  # noqa: PLC0415 - as a due timer becomes an input
+    from state.journal.store import Timer  # noqa: PLC0415
 
     body = {"confirmation_id": entry["confirmation_id"]}
     return _build_row(Timer(id="t", due_at=world.clock.now(), session=CHAT, kind="confirmation_expires", body=body), world.clock.now())

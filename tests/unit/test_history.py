@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from bot.rendering.history import build_history_buttons, render_history
+from bot.rendering.record_changes import build_history_buttons, render_history
 from bot.rendering.spans import to_plain_text
-from orchestrator.history.asking import find_current_record, parse_history_request, parse_record_reference
-from orchestrator.history.handlers import History
-from orchestrator.history.pages import PAGE
+from orchestrator.features.history.handlers import History
+from orchestrator.features.history.pages import PAGE
+from orchestrator.features.history.record_lookup import find_current_record, parse_history_request, parse_record_reference
 from orchestrator.messages import Actor
-from orchestrator.turns import merge_handlers
+from orchestrator.runtime.turn import merge_handlers
 from state.clock import generate_id
-from state.events import RecordsSeen
+from state.events.core import RecordsSeen
+from state.journal.store import OutboxRow
 from state.sql import build_sqlite_url, open_store
-from state.store import OutboxRow
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, _row, a_world, command, effect, press
 from tests.unit.spine_portal import cut
 from tests.unit.undo.undo_kit import Office, an_office, done, restored, update

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.links import extract_hosts, strip_unknown_links
+from orchestrator.language.links import extract_hosts, strip_unknown_links
 
 HOSTS = frozenset({"portal.example", "portal.example:8443"})
 

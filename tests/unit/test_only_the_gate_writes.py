@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bitrix.catalogue import Catalogue, load_catalogue
-from bitrix.methods import is_method_name
+from bitrix.catalogue.catalogue import Catalogue, load_catalogue
+from bitrix.catalogue.names import is_method_name
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("orchestrator/directory", "orchestrator/performers", "orchestrator/portal_events", "bot")

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator import pasting, workers
-from state.store import Commit, StoreUnwritable
+from orchestrator.runtime import merge_inputs, worker
+from state.journal.store import Commit, StoreUnwritable
 from tests.unit.spine_kit import BORIS, CHAT, World, message, reply, until
 
 PIECE = "ж" * 4096
@@ -15,8 +15,8 @@ PIECE = "ж" * 4096
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(workers, "POLL", 0.02)
-    monkeypatch.setattr(pasting, "CUT_PAUSE", 0.02)
+    monkeypatch.setattr(worker, "POLL", 0.02)
+    monkeypatch.setattr(merge_inputs, "CUT_PAUSE", 0.02)
 
 
 async def test_pieces_are_one_turn_and_prose_with_the_first_line_apart(world: World) -> None:
@@ -68,13 +68,13 @@ async def test_a_piece_waits_a_moment_for_the_next(world: World, monkeypatch: py
     pause = asyncio.sleep
 
     async def the_next_comes(seconds: float) -> None:
-        if seconds == pasting.CUT_PAUSE and pieces:
+        if seconds == merge_inputs.CUT_PAUSE and pieces:
             await world.orchestrator.receive([pieces.pop(0)])
         await pause(0)
 
     world.model.will(reply())
-    monkeypatch.setattr(pasting, "CUT_PAUSE", 0.0321)
-    monkeypatch.setattr("orchestrator.workers.asyncio.sleep", the_next_comes)
+    monkeypatch.setattr(merge_inputs, "CUT_PAUSE", 0.0321)
+    monkeypatch.setattr("orchestrator.runtime.worker.asyncio.sleep", the_next_comes)
     async with world.working():
         await world.orchestrator.receive([pieces.pop(0)])
         await until(lambda: "TurnFinished" in world.types())

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import SessionTaken
-from orchestrator.session import INLINE_RESULT, LEASE, open_session
-from state import agent_state, journal
-from state.events import CallSucceeded, Event, MessageReceived, TurnFinished
-from state.journal import SNAPSHOT_EVERY, Verified, load_state, verify_stream
-from state.store import Commit, EffectChange, EffectConflict, StaleEpoch, StoreUnwritable
+from orchestrator.runtime.session import INLINE_RESULT, LEASE, open_session
+from state.events import fold
+from state.events.core import CallSucceeded, Event, MessageReceived, TurnFinished
+from state.journal import journal
+from state.journal.journal import SNAPSHOT_EVERY, Verified, load_state, verify_stream
+from state.journal.store import Commit, EffectChange, EffectConflict, StaleEpoch, StoreUnwritable
 from tests.unit.spine_kit import CHAT, NOW, World
 
 STREAM = f"session:{CHAT}"
@@ -32,7 +33,7 @@ async def test_events_are_folded_as_they_are_stored(world: World) -> None:
     await session.commit(said(1), actor="a")
     await session.commit(TurnFinished(turn_id="t1", reason="answered", history="ок", targets=["deal:481"]), actor="a")
     assert session.seq == 2
-    assert session.state == agent_state.fold_events(agent_state.create_state(), ((e.type, dict(e.data), e.ts) for e in world.events()))
+    assert session.state == fold.fold_events(fold.create_state(), ((e.type, dict(e.data), e.ts) for e in world.events()))
     assert (await world.session()).state == session.state
     assert isinstance(verify_stream(world.sql, STREAM), Verified)
 
@@ -163,7 +164,7 @@ async def test_snapshots_make_opening_fast_and_change_nothing(world: World) -> N
     world.sql.read_events = whole  # type: ignore[method-assign]
     assert read_from == [snapshot.seq]
     assert (seq, state) == (session.seq, session.state)
-    folded = agent_state.fold_events(agent_state.create_state(), ((e.type, dict(e.data), e.ts) for e in whole(STREAM, 0, 1000)))
+    folded = fold.fold_events(fold.create_state(), ((e.type, dict(e.data), e.ts) for e in whole(STREAM, 0, 1000)))
     assert state == folded
 
 

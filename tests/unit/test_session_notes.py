@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator import session as sessions
-from state import agent_state
-from state.events import CallRefused, CallSucceeded, Event, MessageReceived, ModelAnswered, TurnFinished
-from state.journal import SNAPSHOT_EVERY, Verified, load_state, verify_stream
-from state.store import Commit, EffectChange, EffectConflict, StaleEpoch, StoreUnwritable
+from orchestrator.runtime import session as sessions
+from state.events import fold
+from state.events.core import CallRefused, CallSucceeded, Event, MessageReceived, ModelAnswered, TurnFinished
+from state.journal.journal import SNAPSHOT_EVERY, Verified, load_state, verify_stream
+from state.journal.store import Commit, EffectChange, EffectConflict, StaleEpoch, StoreUnwritable
 from tests.unit.spine_kit import CHAT, World, until
 
 STREAM = f"session:{CHAT}"
@@ -81,7 +81,7 @@ async def test_a_note_is_state_at_once_and_goes_with_the_next_commit(world: Worl
     events = world.events()
     assert [(item.type, item.actor) for item in events] == [("MessageReceived", "tg:7"), ("TurnFinished", "tg:8")]
     assert events[0].ts < events[1].ts
-    assert session.state == agent_state.fold_events(agent_state.create_state(), ((e.type, dict(e.data), e.ts) for e in events))
+    assert session.state == fold.fold_events(fold.create_state(), ((e.type, dict(e.data), e.ts) for e in events))
     assert session.seq == 2
     assert isinstance(verify_stream(world.sql, STREAM), Verified)
     stored = await world.store.find_effect("e1")
@@ -177,7 +177,7 @@ async def test_notes_and_commits_of_several_tasks_keep_one_order(world: World) -
     assert [item.seq for item in world.events()] == list(range(1, 2 * SNAPSHOT_EVERY + 8))
     state, seq = load_state(world.sql, STREAM)
     assert (session.state, session.seq) == (state, seq)
-    assert state == agent_state.fold_events(agent_state.create_state(), ((e.type, dict(e.data), e.ts) for e in world.events()))
+    assert state == fold.fold_events(fold.create_state(), ((e.type, dict(e.data), e.ts) for e in world.events()))
 
 
 async def test_a_conflict_that_nobody_waited_for_is_heard_of_by_the_next(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

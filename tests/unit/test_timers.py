@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from orchestrator import timers
-from state.store import Timer
+from orchestrator.runtime import timers
+from state.journal.store import Timer
 from tests.unit.spine_kit import CHAT, NOW, World, message, press, raise_sum, reply
 from tests.unit.spine_portal import cut
 

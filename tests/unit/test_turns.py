@@ -9,12 +9,12 @@ from unittest.mock import patch
 import pytest
 
 from orchestrator.errors import ModelClientError
-from orchestrator.gate.modes import resolve_mode
+from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.messages import Actor, Notice
-from orchestrator.recovering import recover
-from orchestrator.session import Session
-from orchestrator.turns import run_turn
-from state.store import InboxRow, StoreUnwritable
+from orchestrator.runtime.recovery import recover
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import run_turn
+from state.journal.store import InboxRow, StoreUnwritable
 from tests.unit.spine_kit import BORIS, CHAT, MODEL_KEY, VERA, World, a_world, command, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import CODE, lost, says
 

@@ -11,12 +11,12 @@ import pytest
 from bot.i18n.translate import Locale, Translator
 from bot.rendering.replies import render_reply
 from bot.rendering.spans import to_plain_text
-from orchestrator.commands import run_command
 from orchestrator.errors import ModelClientError
 from orchestrator.messages import Actor, Notice, Reply
-from orchestrator.turn_ends import MAX_NAMED
-from state.freezing import SwitchOperator
-from state.store import OutboxRow, StaleEpoch
+from orchestrator.replies.turn_outcome import MAX_NAMED
+from orchestrator.runtime.commands import run_command
+from state.journal.freeze_switch import SwitchOperator
+from state.journal.store import OutboxRow, StaleEpoch
 from tests.unit.spine_kit import ANNA, CHAT, NOW, VERA, World, a_world, command, message, raise_sum, reply, step, until
 from tests.unit.spine_portal import Held, Portal, lost, says, unreachable
 

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from orchestrator import workers
-from state.store import InboxRow, Lane
+from orchestrator.runtime import worker
+from state.journal.store import InboxRow, Lane
 from tests.unit.spine_kit import BORIS, CHAT, World, message, press, raise_sum, reply, until
 
 
 @pytest.fixture(autouse=True)
 def _no_look(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loop looks at the database when it is woken, and then not for an hour."""
-    monkeypatch.setattr(workers, "POLL", 3600)
+    monkeypatch.setattr(worker, "POLL", 3600)
 
 
 def attempts(world: World) -> list[tuple[str, int]]:
@@ -124,8 +124,8 @@ async def test_the_trouble_of_one_session_keeps_no_other_from_being_closed(world
         await world.idle()
         monkeypatch.setattr(world.orchestrator._sessions[CHAT], "close", _breaks)
         monkeypatch.setattr(world.orchestrator, "_sessions", dict(sorted(world.orchestrator._sessions.items())))
-    assert world.sql.acquire("tg:1008", "other", world.clock.now(), world.clock.now() + workers.LEASE) is not None
-    assert world.sql.acquire(CHAT, "other", world.clock.now(), world.clock.now() + workers.LEASE) is None
+    assert world.sql.acquire("tg:1008", "other", world.clock.now(), world.clock.now() + worker.LEASE) is not None
+    assert world.sql.acquire(CHAT, "other", world.clock.now(), world.clock.now() + worker.LEASE) is None
 
 
 async def _breaks() -> None:

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from orchestrator import workers
-from orchestrator.gate import approved
-from orchestrator.workers import Orchestrator
-from state.store import StoreUnwritable, Timer
+from orchestrator.gate.approve import run_approved
+from orchestrator.runtime import worker
+from orchestrator.runtime.worker import Orchestrator
+from state.journal.store import StoreUnwritable, Timer
 from tests.unit.spine_kit import CHAT, NOW, World, message, press, raise_sum, reply, until
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(workers, "POLL", 0.02)
+    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @asynccontextmanager
@@ -104,7 +104,7 @@ async def test_a_stumble_between_approval_and_call_is_recovered_from(
 ) -> None:
     """The program stumbles and is stopped: started soon it does what was approved, started after the card's time it does not, and says so."""
     world.model.will(reply(raise_sum()))
-    look_up = approved.fetch_facts
+    look_up = run_approved.fetch_facts
 
     async def stumbling(*_: Any, **__: Any) -> Any:
         raise KeyError("an answer nobody foresaw")
@@ -113,10 +113,10 @@ async def test_a_stumble_between_approval_and_call_is_recovered_from(
         await world.orchestrator.receive([message("подними сумму сделки 481 до 1 200 000")])
         await world.idle()
         [entry] = world.orchestrator._sessions[CHAT].state["agent"]["confirmations"].values()
-        monkeypatch.setattr(approved, "fetch_facts", stumbling)
+        monkeypatch.setattr(run_approved, "fetch_facts", stumbling)
         await world.orchestrator.receive([press(entry)])
         await until(lambda: bool(world.sql.list_effects(f"session:{CHAT}", "approved")))
-    monkeypatch.setattr(approved, "fetch_facts", look_up)
+    monkeypatch.setattr(run_approved, "fetch_facts", look_up)
     world.clock.advance(away)
     world.outbox()
     world.model.will(reply(text="Привет!"))

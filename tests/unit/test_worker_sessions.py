@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator import workers
-from orchestrator.session import LEASE
-from orchestrator.workers import Orchestrator
+from orchestrator.runtime import worker
+from orchestrator.runtime.session import LEASE
+from orchestrator.runtime.worker import Orchestrator
 from state.clock import format_iso
-from state.journal import Verified, verify_stream
-from state.store import Commit, Lease, StoreUnwritable
+from state.journal.journal import Verified, verify_stream
+from state.journal.store import Commit, Lease, StoreUnwritable
 from tests.unit.spine_kit import CHAT, World, command, message, opening_of, press, raise_sum, reply, step, until
 from tests.unit.spine_portal import Held
 
@@ -21,7 +21,7 @@ TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(workers, "POLL", 0.02)
+    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def counted(world: World, monkeypatch: pytest.MonkeyPatch, name: str) -> list[int]:
@@ -38,7 +38,7 @@ def counted(world: World, monkeypatch: pytest.MonkeyPatch, name: str) -> list[in
 
 async def test_a_session_worked_on_elsewhere_is_not_asked_for_without_pause(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """However often the loop is woken meanwhile: one look for each wake, no try at its lease, else two processes would keep a core busy."""
-    monkeypatch.setattr(workers, "POLL", 3600)
+    monkeypatch.setattr(worker, "POLL", 3600)
     await world.session(owner="elsewhere")
     tries, looks = counted(world, monkeypatch, "acquire"), counted(world, monkeypatch, "list_ready_sessions")
     async with world.working():
@@ -122,7 +122,7 @@ async def test_a_session_taken_over_is_written_by_one_only(world: World) -> None
 
 async def test_leases_are_kept_while_the_loop_runs_and_given_up_at_its_end(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Renewed in time; free for the next process at once after a clean end."""
-    monkeypatch.setattr(workers, "LEASE", timedelta(seconds=0.06))
+    monkeypatch.setattr(worker, "LEASE", timedelta(seconds=0.06))
     world.model.will(reply())
     async with world.working():
         await world.orchestrator.receive([message("привет")])
@@ -137,7 +137,7 @@ async def test_leases_are_kept_while_the_loop_runs_and_given_up_at_its_end(world
 
 async def test_a_lease_lost_in_between_is_taken_anew(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process had the session for a while: the next input opens it afresh, with its events."""
-    monkeypatch.setattr(workers, "LEASE", timedelta(seconds=0.06))
+    monkeypatch.setattr(worker, "LEASE", timedelta(seconds=0.06))
     world.model.will(reply(), reply(text="снова"))
     async with world.working():
         await world.orchestrator.receive([message("привет")])
@@ -153,12 +153,12 @@ async def test_a_lease_lost_in_between_is_taken_anew(world: World, monkeypatch: 
 
 async def test_a_session_nobody_uses_is_let_go(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a while its lease is given up and its state leaves the memory; the next message loads it again, whole."""
-    monkeypatch.setattr(workers, "LEASE", timedelta(seconds=0.06))
+    monkeypatch.setattr(worker, "LEASE", timedelta(seconds=0.06))
     world.model.will(reply(text="раз"), reply(text="два"))
     async with world.working():
         await world.orchestrator.receive([message("привет")])
         await world.idle()
-        world.clock.advance(workers.IDLE + timedelta(seconds=1))
+        world.clock.advance(worker.IDLE + timedelta(seconds=1))
         await until(lambda: CHAT not in world.orchestrator._sessions)
         assert world.sql.acquire(CHAT, "other", world.clock.now(), world.clock.now()) is not None
         await world.orchestrator.receive([message("ещё раз")])
@@ -173,14 +173,14 @@ def _leased_until(world: World) -> str:
 
 async def test_a_session_at_work_is_not_let_go(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """However long its turn takes, its lease is kept."""
-    monkeypatch.setattr(workers, "LEASE", timedelta(seconds=0.03))
+    monkeypatch.setattr(worker, "LEASE", timedelta(seconds=0.03))
     world.model.gate = asyncio.Event()
     world.model.will(reply())
     async with world.working():
         await world.orchestrator.receive([message("привет")])
         await until(lambda: bool(world.model.prompts))
         kept = world.orchestrator._sessions[CHAT]
-        world.clock.advance(workers.IDLE + timedelta(seconds=1))
+        world.clock.advance(worker.IDLE + timedelta(seconds=1))
         await until(lambda: _leased_until(world) > format_iso(world.clock.now()))
         assert world.orchestrator._sessions[CHAT] is kept
         assert world.sql.acquire(CHAT, "other", world.clock.now(), world.clock.now() + LEASE) is None
@@ -205,12 +205,12 @@ async def _renewed(world: World) -> None:
 
 async def test_a_session_used_a_moment_ago_is_kept(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Idle is counted from the last thing stored, not from its opening."""
-    monkeypatch.setattr(workers, "LEASE", timedelta(seconds=0.03))
+    monkeypatch.setattr(worker, "LEASE", timedelta(seconds=0.03))
     async with world.working():
         await _used(world)
         kept = world.orchestrator._sessions[CHAT]
         for _ in range(3):
-            world.clock.advance(workers.IDLE - timedelta(seconds=5))
+            world.clock.advance(worker.IDLE - timedelta(seconds=5))
             await _renewed(world)
             await _used(world)
         assert world.orchestrator._sessions[CHAT] is kept
@@ -218,7 +218,7 @@ async def test_a_session_used_a_moment_ago_is_kept(world: World, monkeypatch: py
 
 async def test_a_session_with_a_press_at_work_is_not_let_go(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The call of an approved card takes long: either lane keeps the session."""
-    monkeypatch.setattr(workers, "LEASE", timedelta(seconds=0.03))
+    monkeypatch.setattr(worker, "LEASE", timedelta(seconds=0.03))
     held = Held()
     world.model.will(reply(raise_sum()))
     await world.work(message("подними сумму сделки 481 до 1 200 000"))
@@ -228,7 +228,7 @@ async def test_a_session_with_a_press_at_work_is_not_let_go(world: World, monkey
         await world.orchestrator.receive([press(entry)])
         await held.arrived.wait()
         kept = world.orchestrator._sessions[CHAT]
-        world.clock.advance(workers.IDLE + timedelta(seconds=1))
+        world.clock.advance(worker.IDLE + timedelta(seconds=1))
         await _renewed(world)
         assert world.orchestrator._sessions[CHAT] is kept
         held.release.set()
@@ -240,7 +240,7 @@ async def test_who_writes_while_the_session_is_being_let_go_waits_for_that_and_i
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lease is given up before it is taken anew: no input meets a session that is half gone."""
-    monkeypatch.setattr(workers, "LEASE", timedelta(seconds=0.03))
+    monkeypatch.setattr(worker, "LEASE", timedelta(seconds=0.03))
     order: list[str] = []
     leaving, go = asyncio.Event(), asyncio.Event()
     release, acquire = world.store.release, world.store.acquire
@@ -259,7 +259,7 @@ async def test_who_writes_while_the_session_is_being_let_go_waits_for_that_and_i
         await _used(world)
         monkeypatch.setattr(world.store, "release", slow)
         monkeypatch.setattr(world.store, "acquire", noted)
-        world.clock.advance(workers.IDLE + timedelta(seconds=1))
+        world.clock.advance(worker.IDLE + timedelta(seconds=1))
         await leaving.wait()
         order.clear()
         world.model.will(reply(text="два"))
@@ -277,7 +277,7 @@ async def test_who_writes_while_the_session_is_being_let_go_waits_for_that_and_i
 
 async def test_a_lease_that_cannot_be_given_up_disturbs_nobody(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The disk is full when an idle session is let go: the loop lives, and the next message is worked."""
-    monkeypatch.setattr(workers, "LEASE", timedelta(seconds=0.03))
+    monkeypatch.setattr(worker, "LEASE", timedelta(seconds=0.03))
     release, tries = world.sql.release, [0]
 
     def full(lease: Lease) -> None:
@@ -287,7 +287,7 @@ async def test_a_lease_that_cannot_be_given_up_disturbs_nobody(world: World, mon
     async with world.working():
         await _used(world)
         monkeypatch.setattr(world.sql, "release", full)
-        world.clock.advance(workers.IDLE + timedelta(seconds=1))
+        world.clock.advance(worker.IDLE + timedelta(seconds=1))
         await until(lambda: tries[0] == 1)
         await until(lambda: CHAT not in world.orchestrator._sessions)
         monkeypatch.setattr(world.sql, "release", release)

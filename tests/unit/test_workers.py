@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator import workers
-from orchestrator.inputs import MAX_ATTEMPTS
+from orchestrator.runtime import worker
+from orchestrator.runtime.dispatch import MAX_ATTEMPTS
 from state.clock import generate_id
-from state.journal import Verified, verify_stream
-from state.store import Commit, InboxRow, Lane, StoreUnwritable, Timer
+from state.journal.journal import Verified, verify_stream
+from state.journal.store import Commit, InboxRow, Lane, StoreUnwritable, Timer
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, World, command, message, press, raise_sum, reply, step, until
 from tests.unit.spine_portal import Held
 
@@ -20,7 +20,7 @@ TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(workers, "POLL", 0.02)
+    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @pytest.mark.req("S004-57")
@@ -82,7 +82,7 @@ async def test_one_chat_does_not_wait_for_another(world: World) -> None:
 
 async def test_what_comes_just_as_its_lane_ends_does_not_wait_for_the_next_look(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stored after the lane's last look and seen by the loop before its end: it is worked although the loop looks once an hour."""
-    monkeypatch.setattr(workers, "POLL", 3600)
+    monkeypatch.setattr(worker, "POLL", 3600)
     late = message("второе")
     following = world.store.take_inbox
 
@@ -212,7 +212,7 @@ async def test_a_session_that_cannot_be_opened_does_not_stop_the_others(world: W
             msg = "nobody foresaw this"
             raise RuntimeError(msg)
 
-    monkeypatch.setattr(workers, "recover", broken)
+    monkeypatch.setattr(worker, "recover", broken)
     world.model.will(reply(text="Привет."))
     async with world.working():
         await world.orchestrator.receive([message("привет"), message("привет", actor=BORIS, key="tg:1008")])

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from orchestrator.reports.consistency import EffectChecker
 from state.findings import Finding
+from state.journal.store import InboxRow
 from state.sql import build_sqlite_url, open_store
-from state.store import InboxRow
-from state.verify.whole import Anchors, JournalReport, verify_journal
+from state.verify.journal import Anchors, JournalReport, verify_journal
 from tests.unit.spine_kit import CHAT, a_world, message, press, raise_sum, reply, step
 
 STREAM = f"session:{CHAT}"

@@ -3,10 +3,10 @@
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Final
 
-from bot.cli.doctor import database, disk, files, http_door, machine, model, portal, telegram, written
+from bot.cli.doctor import database, disk, files, http_door, machine, model, portal, settings_check, telegram
 from bot.cli.doctor.findings import Check, Finding, stream_from_thread
+from bot.cli.doctor.settings_check import SettingsProbe
 from bot.settings import Settings
-from bot.settings_look import SettingsProbe
 from state.clock import SystemClock
 from state.verify.health import read_value
 
@@ -30,7 +30,9 @@ def build_checks(look: SettingsProbe, *, spend: bool, within: float) -> Sequence
         return model.check_model(settings, spend=spend, within=within)
 
     return (
-        Check(area=written.AREA, within=LOCAL_TIMEOUT, probe=lambda: stream_from_thread(lambda: written.check_settings(look))),
+        Check(
+            area=settings_check.AREA, within=LOCAL_TIMEOUT, probe=lambda: stream_from_thread(lambda: settings_check.check_settings(look))
+        ),
         Check(area=files.AREA, within=LOCAL_TIMEOUT, probe=lambda: stream_from_thread(lambda: files.check_files(settings, now.date()))),
         Check(area=portal.AREA, within=asked, probe=portal_look),
         Check(area=model.AREA, within=SPEND_TIMEOUT if spend else asked, probe=model_look),

@@ -37,7 +37,7 @@ def doctor(
     """
     from bot.cli.doctor.checks import build_checks, has_timed_out  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
     from bot.cli.doctor.findings import run_checks  # noqa: PLC0415 - see above
-    from bot.settings_look import build_secret_filter, probe_settings  # noqa: PLC0415 - see above
+    from bot.cli.doctor.settings_check import build_secret_filter, probe_settings  # noqa: PLC0415 - see above
 
     look = probe_settings()
     found = asyncio.run(run_checks(build_checks(look, spend=spend, within=within), build_secret_filter(look.settings)))

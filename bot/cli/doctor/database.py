@@ -12,8 +12,8 @@ from bot.cli.doctor.findings import Area, Finding
 from bot.cli.doctor.portal import compare_clock
 from bot.settings import Settings
 from state.clock import SystemClock, parse_iso
+from state.journal.store import SWITCH, StoreError
 from state.migrations import HEAD
-from state.store import SWITCH, StoreError
 from state.verify.database import OLDER, find_sqlite_path
 from state.verify.health import Server, Work, explain_closed, read_schema, read_server, read_value, read_work, run_quick_check
 

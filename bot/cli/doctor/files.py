@@ -4,14 +4,14 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from pathlib import Path
 
-from bitrix.catalogue import load_catalogue
-from bot.access_file import Person, read_people
+from bitrix.catalogue.catalogue import load_catalogue
+from bot.access.access_file import Person, read_people
 from bot.cli.doctor.findings import Area, Finding
 from bot.settings import Settings
-from orchestrator.daily.hours import load_workdays
 from orchestrator.errors import SettingsError
-from orchestrator.gate.budget import Budget
-from orchestrator.gate.policy import check_policy, load_policy, load_with_places
+from orchestrator.gate.call.budget import Budget
+from orchestrator.gate.call.policy import check_policy, load_policy, load_with_places
+from orchestrator.language.work_calendar import load_workdays
 
 AREA = Area("files")
 DATA = Path(__file__).resolve().parents[3] / "data"

@@ -10,7 +10,7 @@ from bitrix.errors import BitrixError
 from bitrix.masking import mask
 from orchestrator.errors import SdelkaError
 from state.clock import read_boottime
-from state.store import StoreError
+from state.journal.store import StoreError
 
 T = TypeVar("T")
 

@@ -7,11 +7,10 @@ from typing import Final
 
 import httpx
 
-from bitrix.auth import LOOPBACK
+from bitrix.auth.auth import LOOPBACK
 from bot.cli.doctor.findings import Area, Finding
-from bot.http_api.tokens import read_tokens
-from bot.settings import Settings
-from bot.telegram.webhook_setting import parse_webhook
+from bot.http_api.server.tokens import read_tokens
+from bot.settings import Settings, parse_webhook
 from orchestrator.errors import SettingsError
 
 AREA = Area("http")

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from bitrix.errors import BitrixError, NotSent, Refused
+from bot.access.portal_probe import NO_TOKEN, PortalProbe, open_portal_probe
 from bot.cli.doctor.findings import Area, Finding
-from bot.portal_look import NO_TOKEN, PortalProbe, open_portal_probe
 from bot.settings import Settings
 from state.clock import SystemClock
 

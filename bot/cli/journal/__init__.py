@@ -2,8 +2,8 @@
 
 import typer
 
-from bot.cli.journal import anchor, erase, export, reading, verify, watching, why
+from bot.cli.journal import activity, anchor, erase, export, sessions, verify, why
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Read, verify and, where the law asks, erase the journal.")
-for part in (reading, why, watching, verify, anchor, export, erase):
+for part in (sessions, why, activity, verify, anchor, export, erase):
     part.add(app)

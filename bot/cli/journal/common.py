@@ -11,21 +11,20 @@ from typing import Any
 
 import typer
 
-from bitrix.catalogue import Catalogue, load_catalogue
-from bot.access import load_access
+from bitrix.catalogue.catalogue import Catalogue, load_catalogue
+from bot.access.access import load_access
 from bot.cli.ops import open_tolerant_reader
 from bot.i18n.translate import Translator
 from bot.settings import Settings, load_settings
 from orchestrator.errors import SettingsError
-from orchestrator.gate.policy import SHIPPED, load_policy
+from orchestrator.features.people.registry import STREAM as REGISTRY
+from orchestrator.gate.call.policy import SHIPPED, load_policy
 from orchestrator.messages import Actor
-from orchestrator.people.registry import STREAM as REGISTRY
-from orchestrator.reports.moments import InvalidMoment
-from orchestrator.reports.people import Narrator
-from orchestrator.reports.reading import AmbiguousName, NotFound, read_stream
+from orchestrator.reports.reading.journal_reader import AmbiguousName, InvalidMoment, NotFound, read_stream
+from orchestrator.reports.reading.narrator import Narrator
 from state.clock import SystemClock, format_iso
-from state.event_data import UnknownEvent
-from state.store import Store, StoreError
+from state.events.codec import UnknownEvent
+from state.journal.store import Store, StoreError
 
 NOTHING_FOUND = 1
 WRONG_USE = 2

@@ -13,8 +13,8 @@ from bot.settings import Settings, load_settings
 from orchestrator.errors import SettingsError
 
 if TYPE_CHECKING:
-    from orchestrator.reports.erasing import ErasureFiles, ErasureResult, PersonSurvey
-    from orchestrator.reports.probing import Trace
+    from orchestrator.reports.erasure.erase import ErasureFiles, ErasureResult, PersonSurvey
+    from orchestrator.reports.erasure.trace_search import Trace
     from state.sql.store import SqlStore
 
 ALL_GONE, REMAINS, REFUSED = 0, 1, 3
@@ -61,7 +61,7 @@ def erase(
 
 
 def _collect_survey(store: "SqlStore", key: str, place: "ErasureFiles", name: str, *, as_json: bool) -> "PersonSurvey":
-    from orchestrator.reports.erasing import inspect_person  # noqa: PLC0415 - see ops.opened_reader
+    from orchestrator.reports.erasure.erase import inspect_person  # noqa: PLC0415 - see ops.opened_reader
 
     found = inspect_person(store, key, place, name=name)
     _write_survey(found, as_json=as_json)
@@ -80,7 +80,7 @@ def _ask_confirmation(found: "PersonSurvey", *, yes: bool, force: bool) -> None:
 
 
 def _erase_person(store: "SqlStore", found: "PersonSurvey", place: "ErasureFiles", *, as_json: bool) -> int:
-    from orchestrator.reports.erasing import erase as erase_person  # noqa: PLC0415 - see ops.opened_reader
+    from orchestrator.reports.erasure.erase import erase as erase_person  # noqa: PLC0415 - see ops.opened_reader
     from state.clock import SystemClock  # noqa: PLC0415 - see ops.opened_reader
 
     done = erase_person(store, found, place, now=SystemClock().now(), by=f"cli:{getpass.getuser()}")
@@ -90,8 +90,8 @@ def _erase_person(store: "SqlStore", found: "PersonSurvey", place: "ErasureFiles
 
 def _check_schema(settings: Settings) -> None:
     """SettingsError where there is no database, or not one of today's schema: erasing neither makes nor upgrades one."""
+    from state.journal.store import StoreError  # noqa: PLC0415 - see ops.opened_reader
     from state.sql import open_reader  # noqa: PLC0415 - see ops.opened_reader
-    from state.store import StoreError  # noqa: PLC0415 - see ops.opened_reader
     from state.verify.database import find_sqlite_path  # noqa: PLC0415 - see ops.opened_reader
 
     url = settings.database.get_secret_value()
@@ -126,7 +126,7 @@ def _lock_database(settings: Settings) -> Iterator[None]:
 
 def _resolve_person(store: "SqlStore", who: str, place: "ErasureFiles", name_of: Callable[[str], str], *, yes: bool) -> str:
     """The key of the one person meant; SettingsError for none or several. A part of a name will do only where the key is typed too."""
-    from orchestrator.reports.erasing import find_candidates, find_similar, list_people  # noqa: PLC0415 - see ops.opened_reader
+    from orchestrator.reports.erasure.erase import find_candidates, find_similar, list_people  # noqa: PLC0415 - see ops.opened_reader
 
     if not who:
         raise SettingsError("say who: a key (tg:7), a Telegram id or a name; --list shows who was erased so far")
@@ -150,7 +150,7 @@ def _format_people(people: Mapping[str, Collection[str]], keys: Sequence[str]) -
 
 def _build_name_lookup(settings: Settings) -> Callable[[str], str]:
     """What the access file calls somebody, "" for those it does not list."""
-    from bot.access import load_access  # noqa: PLC0415 - see ops.opened_reader
+    from bot.access.access import load_access  # noqa: PLC0415 - see ops.opened_reader
 
     access = load_access(settings.access_file)
 
@@ -163,7 +163,7 @@ def _build_name_lookup(settings: Settings) -> Callable[[str], str]:
 
 
 def _build_place(settings: Settings) -> "ErasureFiles":
-    from orchestrator.reports.erasing import ErasureFiles  # noqa: PLC0415 - see ops.opened_reader
+    from orchestrator.reports.erasure.erase import ErasureFiles  # noqa: PLC0415 - see ops.opened_reader
 
     embedded = settings.database_url is None
     return ErasureFiles(logs=settings.log_dir, files=tuple(sorted(settings.state_dir.rglob("*"))) if embedded else ())

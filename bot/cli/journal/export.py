@@ -28,10 +28,10 @@ def export(
 ) -> None:
     """Every event with all its fields and its hash to stdout; secrets are hidden."""
     from bot.cli.journal.common import WRONG_USE, fail_with, open_journal  # noqa: PLC0415 - heavy; `--help` needs none of it
-    from orchestrator.reports import exporting  # noqa: PLC0415 - see above
-    from orchestrator.reports.moments import parse_time  # noqa: PLC0415 - see above
+    from orchestrator.reports import export  # noqa: PLC0415 - see above
+    from orchestrator.reports.reading.journal_reader import parse_time  # noqa: PLC0415 - see above
     from state.clock import format_iso  # noqa: PLC0415 - see above
-    from state.events import type_names  # noqa: PLC0415 - see above
+    from state.events.core import type_names  # noqa: PLC0415 - see above
 
     asked = tuple(name for part in types.split(",") if (name := part.strip()))
     odd = [name for name in asked if name not in type_names]
@@ -39,17 +39,17 @@ def export(
         raise fail_with(f"no type of event: {', '.join(odd)}; there are {', '.join(sorted(type_names))}", WRONG_USE)
     with open_journal() as reader:
         start, end = (format_iso(parse_time(text, reader.now)) if text else "" for text in (since, until))
-        line: exporting.FormatLine
+        line: export.FormatLine
         match (format_, redact):
             case ("jsonl", False):
-                line = exporting.format_json_line
+                line = export.format_json_line
             case ("jsonl", True):
-                line = exporting.format_redacted_json_line
+                line = export.format_redacted_json_line
             case (_, False):
-                line = exporting.build_cef_formatter(reader.voice, _find_version())
+                line = export.build_cef_formatter(reader.voice, _find_version())
             case _:
-                line = exporting.build_redacted_cef_formatter(_find_version())
-        for text in exporting.export_events(reader.store, exporting.EventFilter(types=asked, since=start, until=end), line):
+                line = export.build_redacted_cef_formatter(_find_version())
+        for text in export.export_events(reader.store, export.EventFilter(types=asked, since=start, until=end), line):
             sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bot.cli.journal.common import format_moment
-from orchestrator.reports.people import Narrator
-from orchestrator.reports.reading import to_one_line, to_session_name
-from orchestrator.reports.replaying import ReplayedState
-from orchestrator.reports.words import describe_call, describe_changes, to_short_id
+from orchestrator.reports.reading.journal_reader import to_one_line, to_session_name
+from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.sentences import describe_call, describe_changes, to_short_id
+from orchestrator.reports.replay import ReplayedState
 
 _MAX_SHOWN = 10
 _WIDTH = 16

@@ -14,9 +14,9 @@ from orchestrator.errors import SettingsError
 
 if TYPE_CHECKING:
     from state.findings import Finding
-    from state.store import Store, StoredEvent
+    from state.journal.store import Store, StoredEvent
     from state.verify.anchors import Anchor
-    from state.verify.whole import JournalReport
+    from state.verify.journal import JournalReport
 
 WHOLE, DAMAGED, CUT = 0, 1, 3
 TELL_EVERY = 2.0
@@ -45,7 +45,7 @@ def verify(
     from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
     from orchestrator.reports.consistency import EffectChecker  # noqa: PLC0415 - see above
     from state.verify.anchors import group_by_stream  # noqa: PLC0415 - see above
-    from state.verify.whole import verify_journal  # noqa: PLC0415 - see above
+    from state.verify.journal import verify_journal  # noqa: PLC0415 - see above
 
     settings = load_settings()
     anchors = _load_anchors(anchor)
@@ -83,8 +83,8 @@ def _load_anchors(path: str) -> "list[Anchor]":
 
 
 def _check_logs(settings: Settings, anchors: "Sequence[Anchor]", checked: "JournalReport") -> int:
-    from state.log_archives import list_logs  # noqa: PLC0415 - see verify
-    from state.log_verify import verify_logs  # noqa: PLC0415 - see verify
+    from state.audit_log.archives import list_logs  # noqa: PLC0415 - see verify
+    from state.audit_log.verify import verify_logs  # noqa: PLC0415 - see verify
     from state.verify.anchors import check_logs  # noqa: PLC0415 - see verify
 
     if settings.log_dir.is_dir():
@@ -96,8 +96,8 @@ def _check_logs(settings: Settings, anchors: "Sequence[Anchor]", checked: "Journ
 
 def _find_erased(settings: Settings, checked: "JournalReport") -> dict[str, str]:
     """Who was erased, and when last; nobody by the word of a journal that is not whole."""
-    from orchestrator.reports.erasing import OPS  # noqa: PLC0415 - see verify
-    from orchestrator.reports.reading import read_stream  # noqa: PLC0415 - see verify
+    from orchestrator.reports.erasure.erase import OPS  # noqa: PLC0415 - see verify
+    from orchestrator.reports.reading.journal_reader import read_stream  # noqa: PLC0415 - see verify
 
     if compute_exit_code(checked.findings) != WHOLE:
         return {}
@@ -116,9 +116,9 @@ def _compare_with_logs(settings: Settings, checked: "JournalReport") -> "Iterato
 
 def _find_missing_logs(settings: Settings, store: "Store") -> "Iterator[Finding]":
     """A note for each person whose turns the journal tells of while LOG_DIR has nothing of them, not even a lock file."""
-    from orchestrator.reports.reading import read_stream  # noqa: PLC0415 - see verify
+    from orchestrator.reports.reading.journal_reader import read_stream  # noqa: PLC0415 - see verify
+    from state.audit_log.interaction_log import list_users  # noqa: PLC0415 - see verify
     from state.findings import Finding  # noqa: PLC0415 - see verify
-    from state.interaction_log import list_users  # noqa: PLC0415 - see verify
 
     logged = set(list_users(settings.log_dir))
     for stream in store.list_streams():
@@ -130,8 +130,8 @@ def _find_missing_logs(settings: Settings, store: "Store") -> "Iterator[Finding]
 
 def _find_unknown_turns(settings: Settings, store: "Store") -> "Iterator[Finding]":
     """Each log whose newest turn the journal does not know. A turn is stored before it is logged, so the journal has lost its end."""
+    from state.audit_log.interaction_log import build_log_path, list_users  # noqa: PLC0415 - see verify
     from state.findings import Finding  # noqa: PLC0415 - see verify
-    from state.interaction_log import build_log_path, list_users  # noqa: PLC0415 - see verify
     from state.sql.commit import to_stream  # noqa: PLC0415 - see verify
 
     for user in list_users(settings.log_dir):
@@ -144,7 +144,7 @@ def _find_unknown_turns(settings: Settings, store: "Store") -> "Iterator[Finding
 
 
 def _find_newest_turn(path: Path) -> "Mapping[str, Any] | None":
-    from state.log_following import Follower  # noqa: PLC0415 - see verify
+    from state.audit_log.follower import Follower  # noqa: PLC0415 - see verify
 
     log = Follower(path, last=_RECENT)
     try:

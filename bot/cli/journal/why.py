@@ -8,7 +8,7 @@ import typer
 
 if TYPE_CHECKING:
     from bot.cli.journal.common import JournalReader
-    from state.store import StoredEvent
+    from state.journal.store import StoredEvent
 
 _WHAT_HELP = (
     "The id of a call or a card (or its first or last characters), a trace id, or a record: deal 481, contact 12, task 5, item 177 3."
@@ -34,14 +34,13 @@ def why(
     from bot.cli.journal.common import WRONG_USE, fail_with, open_journal  # noqa: PLC0415 - heavy; `--help` needs none of it
     from bot.cli.journal.why_page import render_pages  # noqa: PLC0415 - see above
     from bot.cli.ops import write_json_lines  # noqa: PLC0415 - see above
-    from orchestrator.reports.moments import parse_time  # noqa: PLC0415 - see above
-    from orchestrator.reports.reading import NotFound  # noqa: PLC0415 - see above
-    from orchestrator.reports.sightings import list_portal_changes  # noqa: PLC0415 - see above
-    from orchestrator.reports.stories import build_story  # noqa: PLC0415 - see above
-    from orchestrator.reports.touching import parse_record  # noqa: PLC0415 - see above
-    from orchestrator.reports.why import find_by_id, find_by_record  # noqa: PLC0415 - see above
+    from orchestrator.reports.reading.journal_reader import NotFound, parse_time  # noqa: PLC0415 - see above
+    from orchestrator.reports.why.call_search import find_by_id, find_by_record  # noqa: PLC0415 - see above
+    from orchestrator.reports.why.call_story import build_story  # noqa: PLC0415 - see above
+    from orchestrator.reports.why.portal_changes import list_portal_changes  # noqa: PLC0415 - see above
+    from orchestrator.reports.why.touched_records import parse_record  # noqa: PLC0415 - see above
     from state.clock import format_iso  # noqa: PLC0415 - see above
-    from state.sql.sifting import open_search  # noqa: PLC0415 - see above
+    from state.sql.search_encrypted import open_search  # noqa: PLC0415 - see above
 
     def stories(reader: "JournalReader") -> tuple[str, list[dict[str, Any]], str]:
         catalogue = reader.load_catalogue()
@@ -76,7 +75,7 @@ def why(
 
 def _describe_unassigned(calls: Sequence["StoredEvent"]) -> str:
     """Calls that were sent and of which nobody can say any more what they were about."""
-    from orchestrator.reports.unreadable import UNREADABLE_TEXT, UnreadableEvent  # noqa: PLC0415 - heavy; `--help` needs none of it
+    from orchestrator.reports.reading.damaged_records import UNREADABLE_TEXT, UnreadableEvent  # noqa: PLC0415 - heavy; `--help` needs none of it
 
     damaged = sum(isinstance(call, UnreadableEvent) for call in calls)
     parts = ((len(calls) - damaged, "of erased people"), (damaged, UNREADABLE_TEXT))

@@ -7,9 +7,9 @@ from bot.cli.journal.common import format_moment
 from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card
 from bot.rendering.spans import to_plain_text
-from orchestrator.reports.reading import to_one_line
-from orchestrator.reports.unreadable import UNREADABLE_TEXT
-from orchestrator.reports.words import CLASSES, WAYS, describe_call, format_seconds, to_short_id
+from orchestrator.reports.reading.damaged_records import UNREADABLE_TEXT
+from orchestrator.reports.reading.journal_reader import to_one_line
+from orchestrator.reports.reading.sentences import CLASSES, WAYS, describe_call, format_seconds, to_short_id
 
 _WIDTH = 11
 _MAX_CHANGES = 20

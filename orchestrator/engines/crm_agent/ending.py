@@ -1,11 +1,14 @@
-"""How a turn of the CRM agent ends: what is said, what is remembered, what stays planned. Words about steps never stand alone. Ring 2."""
+"""How a turn of the CRM agent ends: what is said, what is remembered, what stays planned. Words about steps never stand alone. Ring 2.
 
-from collections.abc import Sequence
+The words of ASSISTANT with [[list N]] markers replaced by tables that code made.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
 
 from orchestrator.engines.base import EndReason, TurnEnd
-from orchestrator.engines.crm_agent.replies import insert_tables
-from orchestrator.engines.crm_agent.work import TurnWork
-from orchestrator.messages import Notice, Reply
+from orchestrator.engines.crm_agent.turn_work import TurnWork
+from orchestrator.messages import Notice, Reply, Table, Text
 
 WITHHELD = "[answer contained text from the CRM; it is not repeated here]"
 NOT_RUN = "[shadow mode: the person was shown a plan; nothing was run]"
@@ -59,3 +62,25 @@ def _drop_duplicates(notices: Sequence[Notice]) -> list[Notice]:
         if notice not in kept:
             kept.append(notice)
     return kept
+
+
+_MARKER = re.compile(r"[ \t]*\[\[\s*list\s+(\d{1,3})\s*\]\][ \t]*", re.IGNORECASE)
+
+
+def insert_tables(assistant: str, tables: Mapping[int, Table]) -> tuple[Text | Table, ...]:
+    """Text and tables in order; a marker without a table disappears."""
+    parts: list[Text | Table] = []
+    position = 0
+    for match in _MARKER.finditer(assistant):
+        _add_text(parts, assistant[position : match.start()])
+        table = tables.get(int(match.group(1)))
+        if table is not None:
+            parts.append(table)
+        position = match.end()
+    _add_text(parts, assistant[position:])
+    return tuple(parts)
+
+
+def _add_text(parts: list[Text | Table], text: str) -> None:
+    if text.strip():
+        parts.append(Text(text=text.strip()))

@@ -7,11 +7,11 @@ slots make it arrive where it stopped without asking the model or the portal twi
 from collections.abc import Callable, Mapping, Sequence
 
 from orchestrator.engines.base import EndReason, ModelRequest, TurnContext, TurnEnd
-from orchestrator.engines.crm_agent import observing, prompt
+from orchestrator.engines.crm_agent import prompt, turn_work
 from orchestrator.engines.crm_agent.assistant_stream import AssistantStream
 from orchestrator.engines.crm_agent.blocks import Blocks, Step, parse
 from orchestrator.engines.crm_agent.ending import finish_turn
-from orchestrator.engines.crm_agent.fence import Fence
+from orchestrator.engines.crm_agent.grammar import Fence
 from orchestrator.engines.crm_agent.plan import (
     NameQuestion,
     PlannedStep,
@@ -21,7 +21,7 @@ from orchestrator.engines.crm_agent.plan import (
     plan_steps,
     resume_question,
 )
-from orchestrator.engines.crm_agent.work import start_work
+from orchestrator.engines.crm_agent.turn_work import start_work
 from orchestrator.errors import ModelClientError
 from orchestrator.messages import Effect, Mode, Notice
 
@@ -139,12 +139,12 @@ class _Turn:
         self._dialogue.append(prompt.build_observation_message(iteration, observed, self._fence))
         return None
 
-    async def _run_steps(self, plan: Sequence[PlannedStep]) -> list[observing.ObservationLine]:
+    async def _run_steps(self, plan: Sequence[PlannedStep]) -> list[turn_work.ObservationLine]:
         """One line for every step; where the policy says so, those behind the first that does not run are left for later."""
-        observed: list[observing.ObservationLine] = []
+        observed: list[turn_work.ObservationLine] = []
         halted = False
         for number, planned in enumerate(plan, start=1):
-            line = observing.build_skipped_line() if halted else await self._run_step(number, planned)
+            line = turn_work.build_skipped_line() if halted else await self._run_step(number, planned)
             observed.append({"step": number, "method": planned.step.method} | line)
             if halted:
                 self._work.rest.append(build_state_entry(planned, self._work))
@@ -153,11 +153,11 @@ class _Turn:
                 halted = self._ctx.halt_on_block and line["status"] != "planned"
         return observed
 
-    async def _run_step(self, number: int, planned: PlannedStep) -> observing.ObservationLine:
+    async def _run_step(self, number: int, planned: PlannedStep) -> turn_work.ObservationLine:
         if planned.problem is not None:
-            return observing.build_unresolved_line(self._work, planned.problem)
+            return turn_work.build_unresolved_line(self._work, planned.problem)
         result = await self._ctx.submit(self._build_effect(planned.step, planned.slot))
-        return await observing.observe(self._ctx, self._work, number=number, result=result)
+        return await turn_work.observe(self._ctx, self._work, number=number, result=result)
 
     def _build_effect(self, step: Step, slot: str) -> Effect:
         return Effect(

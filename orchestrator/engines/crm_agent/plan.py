@@ -1,19 +1,25 @@
-"""The plan of one iteration: its names settled before anything runs, recorded, and gone on with after a restart. Runs no step. Ring 2."""
+"""The plan of one iteration: its names settled before anything runs, recorded, and gone on with after a restart. Runs no step. Ring 2.
 
+Before a person or company is made anew: is it in the portal already? Asks the person who writes; decides nothing. Ring 2.
+
+"@deal:Ромашка" and the like in the params of a step: finding and replacing them. Values are put in, text is never pasted.
+"""
+
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, assert_never
 from uuid import uuid5
 
 from orchestrator.directory.answers import Ambiguous, Resolved, Unresolved
+from orchestrator.directory.duplicates import CREATE, extract_contact_points
 from orchestrator.engines.base import TurnContext, TurnEnd
 from orchestrator.engines.crm_agent.blocks import Step
-from orchestrator.engines.crm_agent.known_people import check_known_person
-from orchestrator.engines.crm_agent.references import find_references, replace_references
-from orchestrator.engines.crm_agent.work import TurnWork
+from orchestrator.engines.crm_agent.turn_work import TurnWork
 from orchestrator.messages import Choice, Notice, Reply
+from state.canonical import dumps, hash_text
 from state.clock import UUID_NAMESPACE
-from state.events import NameAsked, NameChosen, PlanRecorded
+from state.events.core import NameAsked, NameChosen, PlanRecorded
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,3 +186,56 @@ def _decode_problem(entry: Mapping[str, Any]) -> Unresolved | None:
     if problem is None:
         return None
     return Unresolved(notice=Notice(code=problem["code"], args=problem["args"]), detail=problem["detail"])
+
+
+_ADDS = frozenset({"crm.lead.add", "crm.contact.add", "crm.company.add"})
+
+
+async def check_known_person(ctx: TurnContext, work: TurnWork, step: Step) -> tuple[str, Ambiguous] | Unresolved | None:
+    """The question to be answered first, with the name by which its answer is kept; why the step is not run; None: it goes on."""
+    points = extract_contact_points(step.params) if step.method.lower() in _ADDS else {}
+    if not points:
+        return None
+    reference = f"@same:{step.method.lower()}:{hash_text(dumps(points))[:12]}"
+    chosen = str(work.resolved.get(reference, ""))
+    if chosen == CREATE:
+        return None
+    if chosen:
+        target, _, label = chosen.partition(" ")
+        detail = f"nothing was added: the person takes {target}, which is there already; go on with that record"
+        return Unresolved(notice=Notice(code="duplicate-taken", args={"label": label}), detail=detail)
+    several: Ambiguous | None = await ctx.query("same", points=points, actor=ctx.actor)
+    return (reference, several) if several is not None else None
+
+
+_REFERENCE = re.compile(r"@(?:(?:deal|lead|contact|company|task|user|stage|category|date|sum):\S.*|me|current)", re.DOTALL)
+
+
+def find_references(value: Any) -> list[str]:
+    """Every string that is wholly a reference, in the order of the params, each once."""
+    found: list[str] = []
+    _collect(value, found)
+    return list(dict.fromkeys(found))
+
+
+def replace_references(value: Any, values: Mapping[str, Any]) -> Any:
+    """`value` with the references that `values` knows replaced by their values, types kept."""
+    if isinstance(value, str):
+        return values.get(value, value)
+    if isinstance(value, Mapping):
+        return {key: replace_references(item, values) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [replace_references(item, values) for item in value]
+    return value
+
+
+def _collect(value: Any, found: list[str]) -> None:
+    if isinstance(value, str):
+        if _REFERENCE.fullmatch(value):
+            found.append(value)
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            _collect(item, found)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            _collect(item, found)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from orchestrator.engines.crm_agent.fence import Fence
+from orchestrator.engines.crm_agent.grammar import Fence
 from orchestrator.messages import Actor, Mode
 
 KEEP_DONE = 5

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy import Column, Connection, Text
 
-from state.sql.mentions import fill
+from state.sql.record_index import fill
 
 revision = "0004"
 down_revision = "0003"

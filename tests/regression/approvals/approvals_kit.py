@@ -12,12 +12,12 @@ from unittest.mock import patch
 
 import pytest
 
-from orchestrator.decisions import run_decision
 from orchestrator.messages import Actor, Mode
-from orchestrator.turns import run_turn
+from orchestrator.runtime.decisions import run_decision
+from orchestrator.runtime.turn import run_turn
+from state.journal.store import InboxRow, StoreUnwritable
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import SqlStore, open_store
-from state.store import InboxRow, StoreUnwritable
 from tests.unit.spine_kit import ANNA, CHAT, World, a_world, message, raise_sum, reply, step
 from tests.unit.spine_portal import Portal
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator import inputs
+from orchestrator.runtime import dispatch
 from state.clock import generate_id
-from state.store import StoreUnwritable
+from state.journal.store import StoreUnwritable
 from tests.regression.approvals.approvals_kit import SECOND_TASK, TASK, UPDATE, House, card_of, cards_of, status_of
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, message, opening_of, press, raise_sum, reply, step
 from tests.unit.spine_portal import lost
@@ -86,7 +86,7 @@ async def test_without_room_for_the_audit_there_is_no_call(house: House, monkeyp
                 taken = await world.store.take_inbox(CHAT, row.lane)
                 assert taken is not None
                 with pytest.raises(StoreUnwritable):
-                    await inputs.run_input(taken, session, world.orchestrator.tools)
+                    await dispatch.run_input(taken, session, world.orchestrator.tools)
             world.model.script.clear()
             assert house.portal.ledger == []
     async with house.started() as world:

@@ -13,13 +13,14 @@ from unittest.mock import patch
 
 import pytest
 
-from orchestrator.decisions import run_decision, run_expiry
 from orchestrator.errors import SessionTaken
-from orchestrator.gate import confirmations, executor
+from orchestrator.gate.approve import confirmations
+from orchestrator.gate.execute import executor
 from orchestrator.messages import Pending
-from orchestrator.recovering import recover
-from orchestrator.session import Session
-from state.store import EffectChange, EffectStatus, InboxRow, StaleEpoch, StoreUnwritable
+from orchestrator.runtime.decisions import run_decision, run_expiry
+from orchestrator.runtime.recovery import recover
+from orchestrator.runtime.session import Session
+from state.journal.store import EffectChange, EffectStatus, InboxRow, StaleEpoch, StoreUnwritable
 from tests.unit.spine_kit import ANNA, BORIS, VERA, World, a_world, effect, press
 
 OWNERS = itertools.count()

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.decisions import run_decision
-from orchestrator.gate.confirmations import calculate_second_nonce
+from orchestrator.gate.approve.confirmations import calculate_second_nonce
+from orchestrator.runtime.decisions import run_decision
 from state.clock import generate_id
-from state.store import InboxRow
+from state.journal.store import InboxRow
 from tests.regression.approvals.approvals_kit import TASK, UPDATE, House, card_of, cards_of, sent, status_of
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, codes_of, command, message, press, raise_sum, reply, step, until
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate import confirmations
-from orchestrator.gate.confirmations import Decision
+from orchestrator.gate.approve import confirmations
+from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.messages import Actor, Pending
 from tests.regression.approvals.approvals_kit import House, cards_of, status_of
 from tests.unit.spine_kit import ANNA, CHAT, VERA, World, card, codes_of, command, effect, press

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.queries import list_open_cards
-from state.agent_state import create_state, fold_events
-from state.journal import load_state
+from orchestrator.runtime.session import list_open_cards
+from state.events.fold import create_state, fold_events
+from state.journal.journal import load_state
 from tests.regression.approvals.approvals_kit import UPDATE, House, card_of, cards_of, dying, sent, status_of, worked
 from tests.unit.spine_kit import CHAT, command, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import lost

@@ -11,9 +11,9 @@ from urllib.parse import parse_qsl
 
 import httpx
 
-from bitrix.bulk import BulkOptions
-from bitrix.client import BitrixClient
-from bitrix.limiter import Limiter
+from bitrix.bulk.bulk import BulkOptions
+from bitrix.client.client import BitrixClient
+from bitrix.limits.limiter import Limiter
 
 PAGE = 50
 _REFERENCE = re.compile(r"\$result((?:\[[^\]]*\])+)")

@@ -13,14 +13,14 @@ from typing import Any
 import httpx
 from pydantic import SecretStr
 
-from bitrix.client import BitrixClient
-from bitrix.limiter import Limiter
-from bitrix.oauth import Application
-from bitrix.oauth_server import TokenServer
-from bot.oauth_store import OAuthStore
+from bitrix.auth.oauth import Application
+from bitrix.auth.token_server import TokenServer
+from bitrix.client.client import BitrixClient
+from bitrix.limits.limiter import Limiter
+from bot.access.portal_auth import OAuthStore
+from state.journal.async_store import AsyncStore
 from state.sql import SqlStore, build_sqlite_url, open_store
 from state.sql.database import Statement
-from state.worker import AsyncStore
 
 PORTAL = "company.bitrix24.ru"
 ID, KEY, FIRST = "local.app", "clientsecretvalue", "refreshtokenzero"

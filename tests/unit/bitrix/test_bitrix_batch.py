@@ -2,17 +2,8 @@ from typing import Any
 
 import pytest
 
-from bitrix.batch import (
-    MAX_COMMANDS,
-    BatchError,
-    Command,
-    CommandOutcome,
-    build_cmd,
-    find_references,
-    parse_commands,
-    read_answer,
-)
-from bitrix.client import Answer
+from bitrix.client.batch import MAX_COMMANDS, BatchError, Command, CommandOutcome, build_cmd, find_references, parse_commands, read_answer
+from bitrix.client.client import Answer
 
 
 @pytest.mark.req("S004-24", "S004-X11")

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bitrix.bulk import Progress, list_all
+from bitrix.bulk.bulk import Progress, list_all
 from bitrix.errors import OutcomeUnknown, Refused
 from tests.unit.bitrix.bulk_kit import ListPortal, at_once, client_of
 

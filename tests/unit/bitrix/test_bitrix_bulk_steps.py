@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bitrix.bulk import GetOutcome, ItemOutcome, Progress, call_all, get_many
+from bitrix.bulk.bulk import GetOutcome, ItemOutcome, Progress, call_all, get_many
 from tests.unit.bitrix.bulk_kit import Hours, at_once, client_of
 
 UPDATE = "crm.deal.update"

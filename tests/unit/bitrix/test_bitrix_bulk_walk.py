@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bitrix.bulk import Progress, list_all
+from bitrix.bulk.bulk import Progress, list_all
 from bitrix.errors import OutcomeUnknown, Refused
-from bitrix.limiter import Priority
+from bitrix.limits.limiter import Priority
 from tests.unit.bitrix.bulk_kit import ListPortal, at_once, client_of
 
 DEAL = "crm.deal.list"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bitrix.catalogue import Catalogue, Method, load_catalogue
+from bitrix.catalogue.catalogue import Catalogue, Method, load_catalogue
 
 FOLDER = Path(__file__).resolve().parents[3] / "data" / "catalogue"
 FILE = """

@@ -9,9 +9,9 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from bitrix.client import MAX_ANSWER_BYTES, Answer, BitrixClient
+from bitrix.client.client import MAX_ANSWER_BYTES, Answer, BitrixClient
 from bitrix.errors import BitrixError, NotSent, OutcomeUnknown, Refused
-from bitrix.limiter import Limiter
+from bitrix.limits.limiter import Limiter
 
 CODE = "topsecretcode"
 WEBHOOK = f"https://Portal.Example/rest/1/{CODE}/"

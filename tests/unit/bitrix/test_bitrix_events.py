@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from bitrix.events import FORM, MAX_BYTES, RECORDS, EventError, PortalEvent, is_authentic, parse
+from bitrix.client.portal_events import FORM, MAX_BYTES, RECORDS, EventError, PortalEvent, is_authentic, parse
 
 TOKEN = "51856fefc120afa4b628cc82d3935cce"
 ACCESS = "s6p6eclrvim6da22ft9ch94ekreb52lv"

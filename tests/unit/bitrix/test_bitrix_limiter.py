@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from bitrix.limiter import Limiter, Priority, SendResult
-from bitrix.plan import PLANS, Plan, parse_plan
+from bitrix.limits.limiter import Limiter, Priority, SendResult
+from bitrix.limits.plan import PLANS, Plan, parse_plan
 
 
 class PortalBucket:

@@ -13,15 +13,15 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from bitrix.auth import Grant, Webhook
-from bitrix.client import BitrixClient
+from bitrix.auth.auth import Grant, Webhook
+from bitrix.auth.oauth import RENEWAL_PAUSE, Application
+from bitrix.auth.token_server import TokenServer
+from bitrix.client.client import BitrixClient
 from bitrix.errors import BitrixError, NoAccess, NotSent, OutcomeUnknown, Refused
-from bitrix.limiter import Limiter
+from bitrix.limits.limiter import Limiter
 from bitrix.masking import mask
-from bitrix.oauth import RENEWAL_PAUSE, Application
-from bitrix.oauth_server import TokenServer
+from state.journal.store import StoreUnwritable
 from state.sql import open_store
-from state.store import StoreUnwritable
 from tests.unit.bitrix.oauth_kit import EXPIRED, FIRST, ID, KEY, PORTAL, Hour, Processes, World, until
 
 SECRETS = (KEY, "refreshtoken", "accesstoken")

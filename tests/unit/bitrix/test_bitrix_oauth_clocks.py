@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
+from bitrix.auth.oauth import CLAIM
 from bitrix.errors import NoAccess, NotSent
-from bitrix.limiter import Limiter, Priority
-from bitrix.oauth import CLAIM
+from bitrix.limits.limiter import Limiter, Priority
 from state.sql import open_store
 from tests.unit.bitrix.oauth_kit import Processes, World, until
 
@@ -56,7 +56,7 @@ async def test_a_request_shows_no_token(world: World, processes: Processes, monk
     async def look(priority: Priority) -> None:
         frame = sys._getframe()
         while frame.f_back is not None:
-            seen.extend(repr(value) for value in frame.f_locals.values() if type(value).__module__ == "bitrix.client")
+            seen.extend(repr(value) for value in frame.f_locals.values() if type(value).__module__ == "bitrix.client.client")
             frame = frame.f_back
         await acquire(priority)
 

@@ -9,9 +9,9 @@ import httpx
 import orjson
 import pytest
 
-from bitrix.client import BitrixClient
+from bitrix.client.client import BitrixClient
 from bitrix.errors import NotSent
-from bitrix.limiter import Limiter, Priority
+from bitrix.limits.limiter import Limiter, Priority
 
 Connect = Callable[..., BitrixClient]
 METHOD = "crm.deal.update"

@@ -4,10 +4,10 @@ from typing import Any
 import httpx
 import pytest
 
-from bitrix.client import BitrixClient
+from bitrix.bulk.offset_pages import FirstRows, read_first_rows
+from bitrix.client.client import BitrixClient
 from bitrix.errors import OutcomeUnknown, Refused
-from bitrix.limiter import Limiter
-from bitrix.paging import FirstRows, read_first_rows
+from bitrix.limits.limiter import Limiter
 
 
 def portal(rows: Any, *, wrap: Any = None, total: Any = None) -> tuple[Any, list[Any]]:

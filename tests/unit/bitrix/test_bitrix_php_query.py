@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bitrix.client.php_query import MAX_DEPTH, MAX_LENGTH, MAX_PAIRS, build, parse
 from bitrix.errors import QueryError
-from bitrix.php_query import MAX_DEPTH, MAX_LENGTH, MAX_PAIRS, build, parse
 
 
 @pytest.mark.req("S004-24", "S004-A5")

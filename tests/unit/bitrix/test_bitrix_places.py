@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bitrix.client import BitrixClient
-from bitrix.limiter import Limiter
+from bitrix.client.client import BitrixClient
+from bitrix.limits.limiter import Limiter
 
 SLOW = 30
 

@@ -8,13 +8,13 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from bitrix.auth import Webhook
-from bitrix.client import BitrixClient
+from bitrix.auth.auth import Webhook
+from bitrix.auth.oauth import Application
+from bitrix.auth.token_server import TokenServer
+from bitrix.client.address import find_new_address
+from bitrix.client.client import BitrixClient
 from bitrix.errors import OutcomeUnknown
-from bitrix.limiter import Limiter
-from bitrix.oauth import Application
-from bitrix.oauth_server import TokenServer
-from bitrix.renamed import find_new_address
+from bitrix.limits.limiter import Limiter
 
 CODE = "topsecretcode"
 OLD, NEW, NEWER = "b24-abc.bitrix24.ru", "romashka.bitrix24.ru", "lutik.bitrix24.by"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bitrix.limiter import QUANTUM, Limiter, Priority, SendResult
-from bitrix.plan import Plan
-from bitrix.shared_level import SharedLevel, Traffic
+from bitrix.limits.limiter import QUANTUM, Limiter, Priority, SendResult
+from bitrix.limits.plan import Plan
+from bitrix.limits.shared_level import SharedLevel, Traffic
 from state.sql import SqlStore, open_store
 
 PORTAL = "portal.example"

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from bitrix.client import KEEPALIVE_SECONDS, MAX_CONNECTIONS, BitrixClient
+from bitrix.client.client import KEEPALIVE_SECONDS, MAX_CONNECTIONS, BitrixClient
 from bitrix.errors import NotSent, OutcomeUnknown
-from bitrix.limiter import Limiter
+from bitrix.limits.limiter import Limiter
 from bitrix.masking import install_log_filter
-from bot.wire import AiohttpTransport
+from bot.http_transport import AiohttpTransport
 
 
 def answer(body: Any, *, status: str = "200 OK", length: Any = None, headers: str = "") -> bytes:

@@ -5,8 +5,8 @@ from typing import Any
 from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card
 from bot.rendering.spans import to_plain_text
-from bot.telegram.callbacks import unpack
-from bot.telegram.keyboards import build_card_keyboard
+from bot.telegram.intake.callbacks import unpack
+from bot.telegram.view.keyboards import build_card_keyboard
 
 RU, EN = Translator("ru"), Translator("en")
 AT = "2020-11-21T12:00:00.000000Z"

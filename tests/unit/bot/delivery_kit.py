@@ -9,18 +9,18 @@ from typing import Any
 
 from aiogram import Bot
 
-from bot.access import Access, Person
-from bot.telegram.delivery import Delivery
-from bot.telegram.pacing import BucketRate, Limits, RateLimiter
-from bot.telegram.people import ChatPeople
-from orchestrator import outgoing
+from bot.access.access import Access, Person
+from bot.telegram.intake.people import ChatPeople
+from bot.telegram.outgoing.delivery import Delivery
+from bot.telegram.outgoing.rate_limiter import BucketRate, Limits, RateLimiter
 from orchestrator.messages import build_reply
-from orchestrator.session import Session, open_session
+from orchestrator.runtime import outbox
+from orchestrator.runtime.session import Session, open_session
 from state.clock import FixedClock
+from state.journal.async_store import AsyncStore
+from state.journal.store import OutboxRow
 from state.sql.database import Statement
 from state.sql.store import SqlStore
-from state.store import OutboxRow
-from state.worker import AsyncStore
 from tests.unit.bot.door_kit import NOW, TOKEN, Wire, access
 from tests.unit.spine_kit import memory_store, until
 
@@ -129,11 +129,11 @@ async def posting(limits: Limits = FAST, *, after: Post | None = None) -> AsyncI
 
 
 def text_row(words: str, session: str = CHAT, **more: Any) -> OutboxRow:
-    return outgoing.build_reply_row(session, build_reply(text=words), NOW, **more)
+    return outbox.build_reply_row(session, build_reply(text=words), NOW, **more)
 
 
 def card_row(status: str = "requested", **more: Any) -> OutboxRow:
-    return outgoing.build_card_row(CHAT, {**ENTRY, "status": status, **more}, NOW)
+    return outbox.build_card_row(CHAT, {**ENTRY, "status": status, **more}, NOW)
 
 
 def words(part: str) -> Callable[[str, dict[str, Any]], bool]:

@@ -14,9 +14,9 @@ from aiogram.methods import TelegramMethod
 from aiogram.types import InputFile, Update, User
 from pydantic import BaseModel
 
-from bot.access import Access, Person
+from bot.access.access import Access, Person
 from bot.telegram.door import TelegramDoor
-from bot.telegram.people import ChatPeople
+from bot.telegram.intake.people import ChatPeople
 from tests.unit.spine_kit import World
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.access import Access, Person, load_access
+from bot.access.access import Access, Person, load_access
 from orchestrator.errors import SettingsError
 from orchestrator.messages import Actor
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from aiogram.types import Update
 
-from bot.telegram.router import ParsedUpdate, parse_update
-from state.store import InboxRow
+from bot.telegram.intake.router import ParsedUpdate, parse_update
+from state.journal.store import InboxRow
 from tests.unit.bot.door_kit import ANNA, BOT, ME, NOW, STRANGER, access, forwarded, message, person, raw_message
 
 GROUP = -100500

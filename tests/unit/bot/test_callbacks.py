@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.telegram.callbacks import (
+from bot.telegram.intake.callbacks import (
     ActionClick,
     ButtonClick,
     CardClick,
@@ -18,7 +18,7 @@ from bot.telegram.callbacks import (
     pack,
     unpack,
 )
-from orchestrator.gate.confirmations import calculate_second_nonce
+from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from state.clock import generate_id
 
 ID = generate_id()  # longer than the ids we use

@@ -9,10 +9,10 @@ import pytest
 from bot.i18n.translate import Translator
 from bot.rendering.kinds import RENDERERS, render_message
 from bot.rendering.spans import to_plain_text
-from bot.telegram.keyboards import build_keyboard
-from bot.telegram.letters import build_message
-from orchestrator.cards import rows
-from orchestrator.cards.reading import EditableField
+from bot.telegram.view.keyboards import build_keyboard
+from bot.telegram.view.message_builder import build_message
+from orchestrator.features.cards import open_cards
+from orchestrator.features.cards.field_input import EditableField
 from orchestrator.messages import Notice
 from tests.unit.bot.delivery_kit import CHAT, ENTRY, GROUP, Post, card_row, posting
 from tests.unit.bot.door_kit import NOW, refused
@@ -29,7 +29,7 @@ async def post() -> AsyncIterator[Post]:
 
 
 def anew() -> Any:
-    return rows.build_fresh_card_row(CHAT, {**ENTRY, "effect_id": "f" * 32}, NOW)
+    return open_cards.build_fresh_card_row(CHAT, {**ENTRY, "effect_id": "f" * 32}, NOW)
 
 
 async def test_a_card_shown_anew_is_sent_below_and_the_one_above_loses_its_buttons(post: Post) -> None:
@@ -59,7 +59,7 @@ async def test_a_card_whose_message_was_deleted_is_shown_anew_all_the_same(post:
 async def test_a_value_is_asked_for_in_a_message_of_its_own(post: Post, session: str, *, forced: bool) -> None:
     """In a private chat the answer field opens; in a group nobody else is asked. A second question is a second message."""
     for ask in (1, 2):
-        await post.put(rows.build_question_row(session, "0a1b2c3d4e", FIELD, NOW, ask=ask, objection=None, options=()))
+        await post.put(open_cards.build_question_row(session, "0a1b2c3d4e", FIELD, NOW, ask=ask, objection=None, options=()))
     await until(lambda: len(post.wire.calls("sendMessage")) == 2)
     markups = [body["reply_markup"] for body in post.wire.calls("sendMessage")]
     assert all(("force_reply" in markup) == forced for markup in markups)
@@ -114,9 +114,9 @@ def test_the_questions_of_an_edit_fit_their_buttons() -> None:
     """64 bytes a button, whatever the names and values are."""
     field = replace(FIELD, name="Поле " * 40, value="я" * 300)
     for row in (
-        rows.build_picker_row(CHAT, "0a1b2c3d4e", [field] * 40, NOW),
-        rows.build_question_row(CHAT, "0a1b2c3d4e", field, NOW, ask=1, objection=Notice(code="edit-empty"), options=["ю" * 300] * 8),
-        rows.build_question_row(CHAT, "0a1b2c3d4e", field, NOW, ask=1, objection=None, options=()),
+        open_cards.build_picker_row(CHAT, "0a1b2c3d4e", [field] * 40, NOW),
+        open_cards.build_question_row(CHAT, "0a1b2c3d4e", field, NOW, ask=1, objection=Notice(code="edit-empty"), options=["ю" * 300] * 8),
+        open_cards.build_question_row(CHAT, "0a1b2c3d4e", field, NOW, ask=1, objection=None, options=()),
     ):
         markup: Any = build_keyboard(row.kind, row.body, RU)
         for line in getattr(markup, "inline_keyboard", ()):

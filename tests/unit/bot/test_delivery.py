@@ -8,10 +8,10 @@ import pytest
 from aiogram.exceptions import TelegramNetworkError
 from aiogram.methods import GetMe
 
-from bot.telegram.delivery import GIVE_UP_AFTER, MAX_SIDE_CALLS
-from orchestrator import outgoing
+from bot.telegram.outgoing.delivery import GIVE_UP_AFTER, MAX_SIDE_CALLS
 from orchestrator.messages import Choice, Notice, Reply, build_reply
-from state.store import OutboxRow, StoreUnwritable
+from orchestrator.runtime import outbox
+from state.journal.store import OutboxRow, StoreUnwritable
 from tests.unit.bot.delivery_kit import CHAT, ENTRY, OTHER, Post, card_row, posting, text_row, words
 from tests.unit.bot.door_kit import NOW, refused
 from tests.unit.spine_kit import until
@@ -25,7 +25,7 @@ async def post() -> AsyncIterator[Post]:
 
 @pytest.mark.req("S004-15")
 async def test_a_reply_goes_to_its_chat_and_topic_without_markup_and_in_its_language(post: Post) -> None:
-    await post.put(text_row("*один*", f"{CHAT}:5"), outgoing.build_reply_row(OTHER, build_reply(Notice(code="stopped")), NOW))
+    await post.put(text_row("*один*", f"{CHAT}:5"), outbox.build_reply_row(OTHER, build_reply(Notice(code="stopped")), NOW))
     await post.until_states("sent", "sent")
     first, second = sorted(post.wire.calls("sendMessage"), key=lambda body: -body["chat_id"])
     assert (first["chat_id"], first["message_thread_id"], first["text"]) == (1007, 5, "*один*")
@@ -136,7 +136,7 @@ async def test_a_row_that_does_not_get_through_is_given_up_after_a_day(post: Pos
 
 async def test_what_was_sent_but_not_marked_is_marked_later_and_not_sent_again(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     """The store breaks between Telegram's answer and the mark."""
-    monkeypatch.setattr("bot.telegram.delivery.STORE_PAUSE", 0)
+    monkeypatch.setattr("bot.telegram.outgoing.delivery.STORE_PAUSE", 0)
     broken, real = [1, 1], post.sql.mark_outbox_sent
 
     def sometimes(row_id: str, sent_ref: str) -> None:
@@ -159,7 +159,7 @@ async def test_a_message_telegram_does_not_take_holds_up_nobody(post: Post, answ
 
 
 async def test_a_row_that_cannot_be_rendered_holds_up_nobody(post: Post) -> None:
-    broken = outgoing.build_code_row(CHAT, "x", NOW)
+    broken = outbox.build_code_row(CHAT, "x", NOW)
     await post.put(OutboxRow(**{**broken.__dict__, "body": {}}), text_row("два"))
     await post.until_states("failed", "sent")
     assert post.texts() == ["два"]
@@ -167,7 +167,7 @@ async def test_a_row_that_cannot_be_rendered_holds_up_nobody(post: Post) -> None
 
 async def test_a_long_text_goes_in_pieces_with_the_buttons_under_the_last(post: Post) -> None:
     reply = Reply(parts=build_reply(text="а" * 3000 + "\n" + "б" * 3000).parts, choices=(Choice(token="abc:0", label="Да"),))
-    await post.put(outgoing.build_reply_row(CHAT, reply, NOW, key="turn:1"))
+    await post.put(outbox.build_reply_row(CHAT, reply, NOW, key="turn:1"))
     await post.until_states("sent")
     first, last = post.wire.calls("sendMessage")
     assert (first["text"], last["text"]) == ("а" * 3000 + "\n", "б" * 3000)
@@ -195,8 +195,8 @@ async def test_of_a_long_card_the_last_message_is_edited_and_says_how_it_stands(
 async def test_a_press_is_answered_and_an_answer_too_late_is_no_trouble(post: Post) -> None:
     post.wire.will(refused(400, "Bad Request: query is too old and response timeout expired or query ID is invalid"))
     await post.put(
-        outgoing.build_toast_row(CHAT, "cb1", Notice(code="toast-running"), NOW),
-        outgoing.build_toast_row(CHAT, "cb2", Notice(code="card-unknown"), NOW),
+        outbox.build_toast_row(CHAT, "cb1", Notice(code="toast-running"), NOW),
+        outbox.build_toast_row(CHAT, "cb2", Notice(code="card-unknown"), NOW),
     )
     await post.until_states("sent", "sent")
     late, second = post.wire.calls("answerCallbackQuery")
@@ -206,7 +206,7 @@ async def test_a_press_is_answered_and_an_answer_too_late_is_no_trouble(post: Po
 
 
 async def test_an_exact_call_is_shown_as_code_and_an_empty_reply_is_not_sent(post: Post) -> None:
-    await post.put(outgoing.build_code_row(CHAT, "crm.deal.update\n{}", NOW), outgoing.build_reply_row(CHAT, Reply(), NOW))
+    await post.put(outbox.build_code_row(CHAT, "crm.deal.update\n{}", NOW), outbox.build_reply_row(CHAT, Reply(), NOW))
     await post.until_states("sent", "sent")
     (sent,) = post.wire.calls("sendMessage")
     assert [(entity["type"], entity["offset"]) for entity in sent["entities"]] == [("code", 0)]

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from bot.access import Person
-from bot.access_file import FileNews
-from bot.telegram.addressees import NO_ACCESS, NO_LEAD
-from bot.telegram.delivery import ACCESS_RETRY, GIVE_UP_AFTER
-from orchestrator import outgoing
+from bot.access.access import Person
+from bot.access.access_file import FileNews
+from bot.telegram.outgoing.chats import NO_ACCESS, NO_LEAD
+from bot.telegram.outgoing.delivery import ACCESS_RETRY, GIVE_UP_AFTER
+from orchestrator.features.people import screens
+from orchestrator.features.people.registry import STREAM
 from orchestrator.messages import Notice, Reply, Text, build_reply
-from orchestrator.people import screens
-from orchestrator.people.registry import STREAM
-from orchestrator.session import open_session
-from state.events_people import InvitationRefused
+from orchestrator.runtime import outbox
+from orchestrator.runtime.session import open_session
+from state.events.people import InvitationRefused
+from state.journal.store import OutboxRow
 from state.sql.database import Statement
-from state.store import OutboxRow
 from tests.unit.bot.delivery_kit import CHAT, CROWD, OTHER, Post, card_row, posting, text_row, words
 from tests.unit.bot.door_kit import ANNA, NOW, VERA
 from tests.unit.spine_kit import until
@@ -65,7 +65,7 @@ async def test_a_press_is_answered_without_what_came_of_it() -> None:
     async with posting() as post:
         done = Notice(code="card-approved-toast", args={})
         listed(post, VERA)
-        await post.put(outgoing.build_toast_row(CHAT, "cb1", done, NOW))
+        await post.put(outbox.build_toast_row(CHAT, "cb1", done, NOW))
         await post.until_states("sent")
         (answer,) = post.wire.calls("answerCallbackQuery")
         assert answer["text"] == "У вас больше нет доступа. Обратитесь к администратору."
@@ -164,7 +164,7 @@ async def test_whoever_wrote_just_before_they_were_removed_reads_that_they_have_
         listed(post, VERA)
         gone = Notice(code="no-access-any-more")
         more = Reply(parts=(Text(text="Сделка «Ромашка»"),), notices=(gone,))
-        await post.put(*(outgoing.build_reply_row(CHAT, reply, NOW) for reply in (build_reply(gone), more)))
+        await post.put(*(outbox.build_reply_row(CHAT, reply, NOW) for reply in (build_reply(gone), more)))
         await post.until_states("sent", "failed")
         assert post.texts() == ["У вас больше нет доступа. Обратитесь к администратору."]
 

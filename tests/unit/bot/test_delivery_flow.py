@@ -8,8 +8,8 @@ from aiogram.exceptions import TelegramNetworkError
 from aiogram.methods import GetMe
 from aiogram.types import Update
 
-from orchestrator import outgoing
 from orchestrator.messages import Notice, Reply, Row, Table, Text
+from orchestrator.runtime import outbox
 from tests.unit.bot.delivery_kit import CHAT, GROUP, OTHER, STRICT, card_row, posting, text_row, words
 from tests.unit.bot.door_kit import NOW, raw_message, refused
 from tests.unit.spine_kit import until
@@ -40,10 +40,10 @@ async def test_a_press_is_answered_while_the_chat_waits_out_a_flood() -> None:
         post.wire.will(refused(429, "Too Many Requests: retry after 126", retry_after=126), when=words("один"))
         await post.put(text_row("один"))
         await post.until_tried(0, 1)
-        await post.put(card_row(), outgoing.build_toast_row(CHAT, "cb1", Notice(code="toast-running"), NOW))
+        await post.put(card_row(), outbox.build_toast_row(CHAT, "cb1", Notice(code="toast-running"), NOW))
         await post.until_states("new", "new", "sent")
         post.later(125)
-        await post.put(outgoing.build_toast_row(CHAT, "cb2", Notice(code="toast-running"), NOW))
+        await post.put(outbox.build_toast_row(CHAT, "cb2", Notice(code="toast-running"), NOW))
         await post.until_states("new", "new", "sent", "sent")
         assert post.texts() == ["один"], "the wait that Telegram named was not obeyed"
         post.later(2)
@@ -135,7 +135,7 @@ async def test_what_telegram_does_not_take_of_a_message_is_left_out_and_the_word
     """Bad markup and nothing delivered (danneu#16, father-bot#86): words that arrive plain are better than none."""
     async with posting() as post:
         post.wire.will(refused(400, complaint))
-        await post.put(outgoing.build_card_row(f"{CHAT}:5", {**_entry(), "status": "requested"}, NOW))
+        await post.put(outbox.build_card_row(f"{CHAT}:5", {**_entry(), "status": "requested"}, NOW))
         await post.until_states("sent")
         first, second = post.wire.calls("sendMessage")
         assert first.get(left)
@@ -212,7 +212,7 @@ async def test_a_long_list_shows_its_first_rows_and_comes_as_a_file() -> None:
     rows = tuple(Row(label=f"Сделка {number}", url=f"https://p/{number}") for number in range(137))
     table = Table(rows=rows, shown=137, total=137, sum_text="12,4 млн ₽")
     async with posting() as post:
-        await post.put(outgoing.build_reply_row(CHAT, Reply(parts=(Text(text="Вот:"), table)), NOW, key="turn:1"))
+        await post.put(outbox.build_reply_row(CHAT, Reply(parts=(Text(text="Вот:"), table)), NOW, key="turn:1"))
         await post.until_states("sent")
         (shown,) = post.wire.calls("sendMessage")
         assert shown["text"].startswith("Вот:\n\n1. Сделка 0\n")
@@ -226,7 +226,7 @@ async def test_a_long_list_shows_its_first_rows_and_comes_as_a_file() -> None:
 async def test_a_file_row_is_a_file(kind: str, start: bytes) -> None:
     body = {"name": "Итоги/пакета", "format": kind, "columns": ["Сделка", "Итог"], "rows": [["Ромашка", "готово"]]}
     async with posting() as post:
-        await post.put(outgoing.build_file_row(CHAT, body, NOW))
+        await post.put(outbox.build_file_row(CHAT, body, NOW))
         await post.until_states("sent")
         (sent,) = post.wire.calls("sendDocument")
         assert sent["document"].filename == f"Итоги пакета.{kind}"

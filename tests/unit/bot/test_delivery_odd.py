@@ -6,13 +6,13 @@ import pytest
 from aiogram.types import Update
 
 from bot.i18n.translate import Translator
-from bot.telegram.chats import Chats
-from bot.telegram.keyboards import format_label
-from bot.telegram.letters import CAPTION, build_message
-from bot.telegram.router import parse_update
-from bot.telegram.splitting import count_units
-from orchestrator import outgoing
+from bot.telegram.intake.router import parse_update
+from bot.telegram.outgoing.chats import Chats
+from bot.telegram.view.entities import count_units
+from bot.telegram.view.keyboards import format_label
+from bot.telegram.view.message_builder import CAPTION, build_message
 from orchestrator.messages import Notice, Reply, Text
+from orchestrator.runtime import outbox
 from tests.unit.bot.delivery_kit import CHAT, ENTRY, GROUP, card_row, posting, text_row
 from tests.unit.bot.door_kit import ME, NOW, access, pressed, refused
 from tests.unit.spine_kit import until
@@ -24,7 +24,7 @@ MOVED = refused(400, "Bad Request: group chat was upgraded to a supergroup chat"
 async def test_an_answer_that_nobody_could_see_is_replaced_by_a_sentence(nothing: str) -> None:
     """Every turn ends with exactly one last message; Telegram takes marks without width for an empty text and refuses it."""
     async with posting() as post:
-        await post.put(outgoing.build_reply_row(CHAT, Reply(parts=(Text(text=nothing),)), NOW, key="turn:t1"), text_row("следующее"))
+        await post.put(outbox.build_reply_row(CHAT, Reply(parts=(Text(text=nothing),)), NOW, key="turn:t1"), text_row("следующее"))
         await post.until_states("sent", "sent")
         said, after = post.texts()
         assert said.startswith("Ответ не удалось показать")
@@ -48,7 +48,7 @@ async def test_two_complaints_about_one_message_cost_two_ornaments_and_no_words(
     async with posting() as post:
         for complaint in ("Bad Request: TOPIC_CLOSED", "Bad Request: can't parse entities", "Bad Request: BUTTON_URL_INVALID"):
             post.wire.will(refused(400, complaint))
-        await post.put(outgoing.build_card_row(f"{GROUP}:5", {**ENTRY, "status": "requested"}, NOW))
+        await post.put(outbox.build_card_row(f"{GROUP}:5", {**ENTRY, "status": "requested"}, NOW))
         await post.until_states("sent")
         last = post.wire.calls("sendMessage")[-1]
         assert not {"message_thread_id", "entities", "reply_markup"} & set(last)
@@ -75,7 +75,7 @@ async def test_a_card_whose_topic_is_closed_can_still_be_decided() -> None:
     """It stands outside of its topic then: its buttons name the conversation they belong to, whatever chat and topic they are pressed in."""
     async with posting() as post:
         post.wire.will(refused(400, "Bad Request: TOPIC_CLOSED"))
-        await post.put(outgoing.build_card_row(f"{GROUP}:5", {**ENTRY, "status": "requested"}, NOW))
+        await post.put(outbox.build_card_row(f"{GROUP}:5", {**ENTRY, "status": "requested"}, NOW))
         await post.until_states("sent")
         yes, no = post.wire.calls("sendMessage")[-1]["reply_markup"]["inline_keyboard"][0]
         for button, approve in ((yes, True), (no, False)):
@@ -89,7 +89,7 @@ async def test_the_other_buttons_of_a_card_outside_its_closed_topic_say_why_they
     async with posting() as post:
         post.wire.will(refused(400, "Bad Request: TOPIC_CLOSED"))
         body = {**ENTRY, "status": "requested", "preview": {"lines": [{"field": "TITLE", "name": "Имя", "before": "а", "after": "б"}]}}
-        await post.put(outgoing.build_card_row(f"{GROUP}:5", body, NOW))
+        await post.put(outbox.build_card_row(f"{GROUP}:5", body, NOW))
         await post.until_states("sent")
         markup = post.wire.calls("sendMessage")[-1]["reply_markup"]
         edit, details = markup["inline_keyboard"][1]
@@ -106,13 +106,13 @@ async def test_in_a_group_that_moved_a_card_is_sent_anew_and_edited_there() -> N
     """The supergroup numbers its messages anew: the old number may be another message of the bot's there, so it is never edited."""
     async with posting() as post:
         session = "tg:-5"
-        card = outgoing.build_card_row(session, {**ENTRY, "status": "requested"}, NOW)
+        card = outbox.build_card_row(session, {**ENTRY, "status": "requested"}, NOW)
         await post.put(card)
         await post.until_states("sent")
         post.wire.will(MOVED)
         for count, status in enumerate(("approved", "executed"), start=2):
             await post.put(
-                outgoing.build_card_row(
+                outbox.build_card_row(
                     session, {**ENTRY, "status": status, f"{status}_by_name": "Анна", f"{status}_at": "2026-11-21T12:00:00Z"}, NOW
                 )
             )
@@ -160,12 +160,12 @@ async def test_a_toast_and_a_caption_keep_telegrams_limits_in_units() -> None:
     long = "😀" * 3000
     async with posting() as post:
         await post.put(
-            outgoing.build_toast_row(CHAT, "cb1", Notice(code="lead-denied-why", args={"who": long, "what": long, "reason": long}), NOW)
+            outbox.build_toast_row(CHAT, "cb1", Notice(code="lead-denied-why", args={"who": long, "what": long, "reason": long}), NOW)
         )
         await until(lambda: len(post.wire.calls("answerCallbackQuery")) == 1)
         assert 0 < count_units(post.wire.calls("answerCallbackQuery")[0]["text"]) <= 200
     body = {"columns": ["а"], "rows": [["б"]], "caption": {"code": "lead-denied-why", "args": {"who": long, "what": long, "reason": long}}}
-    (file,) = build_message(outgoing.build_file_row(CHAT, body, NOW), Translator("ru")).files
+    (file,) = build_message(outbox.build_file_row(CHAT, body, NOW), Translator("ru")).files
     assert 0 < count_units(file.caption) <= CAPTION
 
 

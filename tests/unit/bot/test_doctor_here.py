@@ -18,9 +18,9 @@ from bot.cli.doctor.disk import check_folder
 from bot.cli.doctor.files import check_files
 from bot.cli.doctor.findings import Area, Check, Finding, run_checks
 from bot.cli.doctor.machine import check_machine
-from bot.cli.doctor.silence import build_silence
+from bot.cli.doctor.model import build_silence
+from bot.cli.doctor.settings_check import build_secret_filter
 from bot.settings import Settings
-from bot.settings_look import build_secret_filter
 from sandbox.telegram.speech import _checksum
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -11,11 +11,11 @@ from aiogram import Bot
 from aiogram.exceptions import TelegramUnauthorizedError
 from pydantic import SecretStr
 
-from bot.http_api.app import build_app
+from bot.http_api.server.app import build_app
 from bot.telegram.door import TelegramDoor
-from bot.telegram.people import ChatPeople
-from bot.telegram.webhook import parse_webhook
-from state.store import InboxRow, StoreUnwritable
+from bot.telegram.intake.people import ChatPeople
+from bot.telegram.intake.webhook import parse_webhook
+from state.journal.store import InboxRow, StoreUnwritable
 from tests.unit.bot.door_kit import ANNA, STRANGER, TOKEN, Wire, access, chat_of, person, raw_message, refused
 from tests.unit.spine_kit import World, until
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from bot.telegram import queueing
 from bot.telegram.door import TelegramDoor
-from state.store import InboxRow
+from bot.telegram.intake import queue_position
+from state.journal.store import InboxRow
 from tests.unit.bot.door_kit import ANNA, BOT, STRANGER, opened_door, raw_message
 from tests.unit.spine_kit import World, message, raise_sum, reply, until
 
@@ -91,7 +91,7 @@ async def test_a_request_behind_a_long_turn_hears_its_place(world: World, monkey
     monkeypatch.setattr(world.model, "stream_chat", slow)
     world.model.will(reply(), reply())
     async with world.working(), opened_door(world) as (door, wire):
-        door._queue = queueing.QueueNotices(world.store, door.delivery.report_trouble, after=0.05)
+        door._queue = queue_position.QueueNotices(world.store, door.delivery.report_trouble, after=0.05)
         await _came(door, 5, raw_message("покажи сделки"))
         await until(lambda: f"tg:{ANNA}" in world.tools.running)
         await _came(door, 6, raw_message("покажи задачи", message_id=101))

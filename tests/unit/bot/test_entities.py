@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.rendering.spans import Span, build_spans, format_bold, join_blocks, to_plain_text
-from bot.telegram.entities import render_entities
+from bot.telegram.view.entities import render_entities
 
 TEXTS = st.text(st.sampled_from("a😀ж*_<>&[]()`\n "), max_size=8)
 SPANS = st.builds(Span, TEXTS, st.sampled_from(["", "bold", "italic", "code"]), st.sampled_from(["", "https://x/"]))

@@ -16,13 +16,13 @@ from fluent.syntax import ast as ftl
 from fluent.syntax.visitor import Visitor
 
 from bot.i18n.translate import Locale, Translator, list_message_ids
-from bot.telegram.progress import BEGUN, OVER, STEP
-from orchestrator.commands import ADMIN_COMMANDS, COMMANDS
-from orchestrator.gate.reasons import SENTENCES
+from bot.telegram.outgoing.progress import BEGUN, OVER, STEP
+from orchestrator.gate.call.reasons import SENTENCES
 from orchestrator.messages import Notice
-from orchestrator.offering import FORWARD_REQUESTS
+from orchestrator.replies.code_notes import FORWARD_REQUESTS
+from orchestrator.runtime.commands import ADMIN_COMMANDS, COMMANDS
 from state.clock import format_iso
-from state.events import OutcomeReconciled
+from state.events.core import OutcomeReconciled
 
 ROOT = Path(__file__).parents[3]
 LOCALES: tuple[Locale, ...] = ("ru", "en")

@@ -9,8 +9,8 @@ from aiogram.exceptions import TelegramConflictError, TelegramNetworkError, Tele
 from aiogram.methods import GetMe
 from aiogram.types import Update
 
-from bot.telegram.ingest import ALLOWED_UPDATES, STORE_PAUSE, Poller, UpdateIntake
-from state.store import StoreUnwritable
+from bot.telegram.intake.ingest import ALLOWED_UPDATES, STORE_PAUSE, Poller, UpdateIntake
+from state.journal.store import StoreUnwritable
 from tests.unit.bot.door_kit import TOKEN, Wire, raw_message, refused
 
 
@@ -64,7 +64,7 @@ def door(monkeypatch: pytest.MonkeyPatch) -> Door:
         made.waited.append(seconds)
         made.polls_while_waiting.add(len(made.offsets()))
 
-    monkeypatch.setattr("bot.telegram.ingest.asyncio.sleep", at_once)
+    monkeypatch.setattr("bot.telegram.intake.ingest.asyncio.sleep", at_once)
     return made
 
 

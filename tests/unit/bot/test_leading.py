@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bot import leading
-from bot.leading import LeaderElection
+from bot.telegram import leader_election
+from bot.telegram.leader_election import LeaderElection
 from state.clock import SystemClock
+from state.journal.async_store import AsyncStore
+from state.journal.store import StoreUnwritable
 from state.sql import build_sqlite_url, open_store
-from state.store import StoreUnwritable
-from state.worker import AsyncStore
 
 NAME = "door:telegram:77"
 
@@ -21,8 +21,8 @@ NAME = "door:telegram:77"
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A lease of the real clock, shortened."""
-    monkeypatch.setattr(leading, "LEASE", timedelta(seconds=0.6))
-    monkeypatch.setattr(leading, "LOOK", 0.01)
+    monkeypatch.setattr(leader_election, "LEASE", timedelta(seconds=0.6))
+    monkeypatch.setattr(leader_election, "LOOK", 0.01)
 
 
 @pytest.fixture

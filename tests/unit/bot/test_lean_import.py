@@ -7,7 +7,7 @@ import pytest
 
 _LEAN = """
 import sys
-from bot.telegram.lean import import_aiogram
+from bot.telegram.lazy_aiogram import import_aiogram
 import_aiogram()
 import_aiogram()
 from aiogram.methods import EditMessageText, Response, SendMessage
@@ -44,7 +44,7 @@ def test_types_are_built_when_they_are_used() -> None:
 
 
 _WHOLE = """
-from bot.telegram.lean import import_aiogram
+from bot.telegram.lazy_aiogram import import_aiogram
 import_aiogram()
 import aiogram.methods as methods
 from aiogram.methods.base import Response, TelegramMethod
@@ -67,5 +67,5 @@ def test_the_answer_of_every_method_can_be_read() -> None:
 @pytest.mark.req("S004-67")
 def test_a_bot_without_telegram_imports_none_of_it() -> None:
     """Who serves HTTP alone does not pay for aiogram."""
-    code = "import sys, bot.running; sys.exit('aiogram' in sys.modules)"
+    code = "import sys, bot.process; sys.exit('aiogram' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from bot.access import Access, Person
-from bot.running import _open_http_door
+from bot.access.access import Access, Person
+from bot.process import _open_http_door
 from bot.settings import Settings
 from orchestrator.errors import SettingsError
 from tests.unit.spine_kit import World

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from bot.rendering.news import render_news
+from bot.rendering.record_changes import render_news
 from bot.rendering.spans import to_plain_text
 
 URL = "https://portal.example/crm/deal/details/481/"

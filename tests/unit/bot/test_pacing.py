@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot.telegram.pacing import BucketRate, Limits, Rank, RateLimiter, Stopped
+from bot.telegram.outgoing.rate_limiter import BucketRate, Limits, Rank, RateLimiter, Stopped
 
 GROUP = -100
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from bitrix.auth import Auth
-from bot.portal_auth import build_portal_auth
+from bitrix.auth.auth import Auth
+from bot.access.portal_auth import build_portal_auth
 from bot.settings import load_settings
 from orchestrator.errors import SettingsError
+from state.journal.async_store import AsyncStore
 from state.sql import build_sqlite_url, open_store
-from state.worker import AsyncStore
 
 WEBHOOK = {"bitrix_webhook_url": "https://portal.example/rest/1/topsecretcode/"}
 APPLICATION = {

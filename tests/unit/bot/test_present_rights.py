@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.access import Access, Person
+from bot.access.access import Access, Person
 from bot.settings import Settings
 from orchestrator.messages import Actor
 from tests.unit.spine_kit import MODEL_KEY, World, _assembled, a_world, message, press, raise_sum, reply

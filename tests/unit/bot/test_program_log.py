@@ -12,9 +12,9 @@ import orjson
 import pytest
 from pydantic import BaseModel
 
-from bot.logs import JsonLines, TextLines, configure_logging
+from bot.monitoring.logging_setup import JsonLines, TextLines, configure_logging
+from state.journal.async_store import ThreadWorker
 from state.trace import bind_trace
-from state.worker import ThreadWorker
 
 ROOT = Path(__file__).parents[3]
 SHIPPED = ("bot", "orchestrator", "bitrix", "state")
@@ -49,7 +49,7 @@ def read(text: str) -> list[dict[str, Any]]:
     return [orjson.loads(line) for line in text.splitlines()]
 
 
-@pytest.mark.parametrize("logger", ["orchestrator.turns", "uvicorn.error", "aiogram.event", "alembic.runtime.migration", "asyncio"])
+@pytest.mark.parametrize("logger", ["orchestrator.runtime.turn", "uvicorn.error", "aiogram.event", "alembic.runtime.migration", "asyncio"])
 def test_each_logger_writes_one_json_object_a_line(written: Written, logger: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With time, level, action and message, ids beside them, secrets masked in all of them and the exception in one field."""
     for heard in (

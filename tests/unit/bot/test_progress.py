@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from bot.telegram.progress import DRAFT_AGAIN, DRAFT_EVERY, SILENCE_LIMIT
-from orchestrator import outgoing
+from bot.telegram.outgoing.progress import DRAFT_AGAIN, DRAFT_EVERY, SILENCE_LIMIT
 from orchestrator.messages import Notice, Reply
+from orchestrator.runtime import outbox
 from tests.unit.bot.delivery_kit import CHAT, GROUP, OTHER, STRICT, Post, posting, text_row
 from tests.unit.bot.door_kit import NOW, refused
 from tests.unit.spine_kit import until
@@ -113,7 +113,7 @@ async def test_another_message_takes_the_draft_away_and_it_comes_again() -> None
         await post.delivery.report_partial(CHAT, BEGUN)
         await post.delivery.report_partial(CHAT, "Смотрю")
         await _shown(post, 1)
-        await post.put(outgoing.build_reply_row(CHAT, Reply(notices=(Notice(code="nothing-to-stop"),)), NOW))
+        await post.put(outbox.build_reply_row(CHAT, Reply(notices=(Notice(code="nothing-to-stop"),)), NOW))
         await post.until_states("sent")
         await _shown(post, 2)
         assert _drafts(post)[-1] == "Смотрю"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from bot.telegram.queueing import QueueNotices
+from bot.telegram.intake.queue_position import QueueNotices
 from orchestrator.messages import Notice
-from state.store import StoreUnwritable
-from state.worker import AsyncStore
+from state.journal.async_store import AsyncStore
+from state.journal.store import StoreUnwritable
 from tests.unit.spine_kit import CHAT, memory_store, message, until
 
 

@@ -5,7 +5,7 @@ import asyncio
 import httpx
 import pytest
 
-from bot.wire import AiohttpTransport, build_transport
+from bot.http_transport import AiohttpTransport, build_transport
 
 
 @pytest.mark.parametrize(

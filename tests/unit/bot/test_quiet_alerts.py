@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.outgoing import build_news_row
+from orchestrator.runtime.outbox import build_news_row
 from tests.unit.bot.delivery_kit import CHAT, posting
 from tests.unit.bot.door_kit import NOW
 

@@ -7,8 +7,8 @@ import pytest
 from bot.i18n.translate import Translator
 from bot.rendering.replies import MAX_ROWS, render_planned_call, render_reply
 from bot.rendering.spans import to_plain_text
-from bot.telegram.callbacks import CheckClick, ChoiceClick, ExampleClick, unpack
-from bot.telegram.keyboards import build_reply_keyboard
+from bot.telegram.intake.callbacks import CheckClick, ChoiceClick, ExampleClick, unpack
+from bot.telegram.view.keyboards import build_reply_keyboard
 from orchestrator.messages import Choice, Notice, Reply, Row, Table, Text
 
 RU = Translator("ru")

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from aiogram.types import Update
 
-from bot.telegram.router import MAX_TEXT, OpenCard, ParsedUpdate, parse_update
+from bot.telegram.intake.router import MAX_TEXT, OpenCard, ParsedUpdate, parse_update
 from orchestrator.messages import Actor, Notice
 from state import canonical
-from state.store import InboxRow
+from state.journal.store import InboxRow
 from tests.unit.bot.door_kit import ANNA, BOT, ME, NOW, STRANGER, VERA, access, forwarded, message, person, pressed, raw_message
 
 GROUP = -100500

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from aiogram.types import Update
 
-from bot.telegram.callbacks import ActionClick, CardClick, pack
-from bot.telegram.router import OpenCard, ParsedUpdate, parse_update
-from bot.telegram.typed import may_decide
+from bot.telegram.intake.callbacks import ActionClick, CardClick, pack
+from bot.telegram.intake.router import OpenCard, ParsedUpdate, parse_update
+from bot.telegram.intake.typed_answers import may_decide
+from orchestrator.features.people.registry import build_proof
 from orchestrator.messages import Notice
-from orchestrator.people.tokens import build_proof
 from state import canonical
-from state.store import InboxRow
+from state.journal.store import InboxRow
 from tests.unit.bot.door_kit import ANNA, BOT, ME, NOW, STRANGER, VERA, access, forwarded, message, person, pressed, raw_message
 
 GROUP = -100500

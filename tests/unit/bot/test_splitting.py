@@ -7,7 +7,7 @@ from aiogram.types import MessageEntity
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bot.telegram.splitting import LIMIT, is_blank, split, trim_text
+from bot.telegram.view.entities import LIMIT, is_blank, split, trim_text
 
 
 def _units(text: str) -> int:

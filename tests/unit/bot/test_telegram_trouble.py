@@ -15,8 +15,8 @@ from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import TelegramAPIServer
 
 from bot.telegram.door import TelegramDoor
-from bot.telegram.pacing import RateLimiter
-from bot.telegram.people import ChatPeople
+from bot.telegram.intake.people import ChatPeople
+from bot.telegram.outgoing.rate_limiter import RateLimiter
 from orchestrator.messages import Notice
 from sandbox.telegram.server import running
 from sandbox.telegram.settings import TelegramSandboxSettings

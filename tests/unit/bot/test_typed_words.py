@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from bot.telegram.callbacks import CardClick, pack
-from bot.telegram.router import OpenCard, parse_update
+from bot.telegram.intake.callbacks import CardClick, pack
+from bot.telegram.intake.router import OpenCard, parse_update
 from orchestrator.messages import Notice
 from tests.unit.bot.door_kit import ANNA, ME, NOW, VERA, access, message, raw_message
 from tests.unit.bot.door_kit import BOT as BOT_USER

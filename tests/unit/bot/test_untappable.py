@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from bot.rendering.untappable import JOINER, disable_links
-from bot.telegram.letters import build_message
+from bot.rendering.defang_links import JOINER, disable_links
+from bot.telegram.view.message_builder import build_message
 from sandbox.telegram.text import formatted_text
-from state.store import OutboxRow
+from state.journal.store import OutboxRow
 from tests.unit.bot.card_kit import a_batch, a_card, a_line, a_preview, an_item
 
 BAD = "Пётр http://evil.example, https://evil.example/pay или пишите @evil_bot … /start /unfreeze"

@@ -11,11 +11,11 @@ from aiogram.exceptions import TelegramUnauthorizedError
 from aiogram.types import Update
 from pydantic import SecretStr
 
-from bot.http_api.app import build_app
-from bot.telegram.ingest import ALLOWED_UPDATES, UpdateIntake
-from bot.telegram.webhook import HEADER, LOOK_EVERY, MAX_BYTES, build_webhook_router, drop_webhook, keep_webhook, parse_webhook
+from bot.http_api.server.app import build_app
+from bot.telegram.intake.ingest import ALLOWED_UPDATES, UpdateIntake
+from bot.telegram.intake.webhook import HEADER, LOOK_EVERY, MAX_BYTES, build_webhook_router, drop_webhook, keep_webhook, parse_webhook
 from orchestrator.errors import SettingsError
-from state.store import StoreUnwritable
+from state.journal.store import StoreUnwritable
 from tests.unit.bot.door_kit import TOKEN, Wire, raw_message, refused
 
 SECRET = "s3cret_of-sixteen"
@@ -133,7 +133,7 @@ async def test_the_webhook_is_set_with_its_secret_and_kinds_and_nothing_that_wai
     async def at_once(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr("bot.telegram.webhook.asyncio.sleep", at_once)
+    monkeypatch.setattr("bot.telegram.intake.webhook.asyncio.sleep", at_once)
     webhook = parse_webhook(URL, SecretStr(SECRET))
     assert webhook is not None
     wire.will(refused(502, "Bad Gateway"))
@@ -160,7 +160,7 @@ async def test_a_telegram_in_trouble_at_the_start_is_waited_for_before_polling(m
     async def at_once(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr("bot.telegram.webhook.asyncio.sleep", at_once)
+    monkeypatch.setattr("bot.telegram.intake.webhook.asyncio.sleep", at_once)
     wire.will(refused(502, "Bad Gateway"))
     wire.will(refused(429, "Too Many Requests: retry after 7", retry_after=7))
     wire.will({"ok": True, "result": {"url": URL, "has_custom_certificate": False, "pending_update_count": 3}})

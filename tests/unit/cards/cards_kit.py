@@ -6,11 +6,11 @@ from typing import Any
 from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
-from orchestrator.cards.editing import build_handlers
+from orchestrator.features.cards.editing import build_handlers
 from orchestrator.messages import Actor
-from orchestrator.turns import merge_handlers
+from orchestrator.runtime.turn import merge_handlers
 from state.clock import generate_id
-from state.store import InboxRow, OutboxRow
+from state.journal.store import InboxRow, OutboxRow
 from tests.unit.spine_kit import ANNA, CHAT, World, _row, _shipped_rules, message, raise_sum, reply
 
 RU = Translator("ru")

@@ -5,9 +5,8 @@ from datetime import timedelta
 import pytest
 
 from bot.rendering.questions import build_message_link
-from orchestrator.cards.rows import build_fresh_card_row
-from orchestrator.cards.showing import LOST_AFTER, REFRESH, CardRefresher, build_pending_rows
-from orchestrator.gate.copies import add_card_copies
+from orchestrator.features.cards.open_cards import LOST_AFTER, REFRESH, CardRefresher, build_fresh_card_row, build_pending_rows
+from orchestrator.gate.approve.confirmations import add_card_copies
 from tests.unit.cards.cards_kit import RU, asked, cards_of, edit_world, shown
 from tests.unit.spine_kit import CHAT, NOW, World, press, raise_sum
 from tests.unit.spine_kit import message as typed

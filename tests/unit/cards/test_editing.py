@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from orchestrator import decisions
-from orchestrator.cards.again import submit_again
-from orchestrator.cards.reading import replace_value, strip_marks
-from state.events_editing import list_edits
+from orchestrator.features.cards.field_input import replace_value, strip_marks
+from orchestrator.features.cards.resubmit import submit_again
+from orchestrator.runtime import decisions
+from state.events.cards import list_edits
 from tests.unit.cards.cards_kit import answer, asked, cards_of, edit_world, opened, pressing, shown
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, World, press, raise_sum, step
 from tests.unit.spine_portal import Held, lost

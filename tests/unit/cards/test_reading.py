@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.cards.reading import _read_flag, replace_value, strip_marks
 from orchestrator.directory.answers import Resolved, Unresolved
-from orchestrator.gate.effects import MARKS
+from orchestrator.features.cards.field_input import _read_flag, replace_value, strip_marks
+from orchestrator.gate.call.effect import MARKS
 
 names = st.sampled_from(["id", "OPPORTUNITY", "TITLE", "fields", "UF_CRM_1", *sorted(MARKS)])
 values = st.recursive(

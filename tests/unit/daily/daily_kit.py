@@ -6,18 +6,18 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from bitrix.errors import BitrixError
-from bitrix.limiter import Priority
-from orchestrator import timers
-from orchestrator.daily.handlers import DailyHelp, build_daily_help
-from orchestrator.daily.hours import Workdays
+from bitrix.limits.limiter import Priority
+from orchestrator.directory.agenda import Agenda, load_agenda
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
-from orchestrator.directory.today import Agenda, load_agenda
+from orchestrator.features.daily.feature import DailyHelp, build_daily_help
+from orchestrator.language.work_calendar import Workdays
 from orchestrator.messages import Actor
 from orchestrator.performers.schedule import SchedulePerformer
-from orchestrator.session import Session
+from orchestrator.runtime import timers
+from orchestrator.runtime.session import Session
 from state.clock import generate_id
-from state.store import InboxRow, OutboxRow
+from state.journal.store import InboxRow, OutboxRow
 from tests.unit.spine_kit import ANNA, BORIS, VERA, World
 
 HOLIDAY = date(2026, 11, 25)

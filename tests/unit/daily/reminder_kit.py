@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from orchestrator.messages import Actor, Effect, Outcome
-from orchestrator.session import Session
+from orchestrator.runtime.session import Session
 from tests.unit.daily.daily_kit import MONDAY, Home
 from tests.unit.spine_kit import ANNA, effect
 

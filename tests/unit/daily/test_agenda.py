@@ -15,7 +15,7 @@ from bitrix.errors import BitrixError
 from bot.i18n.translate import Translator
 from bot.rendering.daily import render_daily
 from bot.rendering.spans import to_plain_text
-from orchestrator.directory.today import MOST, TeamLine, load_agenda
+from orchestrator.directory.agenda import MOST, TeamLine, load_agenda
 from orchestrator.messages import Actor
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings

@@ -5,12 +5,12 @@ from datetime import timedelta
 import pytest
 
 from bitrix.errors import OutcomeUnknown
-from bitrix.limiter import Priority
-from orchestrator import timers
-from orchestrator.daily.mail import AGAIN
-from orchestrator.daily.ports import DailyPreferences, to_daily_preferences
-from orchestrator.session import Session
-from state.store import Commit, Timer
+from bitrix.limits.limiter import Priority
+from orchestrator.features.daily.digests import AGAIN
+from orchestrator.features.daily.ports import DailyPreferences, to_daily_preferences
+from orchestrator.runtime import timers
+from orchestrator.runtime.session import Session
+from state.journal.store import Commit, Timer
 from tests.unit.daily.daily_kit import MONDAY, ON, Home
 from tests.unit.spine_kit import ANNA, VERA
 

@@ -8,10 +8,10 @@ import pytest
 from bot.i18n.translate import Translator
 from bot.rendering.daily import render_daily
 from bot.rendering.spans import to_plain_text
-from orchestrator.gate.confirmations import Decision
+from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.messages import Actor, Outcome, Pending
-from orchestrator.session import Session
-from state.store import StoreError
+from orchestrator.runtime.session import Session
+from state.journal.store import StoreError
 from tests.unit.daily.daily_kit import MONDAY, ON, Home
 from tests.unit.spine_kit import ANNA, BORIS, VERA, card, command, effect
 from tests.unit.spine_portal import lost

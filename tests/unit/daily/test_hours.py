@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.bootstrap import DATA
-from orchestrator.daily.hours import LATEST, MORNING, Workdays, find_next_slot, is_quiet, load_workdays, to_utc
 from orchestrator.errors import SettingsError
+from orchestrator.language.work_calendar import LATEST, MORNING, Workdays, find_next_slot, is_quiet, load_workdays, to_utc
 
 ALL = Workdays(on=frozenset())
 ZONES = ("Europe/Moscow", "Europe/Berlin", "America/New_York", "Asia/Vladivostok", "Pacific/Apia", "Asia/Kathmandu", "America/Santiago")

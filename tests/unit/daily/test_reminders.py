@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from orchestrator.directory.answers import Resolved, Unresolved
-from orchestrator.directory.values import resolve_date
-from orchestrator.gate.confirmations import Decision
+from orchestrator.directory.value_references import resolve_date
+from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.messages import Outcome, Pending
-from state.events import CallStarted
-from state.store import StoreError
+from state.events.core import CallStarted
+from state.journal.store import StoreError
 from tests.unit.daily.daily_kit import MONDAY, Home, input_row
 from tests.unit.daily.reminder_kit import ELEVEN, TEXT, Died, kept, wish
 from tests.unit.spine_kit import ANNA, Provenance, command, effect, message, reply, step

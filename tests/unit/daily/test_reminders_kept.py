@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.daily.reminders import MAX_LISTED
+from orchestrator.features.daily.reminders import MAX_LISTED
 from orchestrator.messages import Actor, Outcome
 from orchestrator.performers.schedule import MOST
-from orchestrator.session import Session
+from orchestrator.runtime.session import Session
 from tests.unit.daily.daily_kit import MONDAY, Home, input_row
 from tests.unit.daily.reminder_kit import HOUR, kept, wish
 from tests.unit.spine_kit import ANNA, BORIS, command

@@ -10,9 +10,9 @@ from typing import Any
 
 import httpx
 
-from bitrix.catalogue import load_catalogue
-from bitrix.client import BitrixClient
-from bitrix.limiter import Limiter
+from bitrix.catalogue.catalogue import load_catalogue
+from bitrix.client.client import BitrixClient
+from bitrix.limits.limiter import Limiter
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from sandbox.portal.app import create_app

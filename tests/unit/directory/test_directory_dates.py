@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.directory.dates import (
+from orchestrator.directory.value_references import format_date_question
+from orchestrator.language.date_format import WhenReason
+from orchestrator.language.date_parser import (
     Choice,
     Past,
     Unclear,
@@ -22,8 +24,6 @@ from orchestrator.directory.dates import (
     to_bitrix_date,
     to_bitrix_datetime,
 )
-from orchestrator.directory.moments import WhenReason
-from orchestrator.directory.questions import format_date_question
 
 MOSCOW = "Europe/Moscow"
 NOON = datetime(2026, 11, 26, 12, tzinfo=ZoneInfo(MOSCOW))  # a Thursday

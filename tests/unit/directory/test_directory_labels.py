@@ -15,7 +15,7 @@ from orchestrator.directory.labels import (
     format_user_label,
     parse_amount,
 )
-from orchestrator.directory.text import to_visible_line
+from orchestrator.language.text import to_visible_line
 
 DEAL = {"ID": "481", "TITLE": "Ромашка", "OPPORTUNITY": "1200000.00", "CURRENCY_ID": "RUB"}
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.directory.stems import (
+from orchestrator.language.text import normalize_text
+from orchestrator.language.title_matching import (
     EXACT,
     WHOLE,
     WHOLE_BACKWARDS,
@@ -17,7 +18,6 @@ from orchestrator.directory.stems import (
     is_same_word,
     measure_match,
 )
-from orchestrator.directory.text import normalize_text
 
 FORMS = """
 Ромашка Ромашки Ромашке Ромашку Ромашкой Ромашек

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.directory.currencies import SIGNS
-from orchestrator.directory.questions import format_sum_question
-from orchestrator.directory.sums import LARGEST, Sum, UnclearSum, find_sums, format_sum, format_sum_short, parse_sum
-from orchestrator.directory.text import Locale
+from orchestrator.directory.value_references import format_sum_question
+from orchestrator.language.money_format import SIGNS
+from orchestrator.language.money_parser import LARGEST, Sum, UnclearSum, find_sums, format_sum, format_sum_short, parse_sum
+from orchestrator.language.text import Locale
 
 READ = [
     ("150 000", "150000", None),

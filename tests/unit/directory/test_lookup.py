@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from bitrix.errors import OutcomeUnknown, Refused
-from bitrix.limiter import Priority
+from bitrix.limits.limiter import Priority
 from orchestrator.directory.answers import Ambiguous, Resolved, Unresolved
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.messages import Actor
-from state.agent_state import create_state
+from state.events.fold import create_state
 from tests.unit.spine_kit import ANNA, BORIS, VERA, World
 from tests.unit.spine_portal import deal, says
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.directory.money_style import parse_currency_style
-from orchestrator.directory.sum_format import format_sum, format_sum_short
+from orchestrator.language.money_format import format_sum, format_sum_short, parse_currency_style
 from tests.unit.directory.reference_kit import desk
 
 # As crm.currency.list gives them: separators and signs may be HTML, decimals are text.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.directory.phone_format import format_phone
+from orchestrator.language.text import format_phone
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pytest
 from orchestrator.directory.answers import Ambiguous, Option, Resolved
 from orchestrator.directory.labels import build_card_url
 from orchestrator.directory.lookup import Lookup, ReferenceContext
-from orchestrator.directory.present import render_outcome
+from orchestrator.directory.outcome_view import render_outcome
 from orchestrator.messages import Actor, Outcome
-from state.agent_state import create_state
+from state.events.fold import create_state
 from tests.unit.directory.reference_kit import Desk, desk
 
 ANNA = Actor(key="tg:1007", name="Анна", bitrix_user_id=7)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.directory.suggest import find_similar_codes
+from orchestrator.directory.ranking import find_similar_codes
 
 KNOWN = {
     "TITLE": "Название",

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.directory.zones import DEFAULT_ZONE, find_zone, is_zone, parse_moment
+from orchestrator.language.time_zones import DEFAULT_ZONE, find_zone, is_zone, parse_moment
 from tests.unit.directory.reference_kit import desk
 
 

@@ -11,17 +11,17 @@ from typer.testing import CliRunner
 
 from bot.cli.budget import app as budget
 from bot.cli.freeze import app as freeze
-from bot.http_api.errors import explain_errors
-from bot.http_api.freeze import build_freeze_router
-from bot.http_api.identity import Authenticator
-from bot.http_api.tokens import Tokens, read_tokens
+from bot.http_api.approvals.freeze import build_freeze_router
+from bot.http_api.server.authentication import Authenticator
+from bot.http_api.server.errors import explain_errors
+from bot.http_api.server.tokens import Tokens, read_tokens
 from orchestrator.errors import SettingsError
 from orchestrator.messages import Outcome
-from state import freezing
-from state.events import ModelAnswered
+from state.events.core import ModelAnswered
+from state.journal import freeze_switch
+from state.journal.store import Commit
 from state.sql import open_store
 from state.sql.dialect import build_sqlite_url
-from state.store import Commit
 from tests.unit.spine_kit import World, effect
 
 CHIEF, SITE = "chief-0123456789abcdef", "site-0123456789abcdef"
@@ -55,7 +55,7 @@ async def test_the_api_freezes_for_administrators_only(world: World) -> None:
         assert found.reason is not None
         assert (found.reason.code, found.reason.args["who"]) == ("frozen", "chief")
         assert await call("POST", frozen=False) == (200, nothing | {"changed": True})
-        assert [item.data["via"] for item in world.sql.read_events(freezing.STREAM)] == ["http", "http"]
+        assert [item.data["via"] for item in world.sql.read_events(freeze_switch.STREAM)] == ["http", "http"]
 
 
 @pytest.fixture(name="home")
@@ -110,7 +110,7 @@ def test_the_budget_command_shows_everybody_with_what_they_may(home: Path, monke
     store = open_store(build_sqlite_url(home / "sdelka.db"))
     lease = store.acquire("tg:1", "one", now, now.replace(year=2100))
     assert lease is not None
-    from orchestrator.gate.budget import to_month  # noqa: PLC0415 - only here
+    from orchestrator.gate.call.budget import to_month  # noqa: PLC0415 - only here
 
     def used(model: str, user: int | None, actor: str) -> None:
         answer = ModelAnswered(

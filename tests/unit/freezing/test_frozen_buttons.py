@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate import confirmations
-from orchestrator.gate.confirmations import Decision
+from orchestrator.gate.approve import confirmations
+from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.messages import Actor, Outcome
-from orchestrator.reports.log_rebuilding import rebuild_records
+from orchestrator.reports.log_rebuild.rebuild import rebuild_records
 from orchestrator.reports.stats import count
-from state import freezing
 from state.clock import generate_id
-from state.freezing import SwitchOperator
-from state.journal import load_state
-from state.store import InboxRow
+from state.journal import freeze_switch
+from state.journal.freeze_switch import SwitchOperator
+from state.journal.journal import load_state
+from state.journal.store import InboxRow
 from tests.unit.spine_kit import ANNA, CHAT, NOW, VERA, World, _row, card, command, effect, message, press, reply, step
 
 pytestmark = pytest.mark.req("S004-28")
@@ -100,7 +100,7 @@ async def test_no_way_leads_to_a_write(world: World, way: Callable[[World], Awai
     world.outbox()
     before, begun = list(world.portal.ledger), len(world.events("CallStarted"))
     await world.gate.means.switch.find_freeze()
-    assert freezing.freeze(world.sql, HAND).changed
+    assert freeze_switch.freeze(world.sql, HAND).changed
     if known:
         world.gate.means.switch._free_at = None  # type: ignore[attr-defined]
     await world.work(*rows)
@@ -116,7 +116,7 @@ async def test_no_way_leads_to_a_write(world: World, way: Callable[[World], Awai
 async def test_every_kind_of_write_is_refused(world: World, wish: Any) -> None:
     """A batch that writes as well as reads, and what only sets the portal up, too."""
     session = await world.session()
-    freezing.freeze(world.sql, HAND)
+    freeze_switch.freeze(world.sql, HAND)
     found = await world.submit(session, effect(*wish))
     assert isinstance(found, Outcome)
     assert found.reason is not None
@@ -132,7 +132,7 @@ async def left_behind(world: World, by: Actor) -> dict[str, Any]:
     decision = Decision(confirmation_id=entry["confirmation_id"], nonce=entry["nonce"], approve=True, actor=by, via="button")
     await confirmations.approve(card(session, entry["confirmation_id"]), decision, session, ())
     await session.close()
-    freezing.freeze(world.sql, HAND)
+    freeze_switch.freeze(world.sql, HAND)
     world.gate.means.switch._free_at = None  # type: ignore[attr-defined]  # as a process that has just begun
     return entry
 
@@ -166,10 +166,10 @@ async def test_rebuilt_logs_tell_both_approvals(world: World) -> None:
     entry = await world.asked(session, effect(*SUM))
     await session.close()
     await world.gate.means.switch.find_freeze()
-    freezing.freeze(world.sql, HAND)
+    freeze_switch.freeze(world.sql, HAND)
     await world.work(press(entry))
     assert list(count(world.sql).open_cards) == [entry["confirmation_id"]]
-    freezing.release(world.sql, HAND)
+    freeze_switch.release(world.sql, HAND)
     await world.work(*(await cards(world)))
     records = [record for _, record in rebuild_records(world.sql, f"session:{CHAT}", {}) if record["type"] == "decision"]
     assert [record["user_message"] for record in records] == ["frozen-card", "succeeded"]

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from orchestrator.freezing import news
-from orchestrator.freezing.switch import LiveSwitch
-from orchestrator.gate import confirmations
-from orchestrator.gate.confirmations import Decision
+from orchestrator.features.freezing import freeze_switch
+from orchestrator.features.freezing.freeze_switch import LiveSwitch
+from orchestrator.gate.approve import confirmations
+from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.messages import Actor, Outcome, Pending
-from orchestrator.turns import Handlers, merge_handlers
-from state import freezing
-from state.freezing import SwitchOperator
-from state.journal import load_state
-from state.store import OutboxRow, StoreUnwritable
+from orchestrator.runtime.turn import Handlers, merge_handlers
+from state.journal import freeze_switch as stored_switch
+from state.journal.freeze_switch import SwitchOperator
+from state.journal.journal import load_state
+from state.journal.store import OutboxRow, StoreUnwritable
 from tests.unit.spine_kit import ANNA, CHAT, NOW, VERA, World, _row, a_world, card, codes_of, command, effect, message, press, reply, step
 
 OLGA = Actor(key="tg:1001", name="Ольга", role="admin", bitrix_user_id=1, sees="all")
@@ -54,11 +54,11 @@ def by_chat(rows: Sequence[OutboxRow]) -> dict[str, list[str]]:
 
 def freeze(world: World, reason: str = "проверка") -> None:
     """By another process: this one is not told."""
-    assert freezing.freeze(world.sql, HAND, reason).changed
+    assert stored_switch.freeze(world.sql, HAND, reason).changed
 
 
 def release(world: World) -> None:
-    assert freezing.release(world.sql, HAND).changed
+    assert stored_switch.release(world.sql, HAND).changed
 
 
 async def standing(world: World, entry: dict[str, Any]) -> dict[str, Any]:
@@ -204,7 +204,7 @@ class TestCommands:
             home = {"actor": OLGA, "key": OLGA.key}
             await world.work(command("freeze"), command("unfreeze"))
             assert world.codes() == ["freeze-admins-only"] * 2
-            assert freezing.find_freeze(world.sql) is None
+            assert stored_switch.find_freeze(world.sql) is None
 
             await world.work(command("unfreeze", **home))
             await world.work(command("freeze", args="сверка  ", **home))
@@ -212,7 +212,7 @@ class TestCommands:
             assert sorted(world.codes()) == sorted(
                 ["frozen-not", "frozen-done", "frozen-already", "status", "frozen-now", "mode", "frozen-now"]
             )
-            standing = freezing.find_freeze(world.sql)
+            standing = stored_switch.find_freeze(world.sql)
             assert standing is not None
             assert (standing.name, standing.reason) == ("Ольга", "сверка")
 
@@ -221,14 +221,14 @@ class TestCommands:
             words = shown.body["actions"][0]["words"]
             assert words == ["unfreeze", "1"]
             await world.work(_pressed(words, ANNA))
-            assert freezing.find_freeze(world.sql) is not None
+            assert stored_switch.find_freeze(world.sql) is not None
             await world.work(_pressed(words, OLGA))
-            assert freezing.find_freeze(world.sql) is None
+            assert stored_switch.find_freeze(world.sql) is None
             await world.work(command("freeze", **home))
             await world.work(_pressed(words, OLGA))
-            assert freezing.find_freeze(world.sql) is not None
+            assert stored_switch.find_freeze(world.sql) is not None
             assert world.codes()[-1] == "frozen-again"
-            stream = world.sql.read_events(freezing.STREAM)
+            stream = world.sql.read_events(stored_switch.STREAM)
             assert [(item.type, item.data["by"]) for item in stream] == [
                 ("WritesFrozen", OLGA.key),
                 ("WritesReleased", OLGA.key),
@@ -240,7 +240,7 @@ class TestCommands:
         """The one who did it is answered and not told besides."""
         async with a_world(tmp_path) as world:
             staff = Staff([ANNA, VERA, OLGA, OLGA.model_copy(update={"key": "tg:1002"})])
-            told = Handlers(inbox={news.NEWS_KIND: partial(news.tell_administrators, staff=staff)})
+            told = Handlers(inbox={freeze_switch.NEWS_KIND: partial(freeze_switch.tell_administrators, staff=staff)})
             world.orchestrator.tools = replace(world.tools, handlers=merge_handlers(world.tools.handlers, told))
             await world.work(command("freeze", actor=OLGA, key=OLGA.key))
             assert by_chat(world.outbox()) == {OLGA.key: ["frozen-done"], "tg:1002": ["frozen-news"]}

@@ -5,12 +5,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bitrix.catalogue import Catalogue, Method, load_catalogue
-from orchestrator.directory.money_style import NO_CURRENCY_BOOK, CurrencyStyle
-from orchestrator.gate.decide import decide
-from orchestrator.gate.effects import Call, Facts, Refuse, Verdict
-from orchestrator.gate.normalise import normalize
-from orchestrator.gate.policy import Policy
+from bitrix.catalogue.catalogue import Catalogue, Method, load_catalogue
+from orchestrator.gate.call.effect import Call, Facts, Refuse, Verdict
+from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.decide.decide import decide
+from orchestrator.gate.normalize.normalize import normalize
+from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyStyle
 from orchestrator.messages import Actor, Effect, Mode, Provenance
 
 ROOT = Path(__file__).resolve().parents[3]

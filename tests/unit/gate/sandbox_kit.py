@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import httpx
 
-from orchestrator.gate.confirmations import Decision
+from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.messages import Outcome, Pending, Provenance
-from orchestrator.session import Session
+from orchestrator.runtime.session import Session
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
 from tests.unit.spine_kit import NOW, VERA, World, a_world, effect

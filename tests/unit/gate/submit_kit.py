@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from orchestrator.gate.approved import DecisionResult
-from orchestrator.gate.confirmations import Decision
+from orchestrator.gate.approve.confirmations import Decision
+from orchestrator.gate.approve.run_approved import DecisionResult
 from orchestrator.messages import Actor
-from orchestrator.session import Session
-from state.store import StoreUnwritable
+from orchestrator.runtime.session import Session
+from state.journal.store import StoreUnwritable
 from tests.unit.spine_kit import ANNA, World
 
 Wish = tuple[str, dict[str, Any]]

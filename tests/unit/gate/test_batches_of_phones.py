@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.directory.phone_format import format_phone
-from orchestrator.gate.approved import DecisionResult
+from orchestrator.gate.approve.run_approved import DecisionResult
+from orchestrator.language.text import format_phone
 from orchestrator.messages import Outcome, Pending
 from tests.unit.gate.sandbox_kit import Desk, a_desk
 from tests.unit.gate.submit_kit import yes

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate.before import build_before_image
-from orchestrator.gate.effects import Facts
+from orchestrator.gate.approve.revalidate import build_before_image
+from orchestrator.gate.call.effect import Facts
 from tests.unit.gate.gate_kit import ACTIVITY, CONTACT, DEAL, TASK, call
 
 ITEM = {"id": 5, "title": "Договор", "assignedById": 7, "opportunity": 100, "stageId": "DT177_1:NEW", "sourceDescription": "текст клиента"}

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.leads.tally import JournalChangeCounter
+from orchestrator.features.budgets.change_counter import JournalChangeCounter
 from orchestrator.messages import Actor, Outcome, Pending
-from orchestrator.session import Session
+from orchestrator.runtime.session import Session
 from tests.unit.spine_kit import ANNA, CHAT, World, a_world, effect, press
 
 PHONE = ANNA.model_copy(update={"key": "tg:2007"})

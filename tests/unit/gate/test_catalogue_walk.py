@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from bitrix.batch import Command, build_cmd
-from bitrix.catalogue import Catalogue, Method
-from orchestrator.gate.decide import decide
-from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
-from orchestrator.gate.normalise import normalize
-from orchestrator.gate.policy import Policy
+from bitrix.catalogue.catalogue import Catalogue, Method
+from bitrix.client.batch import Command, build_cmd
+from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
+from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.decide.decide import decide
+from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.messages import Actor, Mode
 from tests.unit.gate.gate_kit import ANNA, FIRST, LEAD, PORTAL, catalogue, effect, made, minimal, said
 

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from orchestrator.gate import confirmations
-from orchestrator.gate.confirmations import Decision, calculate_second_nonce, find_objection
+from orchestrator.gate.approve import confirmations
+from orchestrator.gate.approve.confirmations import Decision, calculate_second_nonce, find_objection
 from orchestrator.messages import Outcome
-from state.agent_state import list_open_confirmations
 from state.clock import format_iso
-from state.store import EffectConflict
+from state.events.fold import list_open_confirmations
+from state.journal.store import EffectConflict
 from tests.unit.spine_kit import ANNA, CHAT, NOW, VERA, World, a_world, card, effect
 
 SUM = ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1_200_000}})

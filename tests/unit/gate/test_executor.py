@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate import executor
-from orchestrator.gate.effects import Call
-from orchestrator.gate.executor import Order
-from orchestrator.gate.normalise import normalize
-from orchestrator.gate.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
-from orchestrator.gate.stored_call import build_effect_id
+from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
+from orchestrator.gate.call.serialization import build_effect_id
+from orchestrator.gate.execute import executor
+from orchestrator.gate.execute.executor import Order
+from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.messages import CommandReport
-from orchestrator.session import Session
-from state.events import StateChanges
-from state.store import Commit, EffectConflict, StaleEpoch, StoreUnwritable
+from orchestrator.runtime.session import Session
+from state.events.core import StateChanges
+from state.journal.store import Commit, EffectConflict, StaleEpoch, StoreUnwritable
 from tests.unit.spine_kit import ANNA, World, effect
 
 

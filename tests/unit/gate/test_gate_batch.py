@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from bitrix.batch import parse_commands
-from orchestrator.gate.batch import build_batch
-from orchestrator.gate.params import Refusal
+from bitrix.client.batch import parse_commands
+from orchestrator.gate.call.params import Refusal
+from orchestrator.gate.normalize.batch import build_batch
 from tests.unit.gate.gate_kit import ANNA, LEAD, call, refusal
 
 

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from bitrix.catalogue import Entity, Method
-from orchestrator.gate.fields import to_field_key
+from bitrix.catalogue.catalogue import Entity, Method
+from orchestrator.gate.call.fields import to_field_key
 from tests.unit.gate.gate_kit import ROOT, catalogue
 
 METHODS = list(catalogue())
@@ -65,7 +65,7 @@ import sys, time
 from pathlib import Path
 import yaml
 sys.path.insert(0, sys.argv[1])
-from bitrix.catalogue import _read, load_catalogue
+from bitrix.catalogue.catalogue import _read, load_catalogue
 def taken(work):
     start = time.process_time()
     work()

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate.effects import Facts
-from orchestrator.gate.policy import Policy
+from orchestrator.gate.call.effect import Facts
+from orchestrator.gate.call.policy import Policy
 from orchestrator.messages import Mode, Outcome
 from tests.unit.gate.gate_kit import catalogue, effect, judged, said
 from tests.unit.spine_kit import World

@@ -5,26 +5,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate import modes
-from orchestrator.gate.decide import decide
-from orchestrator.gate.effects import Allow, Ask, Call, Facts, PlanOnly, Refuse
-from orchestrator.gate.policy import Policy
+from orchestrator.gate.call import modes
+from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse
+from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.decide.decide import decide
 from orchestrator.messages import MODES, Actor, Mode, Provenance
-from tests.unit.gate.gate_kit import (
-    ANNA,
-    DEAL,
-    FIRST,
-    LEAD,
-    NAMED,
-    RECORDS,
-    call,
-    catalogue,
-    effect,
-    judged,
-    made,
-    minimal,
-    said,
-)
+from tests.unit.gate.gate_kit import ANNA, DEAL, FIRST, LEAD, NAMED, RECORDS, call, catalogue, effect, judged, made, minimal, said
 
 UPDATE = ("crm.deal.update", {"id": 481, "fields": {"TITLE": "Новое"}})
 ALL_OPEN = Policy(open_methods=frozenset(method.name for method in catalogue()), event_handler_hosts=frozenset({"hooks.example.com"}))

@@ -4,13 +4,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate.effects import Facts
-from tests.unit.gate.gate_kit import (
-    TOKEN,
-    effect,
-    judged,
-    said,
-)
+from orchestrator.gate.call.effect import Facts
+from tests.unit.gate.gate_kit import TOKEN, effect, judged, said
 
 UPDATE = ("crm.deal.update", {"id": 481, "fields": {"TITLE": "Новое"}})
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.gate.effects import Allow, Ask, Facts, PlanOnly, Refuse, Verdict
-from orchestrator.gate.limits import Caps
-from orchestrator.gate.policy import Policy
-from orchestrator.gate.ruling import find_jumps
+from orchestrator.gate.call.effect import Allow, Ask, Facts, PlanOnly, Refuse, Verdict
+from orchestrator.gate.call.limits import Caps
+from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.decide.evaluate_rules import find_jumps
 from orchestrator.messages import Actor, Mode
 from tests.unit.gate.gate_kit import ANNA, FIRST, LEAD, RECORDS, call, effect, judged, said
 

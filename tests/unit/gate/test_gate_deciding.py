@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from bitrix.catalogue import Catalogue
-from orchestrator.gate.approved import DecisionResult
+from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.gate.approve.run_approved import DecisionResult
 from orchestrator.messages import Actor
+from state.journal.store import StoreUnwritable
 from state.sql import commit as writing
-from state.store import StoreUnwritable
 from tests.unit.gate.submit_kit import SUM, decide, full_disk, yes
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, card, effect
 from tests.unit.spine_portal import Held, unreachable

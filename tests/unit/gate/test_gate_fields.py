@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate import fields
+from orchestrator.gate.call import fields
 
 
 @pytest.mark.parametrize(

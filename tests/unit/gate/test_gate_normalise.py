@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from bitrix.catalogue import Catalogue, Method
-from orchestrator.gate.effects import Call, Refuse
-from orchestrator.gate.normalise import normalize
-from orchestrator.gate.params import sort_params
+from bitrix.catalogue.catalogue import Catalogue, Method
+from orchestrator.gate.call.effect import Call, Refuse
+from orchestrator.gate.call.params import sort_params
+from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.messages import Effect
 from state.canonical import dumps, loads
 from tests.unit.gate.gate_kit import ANNA, LEAD, PORTAL, TOKEN, call, catalogue, effect, made, refusal

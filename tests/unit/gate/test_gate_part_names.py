@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from orchestrator.gate.effects import Facts
-from orchestrator.gate.part_names import build_command_label
-from orchestrator.gate.reasons import refuse, wrap_in_batch
+from orchestrator.gate.call.effect import Facts
+from orchestrator.gate.call.reasons import refuse, wrap_in_batch
+from orchestrator.gate.normalize.batch import build_command_label
 
 
 class _Leaf:

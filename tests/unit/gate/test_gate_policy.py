@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bitrix.catalogue import load_catalogue
+from bitrix.catalogue.catalogue import load_catalogue
 from orchestrator.errors import SettingsError
-from orchestrator.gate.hosts import is_listed_host, parse_host
-from orchestrator.gate.limits import Caps
-from orchestrator.gate.policy import Policy, check_policy, load_policy, load_with_places
+from orchestrator.gate.call.limits import Caps
+from orchestrator.gate.call.policy import Policy, check_policy, load_policy, load_with_places
+from orchestrator.gate.decide.refusals import is_listed_host, parse_host
 from tests.unit.gate.gate_kit import ROOT, catalogue
 
 

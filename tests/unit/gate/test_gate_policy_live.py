@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import SettingsError
-from orchestrator.gate.live_policy import LivePolicy, PolicyChange
+from orchestrator.gate.decide.policy_reload import LivePolicy, PolicyChange
 from tests.unit.gate.gate_kit import catalogue
 
 OLD = 1_700_000_000

@@ -8,11 +8,11 @@ import orjson
 import pytest
 
 from bitrix.errors import NotSent
-from orchestrator.directory.money_style import CurrencyStyle
-from orchestrator.gate.effects import Facts
-from orchestrator.gate.preview import preview
-from orchestrator.gate.shown import Reader, format_plain
-from orchestrator.gate.visible import escape_text
+from orchestrator.gate.approve.format_values import Reader, format_plain
+from orchestrator.gate.approve.preview import preview
+from orchestrator.gate.call.effect import Facts
+from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.language.money_format import CurrencyStyle
 from tests.unit.gate.gate_kit import ANNA, FIRST, LEAD, RECORDS, NoOwnNames, call
 
 FACTS = Facts(records=RECORDS, first_stages=FIRST)

@@ -8,7 +8,7 @@ import pytest
 from fluent.runtime import FluentBundle, FluentResource
 from fluent.syntax import FluentParser, ast
 
-from orchestrator.gate.reasons import ASKS, BATCH_ASKS, BATCH_REFUSALS, REFUSALS, SENTENCES, ask, format_english, refuse, wrap_in_batch
+from orchestrator.gate.call.reasons import ASKS, BATCH_ASKS, BATCH_REFUSALS, REFUSALS, SENTENCES, ask, format_english, refuse, wrap_in_batch
 from tests.unit.gate.gate_kit import ROOT
 
 HELPERS = {"gate-field"}

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from bot.i18n.translate import Translator
-from orchestrator.directory.suggest import find_similar_codes
-from orchestrator.gate.criticals import find_required_funnel
+from orchestrator.directory.ranking import find_similar_codes
+from orchestrator.gate.call.critical_fields import find_required_funnel
 from orchestrator.messages import Outcome, Pending
 from tests.unit.gate.gate_kit import call
 from tests.unit.gate.sandbox_kit import Desk, a_desk

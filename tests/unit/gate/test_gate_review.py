@@ -6,20 +6,19 @@ from typing import Any
 import pytest
 
 from orchestrator.directory.naming import Naming
-from orchestrator.directory.present import render_outcome
-from orchestrator.gate import fields
-from orchestrator.gate.approved import DecisionResult
-from orchestrator.gate.before import build_before_image
-from orchestrator.gate.confirmations import Decision
-from orchestrator.gate.decide import decide
-from orchestrator.gate.effects import Allow, Ask, Call, Facts, Verdict
-from orchestrator.gate.policy import Policy
-from orchestrator.gate.preview import preview
-from orchestrator.gate.rejudged import revalidate
-from orchestrator.gate.rights import find_needed_records
-from orchestrator.gate.stored_call import decode_call, encode_call
+from orchestrator.directory.outcome_view import render_outcome
+from orchestrator.gate.approve.confirmations import Decision
+from orchestrator.gate.approve.preview import preview
+from orchestrator.gate.approve.revalidate import build_before_image, revalidate
+from orchestrator.gate.approve.run_approved import DecisionResult
+from orchestrator.gate.call import fields
+from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, Verdict
+from orchestrator.gate.call.permissions import find_needed_records
+from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.call.serialization import decode_call, encode_call
+from orchestrator.gate.decide.decide import decide
 from orchestrator.messages import Actor, Notice, Outcome, Pending, Provenance
-from orchestrator.session import Session
+from orchestrator.runtime.session import Session
 from tests.unit.gate.gate_kit import ANNA, DEAL, FIRST, LEAD, PORTAL, RECORDS, NoOwnNames, call, catalogue, effect, made, refusal, said
 from tests.unit.spine_kit import ANNA as SPINE_ANNA
 from tests.unit.spine_kit import VERA, World, a_world, card

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate.rights import find_needed_records, find_visible_users, may_touch
+from orchestrator.gate.call.permissions import find_needed_records, find_visible_users, may_touch
 from orchestrator.messages import Actor
 from tests.unit.gate.gate_kit import ANNA, BORIS, DEAL, LEAD, LOST, TASK, TEAM, TOKEN, call, catalogue
 

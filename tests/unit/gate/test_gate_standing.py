@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator import recovering
-from orchestrator.gate.recovery import SETTLED
+from orchestrator.gate.execute.recovery import SETTLED
 from orchestrator.messages import Outcome, Pending
-from orchestrator.session import Session
-from state.events import MessageReceived
+from orchestrator.runtime import recovery
+from orchestrator.runtime.session import Session
+from state.events.core import MessageReceived
 from tests.unit.gate.submit_kit import SUM, TASK, TITLE, decide, yes
 from tests.unit.spine_kit import ANNA, VERA, World, card, effect
 from tests.unit.spine_portal import lost, says, unreachable
@@ -129,7 +129,7 @@ async def test_a_doubtful_call_is_named_in_every_sentence_about_it(world: World,
     assert args["effect_id"] == ("" if asks else outcome.effect_id)
     world.outbox()
     world.clock.advance(SETTLED)
-    await recovering.reconcile_now(outcome.effect_id, session, world.tools)
+    await recovery.reconcile_now(outcome.effect_id, session, world.tools)
     notices = [row.body["notices"] for row in world.outbox() if row.kind == "reply"]
     assert notices[0][0]["code"].startswith("recovered-")
     assert notices[0][0]["args"] == args

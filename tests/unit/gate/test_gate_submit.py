@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate.stored_call import build_effect_id
+from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.messages import Outcome, Pending, Provenance
 from state.clock import format_iso
-from state.events import MessageReceived
-from state.store import StoreUnwritable
+from state.events.core import MessageReceived
+from state.journal.store import StoreUnwritable
 from tests.unit.gate.submit_kit import SUM, TASK, TITLE, Wish, decide, yes
 from tests.unit.spine_kit import NOW, World, a_world, card, effect
 from tests.unit.spine_portal import lost, says

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate.effects import Facts
+from orchestrator.gate.call.effect import Facts
 from orchestrator.messages import Provenance
 from tests.unit.gate.gate_kit import NAMED, RECORDS, effect, judged, said
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.directory import reference_patience
+from orchestrator.directory import reference_cache
 from orchestrator.messages import Effect
 from tests.unit.gate.submit_kit import SUM, decide, yes
 from tests.unit.spine_kit import World, effect
@@ -20,8 +20,8 @@ TO_OTHERS = ("batch", {"cmd": [f"crm.deal.update?id=481&fields[ASSIGNED_BY_ID]={
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """The patience of this file."""
-    monkeypatch.setattr(reference_patience, "READ_TIMEOUTS", {})
-    monkeypatch.setattr(reference_patience, "DEFAULT_READ_TIMEOUT", 0.2)
+    monkeypatch.setattr(reference_cache, "READ_TIMEOUTS", {})
+    monkeypatch.setattr(reference_cache, "DEFAULT_READ_TIMEOUT", 0.2)
 
 
 def hang(world: World, hanging: str) -> list[str]:
@@ -69,7 +69,7 @@ async def test_after_a_rest_it_is_asked_again(world: World) -> None:
     session = await world.session()
     asked = hang(world, "crm.deal.fields")
     await world.asked(session, effect(*SUM))
-    world.clock.advance(reference_patience.TIMEOUT_PAUSE - timedelta(seconds=1))
+    world.clock.advance(reference_cache.TIMEOUT_PAUSE - timedelta(seconds=1))
     await world.asked(session, effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 6}}, slot="t1/1/2"))
     assert len(asked) == 1
     world.clock.advance(timedelta(seconds=10))

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.directory.phone_format import format_phone
-from orchestrator.gate import multifields
-from orchestrator.gate.confirmations import Decision
-from orchestrator.gate.effects import Call, Facts
-from orchestrator.gate.params import Refusal
-from orchestrator.gate.settle import find_steps, merge_multifields
-from orchestrator.gate.shown import Names, Reader, format_steps
+from orchestrator.gate.approve.confirmations import Decision
+from orchestrator.gate.approve.format_values import Names, Reader, format_steps
+from orchestrator.gate.call import multifields
+from orchestrator.gate.call.effect import Call, Facts
+from orchestrator.gate.call.params import Refusal
+from orchestrator.gate.normalize.merge_multifields import find_steps, merge_multifields
+from orchestrator.language.text import format_phone
 from orchestrator.messages import Outcome, Pending
 from sandbox.portal.errors import PortalError
 from sandbox.portal.multifields import classic_changes, universal_changes

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitrix import names
+from bitrix.catalogue import names
 from tests.unit.gate.gate_kit import catalogue
 
 KINDS = ("deal", "lead", "contact", "company", "item:177")

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from bitrix.catalogue import Catalogue
-from orchestrator import recovering, timers
-from orchestrator.gate.confirmations import Decision
-from orchestrator.gate.recovery import SETTLED, RecoveredEffect
+from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.gate.approve.confirmations import Decision
+from orchestrator.gate.execute.recovery import SETTLED, RecoveredEffect
 from orchestrator.messages import Effect, Pending
-from orchestrator.session import Session
-from state.events import CallOutcomeUnknown, CallRefused, CallSucceeded
-from state.store import Commit, EffectRow, OutboxRow, StoreUnwritable
+from orchestrator.runtime import recovery, timers
+from orchestrator.runtime.session import Session
+from state.events.core import CallOutcomeUnknown, CallRefused, CallSucceeded
+from state.journal.store import Commit, EffectRow, OutboxRow, StoreUnwritable
 from tests.unit.spine_kit import ANNA, VERA, World, a_world, card, effect
 from tests.unit.spine_portal import Fault, cut, html, lost, says, unreachable
 
@@ -58,7 +58,7 @@ async def carried_out(world: World, session: Session, what: Effect) -> None:
 
 
 def _last(entry: dict[str, Any]) -> str:
-    from orchestrator.gate.confirmations import calculate_second_nonce  # noqa: PLC0415 - only for dangerous cards
+    from orchestrator.gate.approve.confirmations import calculate_second_nonce  # noqa: PLC0415 - only for dangerous cards
 
     return calculate_second_nonce(entry["nonce"]) if entry["taps"] > 1 else str(entry["nonce"])
 
@@ -119,7 +119,7 @@ async def test_too_early_to_say_no(world: World, monkeypatch: pytest.MonkeyPatch
     timers = [timer for timer in world.sql.list_due_timers(world.clock.now() + timedelta(days=2)) if timer.kind == "reconcile"]
     assert [timer.body for timer in timers] == [{"effect_id": row.effect_id}]
     world.clock.advance(SETTLED)
-    await recovering.reconcile_now(row.effect_id, session, world.tools)
+    await recovery.reconcile_now(row.effect_id, session, world.tools)
     assert (await session.find_effect(row.effect_id)).status == "refused"  # type: ignore[union-attr]
 
 
@@ -139,7 +139,7 @@ async def test_a_clock_that_is_set_does_not_make_it_late(world: World, monkeypat
     assert [item.body for item in world.sql.list_due_timers(world.clock.now()) if item.kind == "reconcile"] == [
         {"effect_id": row.effect_id}
     ]
-    await recovering.reconcile_now(row.effect_id, session, world.tools)
+    await recovery.reconcile_now(row.effect_id, session, world.tools)
     assert (await session.find_effect(row.effect_id)).status == "refused"  # type: ignore[union-attr]
 
 
@@ -156,7 +156,7 @@ async def test_the_age_of_a_call_of_another_machine_is_counted_anew(world: World
     session, found = await recovered(world, later=timedelta(days=1))
     assert [item.reconciled.verdict for item in found] == ["unclear"]
     world.clock.advance(SETTLED)
-    await recovering.reconcile_now(row.effect_id, session, world.tools)
+    await recovery.reconcile_now(row.effect_id, session, world.tools)
     assert (await session.find_effect(row.effect_id)).status == "refused"  # type: ignore[union-attr]
 
 
@@ -265,7 +265,7 @@ async def test_an_approved_call_that_never_started_goes_on_once(world: World) ->
     world.clock.advance(timedelta(minutes=2))
     for owner in ("two", "two", "three"):
         opened = await world.session(owner=owner)
-        await recovering.recover(opened, world.tools)
+        await recovery.recover(opened, world.tools)
         world.clock.advance(timedelta(minutes=2))
     assert len(world.portal.written("crm.deal.update")) == 1
     assert world.codes() == ["card:executed"]
@@ -279,13 +279,13 @@ async def test_an_approved_call_whose_record_changed_becomes_a_new_card(world: W
     _changed(world)
     world.clock.advance(timedelta(minutes=2))
     opened = await world.session(owner="two")
-    await recovering.recover(opened, world.tools)
+    await recovery.recover(opened, world.tools)
     assert world.portal.ledger == []
     assert world.codes() == ["card:superseded", "card:requested"]
 
 
 async def _approve_only(session: Session, entry: dict[str, Any]) -> None:
-    from orchestrator.gate import confirmations  # noqa: PLC0415 - plays a process killed right after the approval
+    from orchestrator.gate.approve import confirmations  # noqa: PLC0415 - plays a process killed right after the approval
 
     given = Decision(confirmation_id=entry["confirmation_id"], nonce=entry["nonce"], approve=True, actor=ANNA, via="button")
     await confirmations.approve(entry, given, session, ())
@@ -309,10 +309,10 @@ async def test_the_person_is_told_in_the_commit_that_settles_it(
     world.outbox()
     world.clock.advance(SETTLED)
     session = await world.session(owner="two")
-    await recovering.recover(session, world.tools)
+    await recovery.recover(session, world.tools)
     assert world.codes() == told
-    await recovering.reconcile_now(row.effect_id, session, world.tools)
-    await recovering.reconcile_now("nothing", session, world.tools)
+    await recovery.reconcile_now(row.effect_id, session, world.tools)
+    await recovery.reconcile_now("nothing", session, world.tools)
     assert world.codes() == []
 
 
@@ -322,9 +322,9 @@ async def test_what_is_unclear_is_told_too(world: World, monkeypatch: pytest.Mon
     _changed(world)
     world.clock.advance(SETTLED)
     session = await world.session(owner="two")
-    await recovering.recover(session, world.tools)
+    await recovery.recover(session, world.tools)
     assert world.codes() == ["recovered-unclear", "card:unknown"]
-    await recovering.reconcile_now(row.effect_id, session, world.tools)
+    await recovery.reconcile_now(row.effect_id, session, world.tools)
     assert world.codes() == ["recovered-unclear", "card:unknown"]
 
 
@@ -338,7 +338,7 @@ async def test_of_a_batch_is_told_what_became_of_each_command(
     world.clock.advance(later)
     session = await world.session(owner="two")
     world.outbox()
-    await recovering.recover(session, world.tools)
+    await recovery.recover(session, world.tools)
     rows = world.outbox()
     shown = next(row.body for row in rows if row.kind == "card")
     assert (shown["status"], [report["status"] for report in shown["commands"]]) == ("unknown", ["success", second])
@@ -351,7 +351,7 @@ async def test_a_call_without_a_card_is_told_by_a_sentence(world: World, monkeyp
     """A free create has no card to edit."""
     await died(world, DEAL_ADD, monkeypatch=monkeypatch)
     session = await world.session(owner="two")
-    await recovering.recover(session, world.tools)
+    await recovery.recover(session, world.tools)
     assert world.codes() == ["recovered-done"]
     assert session.state["agent"]["objects"]["current_deal_id"] == 9001
 
@@ -380,7 +380,7 @@ async def test_one_call_that_cannot_be_gone_on_with_does_not_close_the_session(
     opened = await world.session(owner="two")
     if store:
         with pytest.raises(StoreUnwritable):
-            await recovering.recover(opened, world.tools)
+            await recovery.recover(opened, world.tools)
         return
-    await recovering.recover(opened, world.tools)
+    await recovery.recover(opened, world.tools)
     assert [params["id"] for _, params in world.portal.ledger] == [482]

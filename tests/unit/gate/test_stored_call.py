@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bitrix.catalogue import Catalogue
-from orchestrator.gate.effects import MARKS, Call
-from orchestrator.gate.stored_call import UndecodableCall, decode_call, encode_call, get_essence
+from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.gate.call.effect import MARKS, Call
+from orchestrator.gate.call.serialization import UndecodableCall, decode_call, encode_call, get_essence
 from tests.unit.gate.gate_kit import ANNA, LEAD, call, catalogue
 
 CALLS: list[tuple[str, dict[str, Any]]] = [

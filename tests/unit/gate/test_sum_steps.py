@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.gate.effects import Ask, Facts
-from orchestrator.gate.policy import Policy
+from orchestrator.gate.call.effect import Ask, Facts
+from orchestrator.gate.call.policy import Policy
 from orchestrator.messages import Actor
 from tests.unit.gate.gate_kit import DEAL, FIRST, RECORDS, judged
 from tests.unit.gate.gate_kit import effect as plain

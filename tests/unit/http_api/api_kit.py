@@ -11,11 +11,11 @@ import httpx
 from fastapi import FastAPI
 from pydantic import SecretStr
 
-from bot.access_file import TokenGrant
-from bot.http_api.approvals import build_read_routers
-from bot.http_api.errors import explain_errors
-from bot.http_api.identity import Authenticator
-from bot.http_api.tokens import Client, Tokens, read_tokens
+from bot.access.access_file import TokenGrant
+from bot.http_api.api import build_read_routers
+from bot.http_api.server.authentication import Authenticator
+from bot.http_api.server.errors import explain_errors
+from bot.http_api.server.tokens import Client, Tokens, read_tokens
 from orchestrator.messages import Actor
 from state.sql.store import SqlStore
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, raise_sum, reply

@@ -10,9 +10,9 @@ from typing import Any
 
 import httpx
 
-from bot.access import Access
+from bot.access.access import Access
 from bot.http_api.api import Api
-from bot.http_api.app import build_app
+from bot.http_api.server.app import build_app
 from bot.settings import Settings
 from state.sql.store import SqlStore
 from tests.unit.spine_kit import World, a_world

@@ -10,8 +10,8 @@ from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
 
-from bot.http_api.app import build_app
-from bot.http_api.server import bind_socket, serve
+from bot.http_api.server.app import build_app
+from bot.http_api.server.serving import bind_socket, serve
 from tests.unit.http_api.chat_kit import SITE, Door, a_door
 
 PATIENCE = 30.0

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bot.access_file import TokenGrant
-from orchestrator.history import calls
+from bot.access.access_file import TokenGrant
+from orchestrator.features.history import call_audit
 from tests.unit.http_api.api_kit import OWN, Api, an_api
 from tests.unit.spine_kit import CHAT, message, reply, step
 from tests.unit.spine_portal import cut
@@ -111,7 +111,7 @@ async def test_filters_by_person_record_and_time(api: Api) -> None:
 
 async def test_of_one_record_all_calls_are_told_page_by_page(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also what made it and more than are looked up in one go; each once, the oldest first."""
-    monkeypatch.setattr(calls, "_SLICE", 2)
+    monkeypatch.setattr(call_audit, "_SLICE", 2)
     made = step("crm.deal.add", {"fields": {"TITLE": "Осина"}})
     api.world.model.will(reply(made), reply(text="Завела."))
     await api.world.orchestrator.receive([message("заведи сделку Осина", actor=api.clients["site"].actor, key=OWN)])
@@ -140,8 +140,8 @@ async def test_everybody_sees_their_own_and_leads_what_they_may_see(api: Api) ->
 
 async def test_a_request_looks_at_a_bounded_part_of_the_journal(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its page is short and the next one goes on; nothing is told twice or left out."""
-    monkeypatch.setattr(calls, "MAX_SCANNED", 2)
-    monkeypatch.setattr(calls, "_SLICE", 3)
+    monkeypatch.setattr(call_audit, "MAX_SCANNED", 2)
+    monkeypatch.setattr(call_audit, "_SLICE", 3)
     for number in range(5):
         await api.ask(session=f"http:site:{number}")
     first = await api.get("/audit", "other", **{"from": EPOCH})
@@ -152,8 +152,8 @@ async def test_a_request_looks_at_a_bounded_part_of_the_journal(api: Api, monkey
 
 async def test_the_end_of_a_call_that_lies_far_away_is_told_by_where_it_stands(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not followed without end; `complete` says so."""
-    monkeypatch.setattr(calls, "_MAX_TRAIL", 0)
-    monkeypatch.setattr(calls, "_PIECE", 1)
+    monkeypatch.setattr(call_audit, "_MAX_TRAIL", 0)
+    monkeypatch.setattr(call_audit, "_PIECE", 1)
     await api.decide(await api.ask())
     [record] = await records(api)
     assert (record["outcome"], record["complete"]) == ("succeeded", False)

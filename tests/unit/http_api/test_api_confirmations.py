@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from bot.access_file import TokenGrant
-from orchestrator.freezing.switch import LiveSwitch
-from state.freezing import SwitchOperator
+from bot.access.access_file import TokenGrant
+from orchestrator.features.freezing.freeze_switch import LiveSwitch
+from state.journal.freeze_switch import SwitchOperator
 from tests.unit.http_api.api_kit import OWN, Api, an_api, together
 from tests.unit.spine_kit import CHAT, VERA, press, step
 from tests.unit.spine_portal import Held, lost
@@ -129,7 +129,7 @@ async def test_a_lost_answer_is_said_to_be_unknown(api: Api) -> None:
 
 async def test_a_call_that_takes_long_is_answered_as_running(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """The answer comes in time; the same request later has the outcome."""
-    monkeypatch.setattr("bot.http_api.deciding.WITHIN", 0.05)
+    monkeypatch.setattr("bot.http_api.approvals.decisions.WITHIN", 0.05)
     card, held = await api.ask(), Held()
     api.world.portal.will("crm.deal.update", held)
     answer = await api.decide(card)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from state import freezing
-from state.freezing import SwitchOperator
+from state.journal import freeze_switch
+from state.journal.freeze_switch import SwitchOperator
 from tests.unit.http_api.api_kit import OWN, Api, an_api, together
 from tests.unit.spine_kit import NOW, step
 
@@ -24,11 +24,11 @@ async def api(tmp_path: Path) -> AsyncIterator[Api]:
 async def froze(api: Api, card: dict[str, Any]) -> dict[str, Any]:
     """Approved while this process believes that writes may start; the answer."""
     await api.world.gate.means.switch.find_freeze()
-    assert freezing.freeze(api.world.sql, OPS).changed
+    assert freeze_switch.freeze(api.world.sql, OPS).changed
     answer = await api.decide(card)
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "frozen")
     assert len(api.world.events("ConfirmationReopened", key=OWN)) == 1
-    assert freezing.release(api.world.sql, OPS).changed
+    assert freeze_switch.release(api.world.sql, OPS).changed
     assert api.written == []
     return dict(answer.json())
 

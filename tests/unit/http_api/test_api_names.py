@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 import pytest
 
-from bot.access_file import TokenGrant
-from bot.http_api.bodies import ChatRequest
+from bot.access.access_file import TokenGrant
+from bot.http_api.chat.request_body import ChatRequest
 from tests.unit.http_api.api_kit import Api, an_api
 
 pytestmark = pytest.mark.req("S004-59")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.access_file import TokenGrant
+from bot.access.access_file import TokenGrant
 from tests.unit.http_api.api_kit import OWN, Api, an_api
 from tests.unit.spine_kit import CHAT, until
 from tests.unit.spine_portal import cut

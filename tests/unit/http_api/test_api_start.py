@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.running import run_bot
+from bot.process import run_bot
 from bot.settings import Settings
 from orchestrator.errors import SettingsError
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.http_api.bodies import LONGEST_MESSAGE, LONGEST_USER, MAX_BODY
+from bot.http_api.chat.request_body import LONGEST_MESSAGE, LONGEST_USER, MAX_BODY
 from tests.unit.http_api.chat_kit import CHIEF, SHOP, SITE, Door, a_door, error_of
 from tests.unit.spine_kit import raise_sum, reply, step, until
 

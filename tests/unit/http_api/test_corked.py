@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from bot.http_api.corked import MAX_BUFFERED, BufferedTransport
+from bot.http_api.server.protocol import MAX_BUFFERED, BufferedTransport
 
 
 class _Speaks(asyncio.Protocol):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.access_file import TokenGrant, read_access_file
+from bot.access.access_file import TokenGrant, read_access_file
 from tests.unit.http_api.chat_kit import CHIEF, SITE, Door, a_door, error_of
 from tests.unit.spine_kit import reply, step
 

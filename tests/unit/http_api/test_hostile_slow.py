@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.http_api import bounded, protocol, server
+from bot.http_api.server import middleware, protocol, serving
 from tests.unit.http_api.hostile_kit import Site, Wire, a_site, request
 from tests.unit.spine_kit import until
 
@@ -24,9 +24,9 @@ async def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     """A door of little patience, with room for twenty."""
     monkeypatch.setattr(protocol, "HEAD_WITHIN", SOON)
     monkeypatch.setattr(protocol, "REST_WITHIN", SOON)
-    monkeypatch.setattr(bounded, "READ_WITHIN", SOON)
-    monkeypatch.setattr(server, "_UNREAD_MS", 1000)
-    monkeypatch.setattr(server, "calculate_max_connections", lambda _: MOST)
+    monkeypatch.setattr(middleware, "READ_WITHIN", SOON)
+    monkeypatch.setattr(serving, "_UNREAD_MS", 1000)
+    monkeypatch.setattr(serving, "calculate_max_connections", lambda _: MOST)
     async with a_site(tmp_path) as made:
         yield made
 
@@ -103,7 +103,7 @@ async def test_who_takes_nothing_of_the_answers_is_let_go(site: Site) -> None:
 @pytest.mark.parametrize(("files", "most"), [(256, 128), (1024, 768), (4096, 2000), (resource.RLIM_INFINITY, 2000)])
 def test_files_are_left_for_the_rest_of_the_program(files: int, most: int) -> None:
     """However few there are."""
-    assert server.calculate_max_connections(files) == most
+    assert serving.calculate_max_connections(files) == most
 
 
 async def _drip(wire: Wire, what: bytes) -> None:

@@ -6,10 +6,10 @@ import pytest
 from fastapi import Request
 from pydantic import SecretStr
 
-from bot.http_api.errors import ApiError
-from bot.http_api.identity import Authenticator, parse_networks
-from bot.http_api.limits import MAX_REMEMBERED, Lockout, RequestRate
-from bot.http_api.tokens import Tokens, read_tokens
+from bot.http_api.server.authentication import Authenticator, parse_networks
+from bot.http_api.server.errors import ApiError
+from bot.http_api.server.limits import MAX_REMEMBERED, Lockout, RequestRate
+from bot.http_api.server.tokens import Tokens, read_tokens
 from tests.unit.http_api.chat_kit import SITE
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.access_file import TokenGrant
+from bot.access.access_file import TokenGrant
 from tests.unit.http_api.api_kit import Api, an_api
 from tests.unit.http_api.chat_kit import Door, a_door, error_of
 from tests.unit.spine_kit import ANNA, CHAT, message, reply, until

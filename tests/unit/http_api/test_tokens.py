@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from bot.access import load_access
-from bot.access_file import TokenGrant
-from bot.http_api.identity import parse_networks
-from bot.http_api.tokens import Tokens, read_tokens
+from bot.access.access import load_access
+from bot.access.access_file import TokenGrant
+from bot.http_api.server.authentication import parse_networks
+from bot.http_api.server.tokens import Tokens, read_tokens
 from orchestrator.errors import SettingsError
 
 SECRET = "s3cr3t-0123456789abcdef"

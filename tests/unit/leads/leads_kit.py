@@ -7,12 +7,12 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from orchestrator.leads.choosing import Absence, LeadApprovers
-from orchestrator.leads.handlers import build_handlers
+from orchestrator.features.leads.approvers import Absence, LeadApprovers
+from orchestrator.features.leads.feature import build_handlers
 from orchestrator.messages import Actor
-from orchestrator.turns import merge_handlers
+from orchestrator.runtime.turn import merge_handlers
+from state.journal.store import OutboxRow
 from state.sql.store import SqlStore
-from state.store import OutboxRow
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, raise_sum, reply
 from tests.unit.spine_portal import Portal
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from orchestrator.leads.tally import JournalChangeCounter
+from orchestrator.features.budgets.change_counter import JournalChangeCounter
 from orchestrator.messages import Outcome
-from orchestrator.session import Session
+from orchestrator.runtime.session import Session
 from tests.unit.spine_kit import ANNA, BORIS, World, a_world, effect
 
 

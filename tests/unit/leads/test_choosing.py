@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from orchestrator.leads.choosing import LeadApprovers
+from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.messages import Actor
 from tests.unit.leads.leads_kit import DINA, GLEB, Department, gone
 from tests.unit.spine_kit import ANNA, BORIS, VERA

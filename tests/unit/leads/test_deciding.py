@@ -10,13 +10,13 @@ import pytest
 from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card
 from bot.rendering.spans import to_plain_text
-from bot.telegram.callbacks import ActionClick, CardClick, unpack
-from bot.telegram.keyboards import build_card_keyboard
-from orchestrator import workers
+from bot.telegram.intake.callbacks import ActionClick, CardClick, unpack
+from bot.telegram.view.keyboards import build_card_keyboard
 from orchestrator.gate.gate import Gate
 from orchestrator.messages import Actor
+from orchestrator.runtime import worker
 from state.clock import generate_id
-from state.store import InboxRow
+from state.journal.store import InboxRow
 from tests.unit.leads.leads_kit import DINA, GLEB, LIMIT, PAIR, Department, a_department, ask_for, by_chat, gone
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, VERA, World, _row, command, message, press, raise_sum, reply
 
@@ -304,7 +304,7 @@ async def test_a_leads_word_that_was_given_up_is_told_to_the_lead_and_to_the_one
     async def stumbling(*_: Any, **__: Any) -> Any:
         raise KeyError("an answer nobody foresaw")
 
-    monkeypatch.setattr(workers, "POLL", 0.02)
+    monkeypatch.setattr(worker, "POLL", 0.02)
     async with a_department(tmp_path) as world:
         entry = await ask_for(world)
         monkeypatch.setattr(Gate, "decide_card", stumbling)

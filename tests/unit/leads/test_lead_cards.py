@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate.policy import Policy
+from orchestrator.gate.call.policy import Policy
 from orchestrator.messages import Actor
 from tests.unit.leads.leads_kit import DINA, GLEB, LIMIT, PAIR, Department, a_department, ask_for, by_chat, gone
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, VERA, card, codes_of, message, press, raise_sum, reply
@@ -191,7 +191,7 @@ async def test_a_refusing_rule_that_came_meanwhile_refuses_at_the_press(tmp_path
 def _with_policy(means: Any, keys: dict[str, Any]) -> Any:
     from dataclasses import replace  # noqa: PLC0415 - as its only user
 
-    from orchestrator.gate.live_policy import FixedPolicy  # noqa: PLC0415 - as above
+    from orchestrator.gate.decide.policy_reload import FixedPolicy  # noqa: PLC0415 - as above
 
     return replace(means, policies=FixedPolicy(Policy.model_validate(keys)))
 

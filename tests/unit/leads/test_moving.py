@@ -9,8 +9,8 @@ import pytest
 from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card
 from bot.rendering.spans import to_plain_text
-from bot.telegram.keyboards import build_card_keyboard
-from orchestrator.leads.moving import LeadsWatcher
+from bot.telegram.view.keyboards import build_card_keyboard
+from orchestrator.features.leads.assignment import LeadsWatcher
 from orchestrator.messages import Actor
 from tests.unit.leads.leads_kit import DINA, GLEB, Department, a_department, ask_for, by_chat, gone
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, press

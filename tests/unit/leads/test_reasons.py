@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.leads import reasons
+from orchestrator.features.leads import denial_reasons
 from orchestrator.messages import Actor
 from state.clock import generate_id
-from state.events_leads import find_awaited_denial
-from state.store import InboxRow
+from state.events.leads import find_awaited_denial
+from state.journal.store import InboxRow
 from tests.unit.leads.leads_kit import a_department, ask_for, by_chat
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, card, command, message, reply
 
@@ -24,7 +24,7 @@ def row(kind: str, body: dict[str, Any], *, actor: Actor = VERA, key: str = VERA
 
 
 def why(entry: dict[str, Any], *, actor: Actor = VERA, key: str = VERA.key, home: str = HOME) -> InboxRow:
-    words = [reasons.PRESS, entry["confirmation_id"], entry["nonce"], home]
+    words = [denial_reasons.PRESS, entry["confirmation_id"], entry["nonce"], home]
     return row("press", {"words": words, "callback_id": generate_id(), "message_id": 5}, actor=actor, key=key)
 
 
@@ -81,7 +81,7 @@ async def test_a_reason_is_awaited_only_for_a_while(tmp_path: Path) -> None:
     async with a_department(tmp_path) as world:
         entry = await ask_for(world)
         await world.work(why(entry))
-        world.clock.advance(reasons.WITHIN + timedelta(seconds=1))
+        world.clock.advance(denial_reasons.WITHIN + timedelta(seconds=1))
         assert not await awaits(world)
         await world.work(next_message("Дорого"))
         assert by_chat(world.outbox())[VERA.key][-1] == "card-outdated"

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from bot.i18n.translate import Translator, as_notice
-from orchestrator.gate.live_policy import FixedPolicy, PolicyChange
-from orchestrator.gate.policy import Policy
-from orchestrator.leads.rules_news import PolicyWatcher
-from state.store import InboxRow, StoreUnwritable
+from orchestrator.features.leads.policy_news import PolicyWatcher
+from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.decide.policy_reload import FixedPolicy, PolicyChange
+from state.journal.store import InboxRow, StoreUnwritable
 from tests.unit.leads.leads_kit import DINA, Department, a_department, by_chat
 from tests.unit.spine_kit import NOW, VERA
 

@@ -3,9 +3,9 @@
 from datetime import timedelta
 from pathlib import Path
 
-from orchestrator.leads.tally import JournalChangeCounter
+from orchestrator.features.budgets.change_counter import JournalChangeCounter
 from orchestrator.messages import Outcome
-from state.store import OutboxRow
+from state.journal.store import OutboxRow
 from tests.unit.leads.leads_kit import LIMIT, a_department, ask_for, by_chat
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, effect, press
 

@@ -4,12 +4,12 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from bot.access import load_access
+from bot.access.access import load_access
 from bot.i18n.translate import Translator
-from bot.telegram.callbacks import ActionClick, CardClick, unpack
-from bot.telegram.keyboards import build_card_keyboard
-from orchestrator.leads.choosing import Absence, LeadApprovers
-from state.store import InboxRow
+from bot.telegram.intake.callbacks import ActionClick, CardClick, unpack
+from bot.telegram.view.keyboards import build_card_keyboard
+from orchestrator.features.leads.approvers import Absence, LeadApprovers
+from state.journal.store import InboxRow
 from tests.unit.leads.leads_kit import a_department, ask_for, by_chat
 from tests.unit.spine_kit import CHAT, VERA, command, message, raise_sum, reply
 

@@ -14,19 +14,18 @@ from fastapi import FastAPI
 from pydantic import SecretStr
 
 from bitrix.errors import NoAccess, NotSent, OutcomeUnknown, Refused
-from bot.http_api.errors import explain_errors
-from bot.http_api.health import build_health_router
-from bot.http_api.identity import Authenticator
-from bot.http_api.metrics import RequestCounter, build_metrics_router
-from bot.http_api.tokens import Tokens, read_tokens
-from bot.http_api.watchers import build_monitoring_check
-from bot.monitoring import parties
+from bot.http_api.server.authentication import Authenticator, build_monitoring_check
+from bot.http_api.server.errors import explain_errors
+from bot.http_api.server.health import build_health_router
+from bot.http_api.server.metrics import RequestCounter, build_metrics_router
+from bot.http_api.server.tokens import Tokens, read_tokens
+from bot.monitoring import health_checks
 from bot.monitoring.gauges import Scrape
-from bot.monitoring.heard import Reachability, ReachabilityTracker
-from bot.monitoring.lag import watch_loop_lag
+from bot.monitoring.health_checks import Check, HealthChecks
 from bot.monitoring.meters import Meters
-from bot.monitoring.parties import Check, HealthChecks
-from bot.monitoring.telegram_heard import ReachabilityMiddleware
+from bot.monitoring.monitor import watch_loop_lag
+from bot.monitoring.reachability import Reachability, ReachabilityTracker
+from bot.monitoring.telegram_reachability import ReachabilityMiddleware
 from orchestrator.errors import ModelClientError
 from state.clock import SystemClock, read_boottime
 
@@ -48,7 +47,7 @@ async def hanging() -> str:
 
 @asynccontextmanager
 async def door(checks: dict[str, Check], *, token: str | None = WATCH) -> AsyncIterator[tuple[httpx.AsyncClient, Meters]]:
-    """The routers in an app as `bot.running` puts them there."""
+    """The routers in an app as `bot.process` puts them there."""
     meters = Meters()
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.state.identity = Authenticator(Tokens(read_tokens(SecretStr(f"ops={ADMIN}:admin:full,site={MANAGER}:manager:full"), "full")))
@@ -86,8 +85,8 @@ async def test_ready_tells_strangers_names_and_those_with_a_token_since_when_and
 
 async def test_a_party_that_hangs_is_not_well_and_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """However often one looks, it is looked at once."""
-    monkeypatch.setattr(parties, "PATIENCE", 0.05)
-    monkeypatch.setattr(parties, "LOOK_AGAIN", 0.0)
+    monkeypatch.setattr(health_checks, "PATIENCE", 0.05)
+    monkeypatch.setattr(health_checks, "LOOK_AGAIN", 0.0)
     async with door({"database": hanging, "model": saying("")}) as (http, _):
         begun = read_boottime()
         answers = [(await http.get("/readyz", headers=bearer(WATCH))).json()["parties"] for _ in range(3)]
@@ -148,7 +147,7 @@ async def test_a_party_is_asked_once_a_minute_and_only_when_it_was_silent() -> N
         asked.append(1)
         raise TimeoutError
 
-    check = parties.build_reachability_check(ear, probe)
+    check = health_checks.build_reachability_check(ear, probe)
     found = [await check() for _ in range(5)]
     assert (found, len(asked)) == (["no answer"] * 5, 1)
     ear.record(answers=True)
@@ -202,9 +201,9 @@ async def test_telegram_is_heard_through_every_call() -> None:
 
 async def test_the_disk_and_the_loop_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder that is not made yet counts as the one it will be made in; a late loop is noticed."""
-    check = parties.build_disks_check({"STATE_DIR": tmp_path / "not" / "there"})
+    check = health_checks.build_disks_check({"STATE_DIR": tmp_path / "not" / "there"})
     assert await check() == ""
-    monkeypatch.setattr(parties, "FREE_BYTES", 1 << 62)
+    monkeypatch.setattr(health_checks, "FREE_BYTES", 1 << 62)
     assert (await check()).endswith("free: STATE_DIR")
 
     late: asyncio.Queue[float] = asyncio.Queue()

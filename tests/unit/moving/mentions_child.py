@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from state.sql import mentions, open_store
+from state.sql import open_store, record_index
 
 
 class _Killing(logging.Handler):
@@ -19,5 +19,5 @@ class _Killing(logging.Handler):
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO, handlers=[_Killing()])
-    mentions.SLICE = mentions.TELL_EVERY = 10  # type: ignore[misc]
+    record_index.SLICE = record_index.TELL_EVERY = 10  # type: ignore[misc]
     open_store(sys.argv[1]).close()

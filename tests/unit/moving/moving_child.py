@@ -19,19 +19,19 @@ def main() -> None:
 
     match what:
         case "backup":
-            from state.moving.backup import create  # noqa: PLC0415 - each of the three imports what it needs: there are many starts
+            from state.transfer.backup import create  # noqa: PLC0415 - each of the three imports what it needs: there are many starts
 
             create(places[0], Path(places[1]), Path(places[2]), now=lambda: datetime.now(UTC), program="test", progress=progress)
         case "move":
-            from state.moving.move import move  # noqa: PLC0415 - as above
+            from state.transfer.move import move  # noqa: PLC0415 - as above
 
             move(places[0], places[1], progress)
         case "restore":
-            from orchestrator.reports.erasing import ErasureFiles  # noqa: PLC0415 - as above
-            from orchestrator.reports.restoring import prepare_restored  # noqa: PLC0415 - as above
+            from orchestrator.reports.erasure.erase import ErasureFiles  # noqa: PLC0415 - as above
+            from orchestrator.reports.restore import prepare_restored  # noqa: PLC0415 - as above
             from state.clock import SystemClock  # noqa: PLC0415 - as above
-            from state.moving.archive import open_archive  # noqa: PLC0415 - as above
-            from state.moving.restore import restore  # noqa: PLC0415 - as above
+            from state.transfer.archive import open_archive  # noqa: PLC0415 - as above
+            from state.transfer.restore import restore  # noqa: PLC0415 - as above
 
             logs = Path(places[1])
             with open_archive(Path(places[2])) as archive:

@@ -14,18 +14,18 @@ from typer.testing import CliRunner
 
 from orchestrator.errors import SettingsError
 from orchestrator.reports.consistency import EffectChecker
-from orchestrator.reports.erasing import ErasureFiles
-from orchestrator.reports.restoring import RestoreReport, prepare_restored
+from orchestrator.reports.erasure.erase import ErasureFiles
+from orchestrator.reports.restore import RestoreReport, prepare_restored
+from state.audit_log.verify import verify_logs
 from state.clock import FixedClock
 from state.findings import Finding
-from state.log_verify import verify_logs
-from state.moving.archive import open_archive
-from state.moving.backup import CreatedBackup, create
-from state.moving.manifest import ErasedPerson
-from state.moving.restore import restore
-from state.moving.tables import open_reading
 from state.sql import SqlStore, build_sqlite_url, open_store
-from state.verify.whole import verify_journal
+from state.transfer.archive import open_archive
+from state.transfer.backup import CreatedBackup, create
+from state.transfer.manifest import ErasedPerson
+from state.transfer.restore import restore
+from state.transfer.table_reader import open_reading
+from state.verify.journal import verify_journal
 from tests.unit.spine_kit import NOW
 
 KINDS = ["file", "postgresql"]

@@ -14,13 +14,13 @@ import pytest
 
 from bot.cli import backup as backup_command
 from bot.cli import restore as restore_command
-from state.events import MessageReceived
-from state.moving.archive import NotWritten
-from state.moving.loading import NotEmpty
+from state.events.core import MessageReceived
+from state.journal.store import Commit, StoreError
 from state.sql import open_store
-from state.sql.closed import ClosedDatabase, close
+from state.sql.closed_mark import ClosedDatabase, close
 from state.sql.dialect import open_database
-from state.store import Commit, StoreError
+from state.transfer.archive import NotWritten
+from state.transfer.loader import NotEmpty
 from tests.unit.moving.moving_kit import KINDS, Home, Homes, called
 from tests.unit.spine_kit import CHAT, NOW, a_world, message, press, raise_sum, reply, step
 
@@ -168,7 +168,7 @@ async def test_a_full_disk_leaves_nothing(homes: Homes, tmp_path: Path, monkeypa
             return real("/dev/full", os.O_RDWR)
         return real(path, flags, mode, **more)
 
-    monkeypatch.setattr("state.moving.archive.os.open", full)
+    monkeypatch.setattr("state.transfer.archive.os.open", full)
     with pytest.raises(NotWritten, match="No space left"):
         home.back_up(tmp_path / "b" / "one.backup")
     assert list((tmp_path / "b").iterdir()) == []

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from state.counting import StartCount
-from state.moving.move import move
-from state.store import CapReached, Commit, EffectChange
+from state.journal.daily_count import StartCount
+from state.journal.store import CapReached, Commit, EffectChange
+from state.transfer.move import move
 from tests.unit.moving.moving_kit import Home, Homes
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

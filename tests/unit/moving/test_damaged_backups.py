@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from state.moving.archive import BadBackup, open_archive
+from state.journal.store import StoreError
 from state.sql.schema import NewerDatabase
-from state.store import StoreError
+from state.transfer.archive import BadBackup, open_archive
 from tests.unit.moving.moving_kit import Home, Homes
 from tests.unit.verify_kit import conversation
 

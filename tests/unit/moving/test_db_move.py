@@ -9,12 +9,12 @@ import pytest
 from filelock import FileLock
 
 from bot.cli import db as db_command
-from state.moving.loading import InUse, NotEmpty
-from state.moving.move import SamePlace, clear_moved_mark, move
-from state.moving.tables import NothingThere
+from state.journal.store import StoreError
 from state.sql import build_sqlite_url, open_store
-from state.sql.closed import ClosedDatabase
-from state.store import StoreError
+from state.sql.closed_mark import ClosedDatabase
+from state.transfer.loader import InUse, NotEmpty
+from state.transfer.move import SamePlace, clear_moved_mark, move
+from state.transfer.table_reader import NothingThere
 from tests.postgres_kit import libpq
 from tests.unit.moving.moving_kit import Home, Homes, called
 from tests.unit.spine_kit import CHAT, a_world, message, reply

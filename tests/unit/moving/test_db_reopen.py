@@ -6,8 +6,8 @@ import pytest
 from filelock import FileLock
 
 from bot.cli import db as db_command
-from state.moving.move import move
 from state.sql import open_store
+from state.transfer.move import move
 from tests.unit.moving.moving_kit import Homes, called
 
 ASKED = "Open SQLite"

@@ -8,8 +8,8 @@ import pytest
 
 from bot.cli import restore as restore_command
 from bot.cli.journal.erase import add
-from orchestrator.reports import erasing
-from orchestrator.reports.erasing import ErasureFiles
+from orchestrator.reports.erasure import erase as erasing
+from orchestrator.reports.erasure.erase import ErasureFiles
 from state.sql import open_store
 from tests.unit.moving.moving_kit import Home, Homes, called
 from tests.unit.spine_kit import BORIS, CHAT, NOW, a_world, message, reply
@@ -73,7 +73,7 @@ async def test_a_newer_backup_beside_it_tells_of_the_erasure(old: Home, tmp_path
 def _later(home: Home, path: Path) -> None:
     from datetime import timedelta  # noqa: PLC0415 - only here
 
-    from state.moving.backup import create  # noqa: PLC0415 - only here
+    from state.transfer.backup import create  # noqa: PLC0415 - only here
     from tests.unit.moving.moving_kit import MADE_AT  # noqa: PLC0415 - only here
 
     create(home.url, home.logs, path, now=lambda: MADE_AT + timedelta(days=1), program="test")

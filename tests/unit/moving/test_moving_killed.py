@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from state.moving.archive import BadBackup, open_archive
-from state.moving.move import move
 from state.sql import open_store
-from state.sql.closed import ClosedDatabase
+from state.sql.closed_mark import ClosedDatabase
+from state.transfer.archive import BadBackup, open_archive
+from state.transfer.move import move
 from tests.forker import forked
 from tests.unit.moving.moving_kit import Home, Homes
 

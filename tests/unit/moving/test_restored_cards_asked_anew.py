@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cards.again import may_repeat
+from orchestrator.features.cards.resubmit import may_repeat
 from state.clock import generate_id
-from state.journal import load_state
+from state.journal.journal import load_state
+from state.journal.store import InboxRow, OutboxRow
 from state.sql import open_store
-from state.store import InboxRow, OutboxRow
 from tests.unit.moving.moving_kit import Home, Homes
 from tests.unit.spine_kit import ANNA, CHAT, World, _row, a_world, message, press, reply, step
 from tests.unit.spine_portal import Portal

@@ -13,14 +13,14 @@ import pytest
 from sqlalchemy import Connection, select, text
 
 from state.canonical import dumps
-from state.journal import RecordHead, hash_record, record_text
-from state.moving.move import move
-from state.sql import mentions as filling
+from state.journal.journal import RecordHead, hash_record, record_text
+from state.journal.store import Commit, StaleEpoch
 from state.sql import open_store, schema
+from state.sql import record_index as filling
 from state.sql.dialect import open_database
-from state.sql.functions import COMMIT
+from state.sql.server_functions import COMMIT
 from state.sql.tables import mentions
-from state.store import Commit, StaleEpoch
+from state.transfer.move import move
 from tests.unit.moving.moving_kit import KINDS, Home, Homes
 
 CHILD = Path(__file__).with_name("mentions_child.py")

@@ -12,15 +12,15 @@ import pytest
 from sqlalchemy import Connection, text
 
 from state.clock import format_iso
-from state.event_data import encode
-from state.events import MessageReceived
-from state.journal import RecordHead, hash_record, record_text
+from state.events.codec import encode
+from state.events.core import MessageReceived
+from state.journal.journal import RecordHead, hash_record, record_text
+from state.journal.store import InboxRow
 from state.migrations import HEAD
-from state.moving.archive import open_archive
-from state.moving.loading import _reset_sequences
 from state.sql import NewerDatabase, open_store, schema
 from state.sql.dialect import open_database
-from state.store import InboxRow
+from state.transfer.archive import open_archive
+from state.transfer.loader import _reset_sequences
 from state.verify.database import OLDER
 from tests.unit.moving.moving_kit import KINDS, Home, Homes
 from tests.unit.spine_kit import CHAT, NOW

@@ -11,14 +11,13 @@ import orjson
 import pytest
 from aiogram.types import Update
 
-from bot.telegram.restored import RestoreGuard
-from bot.telegram.rows import ParsedUpdate, RowBuilder
-from orchestrator.reports.restoring import RestoreReport
+from bot.telegram.intake.routed_updates import ParsedUpdate, RestoreGuard, RowBuilder
+from orchestrator.reports.restore import RestoreReport
 from state.clock import format_iso
-from state.events import CallStarted, ConfirmationApproved
+from state.events.core import CallStarted, ConfirmationApproved
+from state.journal.async_store import AsyncStore
+from state.journal.store import RESTORED, EffectChange
 from state.sql import open_store
-from state.store import RESTORED, EffectChange
-from state.worker import AsyncStore
 from tests.unit.moving.moving_kit import Home, Homes
 from tests.unit.spine_kit import ANNA, CHAT, NOW, World, a_world, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import Portal

@@ -10,26 +10,25 @@ from typing import Any
 
 import httpx
 
-from bot.access import Access, Person
-from bot.rendering.people import render_people_message
+from bot.access.access import Access, Person
+from bot.rendering.kinds import render_people_message
 from bot.rendering.spans import to_plain_text
-from bot.telegram import people as door
-from bot.telegram.people import build_people_keyboard
-from orchestrator import timers
+from bot.telegram.intake import people as door
+from bot.telegram.intake.people import build_people_keyboard
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.errors import SessionTaken
+from orchestrator.features.people.access_removal import build_start_row
+from orchestrator.features.people.feature import build_command_handlers, build_inbox_handlers, build_timer_handlers
+from orchestrator.features.people.people_context import PeopleContext
+from orchestrator.features.people.registry import STREAM, build_proof, create_token, seal_name
+from orchestrator.features.people.staff import Employees
 from orchestrator.messages import Actor
-from orchestrator.people.desk import PeopleContext
-from orchestrator.people.handlers import build_command_handlers, build_inbox_handlers, build_timer_handlers
-from orchestrator.people.leaving import build_start_row
-from orchestrator.people.registry import STREAM
-from orchestrator.people.staff import Employees
-from orchestrator.people.tokens import build_proof, create_token, seal_name
-from orchestrator.session import open_session
+from orchestrator.runtime import timers
+from orchestrator.runtime.session import open_session
 from state.clock import format_iso, generate_id
+from state.journal.store import InboxRow, OutboxRow
 from state.sql.store import SqlStore
-from state.store import InboxRow, OutboxRow
 from tests.unit.spine_kit import NOW, World, _shipped_rules, a_world
 from tests.unit.spine_portal import Portal, user
 

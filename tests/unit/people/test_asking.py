@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from bot.access import Access
+from bot.access.access import Access
 from bot.i18n.translate import list_message_ids
-from bot.telegram.people import ChatPeople, extract_start_payload, parse_people_click
+from bot.telegram.intake.people import ChatPeople, extract_start_payload, parse_people_click
+from orchestrator.features.people import screens
 from orchestrator.messages import Actor, Notice
-from orchestrator.people import screens
 from tests.unit.people.people_kit import ANNA, GLEB, IRINA, LENA, OLGA, Office, presses, writes
 from tests.unit.spine_kit import NOW
 
@@ -158,7 +158,7 @@ def test_what_a_deep_link_brings(text: str, payload: str) -> None:
 
 @pytest.mark.parametrize("more", [{"chat": -100500}, {"forward_origin": {"type": "hidden_user", "date": 1, "sender_user_name": "x"}}])
 def test_a_link_counts_in_a_private_chat_and_from_its_sender_only(more: dict[str, Any]) -> None:
-    from bot.telegram.people import parse_stranger_message  # noqa: PLC0415 - see above
+    from bot.telegram.intake.people import parse_stranger_message  # noqa: PLC0415 - see above
     from tests.unit.bot.door_kit import message  # noqa: PLC0415 - it loads aiogram's types
 
     given = message("/start abc", sender=GLEB, **more).message
@@ -177,7 +177,7 @@ def test_only_what_our_buttons_carry_is_a_press_of_ours(data: str) -> None:
 
 def test_every_sentence_of_the_registry_exists_in_both_languages() -> None:
     """Codes stand in bodies that the handlers make, also those that are put together."""
-    sources = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "orchestrator/people").glob("*.py")))
+    sources = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "orchestrator/features/people").glob("*.py")))
     used = set(re.findall(r'"((?:button-)?people-[a-z-]*[a-z])"', sources))
     built = set(re.findall(r'f"((?:button-)?people-[a-z-]*){', sources))
     assert built == {"people-gone-", "people-lost-", "button-people-", "button-people-as-"}

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from bot import access as module
-from bot.access import Access, load_access
-from bot.access_file import AccessFile, read_people
-from orchestrator.leads.choosing import LeadApprovers
+from bot.access import access as module
+from bot.access.access import Access, load_access
+from bot.access.access_file import AccessFile, read_people
+from orchestrator.features.leads.approvers import LeadApprovers
 from tests.unit.people.people_kit import ANNA, OLGA, Office
 from tests.unit.spine_kit import CHAT, NOW, effect, until
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from bot.cli.invite import app, people
 from orchestrator.errors import SettingsError
-from orchestrator.people.tokens import build_proof
+from orchestrator.features.people.registry import build_proof
 from state.sql import open_store
 from state.sql.dialect import build_sqlite_url
 from tests.unit.people.people_kit import GLEB, STREAM, an_office, brings

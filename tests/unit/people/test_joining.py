@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.people.registry import STREAM
-from orchestrator.people.tokens import build_proof, create_token, open_name, seal_name
+from orchestrator.features.people.registry import STREAM, build_proof, create_token, open_name, seal_name
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.people.people_kit import ANNA, GLEB, IRINA, LENA, OLGA, Office, an_office, brings, given, invitation, presses, writes
@@ -145,7 +144,7 @@ async def test_two_processes_and_two_people_and_one_link(tmp_path: Path) -> None
 
 async def test_a_restart_forgets_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots included: the people, their wishes, the used links."""
-    monkeypatch.setattr("orchestrator.session.SNAPSHOT_EVERY", 5)
+    monkeypatch.setattr("orchestrator.runtime.session.SNAPSHOT_EVERY", 5)
     url = build_sqlite_url(tmp_path / "sdelka.db")
     async with an_office(tmp_path / "1", store=open_store(url)) as office:
         token = await office.joined()
@@ -162,7 +161,7 @@ async def test_a_restart_forgets_nothing(tmp_path: Path, monkeypatch: pytest.Mon
 async def test_the_stream_is_followed_from_other_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that works nothing of the registry knows who joined; one that cannot read it knows the file only, till it can again."""
     for name in ("LOOK_EVERY", "GRACE", "RELOAD"):
-        monkeypatch.setattr(f"bot.access.{name}", 0.0)
+        monkeypatch.setattr(f"bot.access.access.{name}", 0.0)
     path = tmp_path / "sdelka.db"
     async with (
         an_office(tmp_path / "1", store=open_store(build_sqlite_url(path))) as office,

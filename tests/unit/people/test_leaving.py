@@ -3,11 +3,11 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from bot.access import Person
+from bot.access.access import Person
+from orchestrator.features.people.registry import STREAM
 from orchestrator.messages import Actor
-from orchestrator.people.registry import STREAM
-from orchestrator.reports.people import Narrator
-from orchestrator.reports.showing import render_event
+from orchestrator.reports.conversations import render_event
+from orchestrator.reports.reading.narrator import Narrator
 from tests.unit.people.people_kit import ANNA, GLEB, OLGA, Office, given, presses
 from tests.unit.spine_kit import CHAT, World, effect, press
 

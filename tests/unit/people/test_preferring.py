@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from bot.access import Access, Person
-from bot.telegram.people import ChatPeople, build_preference_row
+from bot.access.access import Access, Person
+from bot.telegram.intake.people import ChatPeople, build_preference_row
 from orchestrator.messages import Actor
-from state.people_fold import create_registry
+from state.events.people import create_registry
 from tests.unit.people.people_kit import ANNA, GLEB, OLGA, Office, given, presses
 from tests.unit.spine_kit import CHAT, codes_of
 

@@ -8,24 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.access import Access
-from bot.telegram.people import build_preference_row
-from orchestrator.people.registry import TRIES, check_link, extract_registry, has_too_many_tries
-from orchestrator.reports import erasing
-from orchestrator.reports.erasing import ErasureFiles
-from state import agent_state, people_fold
+from bot.access.access import Access
+from bot.telegram.intake.people import build_preference_row
+from orchestrator.features.people.registry import TRIES, check_link, extract_registry, has_too_many_tries
+from orchestrator.reports.erasure import erase
+from orchestrator.reports.erasure.erase import ErasureFiles
 from state.clock import format_iso
-from state.events import Event
-from state.events_people import (
-    AccessAsked,
-    InvitationRefused,
-    PersonDismissed,
-    PersonInvited,
-    PersonJoined,
-    PersonReturned,
-    PreferenceSet,
-)
-from state.journal import Verified, verify_stream
+from state.events import fold
+from state.events import people as people_fold
+from state.events.core import Event
+from state.events.people import AccessAsked, InvitationRefused, PersonDismissed, PersonInvited, PersonJoined, PersonReturned, PreferenceSet
+from state.journal.journal import Verified, verify_stream
 from state.sql import open_store
 from state.sql.dialect import build_sqlite_url
 from tests.unit.people.people_kit import GLEB, STREAM, an_office, brings, invitation, presses, writes
@@ -52,7 +45,7 @@ def _folded(events: list[Event]) -> dict[str, Any]:
     steps = [
         (type(event).__name__, event.model_dump(mode="json"), format_iso(NOW + timedelta(seconds=n))) for n, event in enumerate(events)
     ]
-    return dict(extract_registry(agent_state.fold_events(agent_state.create_state(), steps)))
+    return dict(extract_registry(fold.fold_events(fold.create_state(), steps)))
 
 
 @pytest.mark.slow
@@ -115,11 +108,11 @@ async def test_an_erasure_covers_the_registry(tmp_path: Path, let_in: str) -> No
     place = ErasureFiles(logs=tmp_path / "logs", files=tuple(folder.iterdir()))
     store = open_store(url)
     try:
-        found = erasing.inspect_person(store, "tg:666", place)
+        found = erase.inspect_person(store, "tg:666", place)
         assert called in found.names
         assert found.obstacles == ()
         assert found.in_clear == 0
-        done = erasing.erase(store, found, place, now=NOW, by="cli:ops")
+        done = erase.erase(store, found, place, now=NOW, by="cli:ops")
         assert done.remains == ()
         assert done.unproven_reasons == ()
         assert isinstance(verify_stream(store, STREAM), Verified)

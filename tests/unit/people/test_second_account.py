@@ -2,11 +2,11 @@
 
 import pytest
 
-from bot.access import Access, Person
+from bot.access.access import Access, Person
 from bot.i18n.translate import Translator
-from orchestrator.leads.choosing import LeadApprovers
+from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.messages import Actor
-from state.events_people import PersonDismissed
+from state.events.people import PersonDismissed
 from tests.unit.people.people_kit import ANNA, GLEB, IRINA, LENA, NAMES, OLGA, Office, presses, writes
 from tests.unit.spine_kit import NOW, VERA
 

@@ -13,12 +13,12 @@ import httpx
 import pytest
 
 from bot.i18n.translate import Translator
-from orchestrator.context import Context, RecordedTurn, TurnServices
 from orchestrator.engines.base import TurnInput
 from orchestrator.messages import Notice, Outcome
 from orchestrator.performers import long_lists
 from orchestrator.performers.bitrix import MAX_ROWS
-from orchestrator.performers.watch import EVERY, ReadProgress
+from orchestrator.performers.read_progress import EVERY, ReadProgress
+from orchestrator.runtime.turn_context import Context, RecordedTurn, TurnServices
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
 from tests.unit.spine_kit import NOW, VERA, World, a_world, effect, until

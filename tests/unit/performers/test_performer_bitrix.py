@@ -6,11 +6,11 @@ from typing import Any
 import httpx
 import pytest
 
-from bitrix.client import BitrixClient
-from bitrix.limiter import Limiter
-from orchestrator.gate.effects import Call
-from orchestrator.gate.normalise import normalize
-from orchestrator.gate.ports import Performer, Rejected, Succeeded, Unknown
+from bitrix.client.client import BitrixClient
+from bitrix.limits.limiter import Limiter
+from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.ports import Performer, Rejected, Succeeded, Unknown
+from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.performers import bitrix as performers
 from orchestrator.performers.bitrix import call_bitrix
 from tests.unit.spine_kit import ANNA, VERA, World, effect

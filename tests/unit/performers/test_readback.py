@@ -8,10 +8,10 @@ from bitrix.errors import NotSent, OutcomeUnknown, Refused
 from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card
 from bot.rendering.spans import to_plain_text
-from orchestrator.gate.confirmations import Decision
+from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.messages import Notice, Outcome
-from orchestrator.performers.portal_texts import MAX_TEXT, describe_command_error, describe_error, is_foreign
-from orchestrator.session import Session
+from orchestrator.performers.error_texts import MAX_TEXT, describe_command_error, describe_error, is_foreign
+from orchestrator.runtime.session import Session
 from tests.unit.spine_kit import ANNA, VERA, World, card, effect
 from tests.unit.spine_portal import Portal, cut, says
 

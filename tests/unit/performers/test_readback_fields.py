@@ -5,9 +5,9 @@ from typing import Any
 import httpx
 import pytest
 
-from orchestrator.gate.confirmations import Decision
+from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.messages import Outcome
-from orchestrator.session import Session
+from orchestrator.runtime.session import Session
 from tests.unit.spine_kit import ANNA, VERA, World, effect
 from tests.unit.spine_portal import cut
 

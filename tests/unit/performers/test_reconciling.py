@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate.effects import Call
-from orchestrator.gate.normalise import normalize
-from orchestrator.performers.reconciling import is_same_meaning, reconcile
+from orchestrator.gate.call.effect import Call
+from orchestrator.gate.normalize.normalize import normalize
+from orchestrator.performers.reconciliation import is_same_meaning, reconcile
 from orchestrator.performers.state_changes import build_changes
 from tests.unit.spine_kit import VERA, World, effect
 from tests.unit.spine_portal import says

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from bitrix.catalogue import Catalogue
-from orchestrator.gate.effects import Call
-from orchestrator.gate.normalise import normalize
+from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.gate.call.effect import Call
+from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.messages import Outcome
 from orchestrator.performers.state_changes import build_changes, find_created_target
 from tests.unit.spine_kit import VERA, World, effect, reply, step
@@ -24,7 +24,7 @@ async def after(world: World, *calls: tuple[str, dict[str, Any]]) -> dict[str, A
         call = normalize(what, catalogue=world.gate._catalogue, portal="p", actor=VERA, effect_id=f"e{number}")
         assert isinstance(call, Call), call
         performed = await world.gate._performers["bitrix"].execute(call)
-        from orchestrator.gate import executor  # noqa: PLC0415 - the shortest way to the journal
+        from orchestrator.gate.execute import executor  # noqa: PLC0415 - the shortest way to the journal
 
         order = executor.Order(
             effect_id=f"e{number}", turn_id="t1", slot=what.slot, call=call, requested_by=VERA.key, proposed_by="crm_agent", before={}

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate.effects import Call
-from orchestrator.gate.normalise import normalize
-from orchestrator.gate.recovery import SETTLED
+from orchestrator.gate.call.effect import Call
+from orchestrator.gate.execute.recovery import SETTLED
+from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.messages import Outcome
-from orchestrator.performers.traces import find_traces
+from orchestrator.performers.reconciliation import find_traces
 from tests.unit.spine_kit import NOW, VERA, World, effect
 from tests.unit.spine_portal import cut, lost, says
 

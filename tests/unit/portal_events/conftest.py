@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator import workers
+from orchestrator.runtime import worker
 from tests.unit.portal_events.events_kit import Watch
 from tests.unit.spine_kit import World
 
@@ -10,5 +10,5 @@ from tests.unit.spine_kit import World
 @pytest.fixture
 def watch(world: World, monkeypatch: pytest.MonkeyPatch) -> Watch:
     """Anna (7), Boris (8) and Vera (6, a lead) listen; pauses of the loop are shortened."""
-    monkeypatch.setattr(workers, "POLL", 0.02)
+    monkeypatch.setattr(worker, "POLL", 0.02)
     return Watch(world)

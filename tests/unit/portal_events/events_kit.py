@@ -6,12 +6,12 @@ from itertools import count
 from typing import Any
 
 from bot.i18n.translate import Translator
-from bot.rendering.news import render_news
+from bot.rendering.record_changes import render_news
 from bot.rendering.spans import to_plain_text
+from orchestrator.features.portal_events.watcher import CALM, LOOK_AFTER
 from orchestrator.messages import Actor
-from orchestrator.portal_events.watching import CALM, LOOK_AFTER
 from state.clock import generate_id
-from state.store import InboxRow, StoredEvent
+from state.journal.store import InboxRow, StoredEvent
 from tests.unit.spine_kit import ANNA, BORIS, VERA, World
 from tests.unit.spine_portal import deal
 
@@ -87,7 +87,7 @@ class Watch:
     @property
     def state(self) -> Any:
         """The fold of the portal's session, from the journal alone."""
-        from state.journal import load_state  # noqa: PLC0415 - only here
+        from state.journal.journal import load_state  # noqa: PLC0415 - only here
 
         return load_state(self.world.sql, f"session:{KEY}")[0]["portal"]
 

@@ -7,13 +7,13 @@ from typing import Any
 import httpx
 import pytest
 
-from bitrix.catalogue import load_catalogue
-from bitrix.client import BitrixClient
-from bitrix.limiter import Limiter
+from bitrix.catalogue.catalogue import load_catalogue
+from bitrix.client.client import BitrixClient
+from bitrix.limits.limiter import Limiter
 from bot.bootstrap import DATA
 from orchestrator.directory.portal_reads import PortalReader
-from orchestrator.portal_events import catching_up
-from orchestrator.portal_events.watched import KINDS, extract_values, parse_target, read_employee_id
+from orchestrator.features.portal_events import catch_up
+from orchestrator.features.portal_events.record_changes import KINDS, extract_values, parse_target, read_employee_id
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
 from state.clock import FixedClock
@@ -139,8 +139,8 @@ async def test_what_is_new_pushes_out_nothing_that_is_known(
     for target in EVENTS:
         await heard(watch, target)
     watch.world.portal.records |= {("lead", number): lead(number) for number in range(100, 150)}
-    monkeypatch.setattr(catching_up, "KEEP_SEEN", keep)
-    monkeypatch.setattr(catching_up, "MOST_ALONE", 2)
+    monkeypatch.setattr(catch_up, "KEEP_SEEN", keep)
+    monkeypatch.setattr(catch_up, "MOST_ALONE", 2)
     asked.clear()
     assert await start(watch) == {}
     assert set(watch.state["seen"]) == {*EVENTS, "deal:481", "deal:482", "deal:500"} | learned
@@ -162,7 +162,7 @@ async def sandbox() -> AsyncIterator[PortalReader]:
 async def test_open_records_of_the_people_are_listed_with_the_values_of_a_look(sandbox: PortalReader) -> None:
     """What is remembered from a list must not differ from what the first look reads: that would be told as a change."""
     seen = {"lead:999999": {"TITLE": "x"}, "task:999999": {"TITLE": "x"}}
-    found = await catching_up.scan_records(sandbox, [7, 8], seen)
+    found = await catch_up.scan_records(sandbox, [7, 8], seen)
     assert sorted(found.gone) == sorted(seen)
     assert {parse_target(target)[0] for target in found.records} == {"deal", "lead", "task"}
     records = await sandbox.load_records([parse_target(target) for target in found.records])

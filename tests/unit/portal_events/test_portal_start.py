@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from orchestrator.portal_events.recent import RecentWrites
-from state.store import EffectChange
+from orchestrator.features.portal_events.recent_writes import RecentWrites
+from state.journal.store import EffectChange
 from tests.unit.portal_events.events_kit import Watch, start
 from tests.unit.spine_kit import ANNA, NOW, effect
 from tests.unit.spine_portal import html

@@ -9,15 +9,15 @@ from typing import Any
 import httpx
 import pytest
 
-from bitrix.client import BitrixClient
-from bitrix.limiter import Priority
-from orchestrator import timers
-from orchestrator.inputs import MAX_ATTEMPTS
-from orchestrator.portal_events.looking import RecordProbe
-from orchestrator.portal_events.watching import LOOK_AFTER, MAX_LOOK
-from orchestrator.session import Session
-from state.journal import Verified, verify_stream
-from state.store import StoreUnwritable
+from bitrix.client.client import BitrixClient
+from bitrix.limits.limiter import Priority
+from orchestrator.features.portal_events.probe import RecordProbe
+from orchestrator.features.portal_events.watcher import LOOK_AFTER, MAX_LOOK
+from orchestrator.runtime import timers
+from orchestrator.runtime.dispatch import MAX_ATTEMPTS
+from orchestrator.runtime.session import Session
+from state.journal.journal import Verified, verify_stream
+from state.journal.store import StoreUnwritable
 from tests.unit.portal_events.events_kit import KEY, Watch
 from tests.unit.spine_kit import message, reply, until
 from tests.unit.spine_portal import Held, Portal, html, says, unreachable

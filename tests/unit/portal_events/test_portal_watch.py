@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from orchestrator.portal_events.watching import CALM, LOOK_AFTER
-from state.journal import Verified, verify_stream
+from orchestrator.features.portal_events.watcher import CALM, LOOK_AFTER
+from state.journal.journal import Verified, verify_stream
 from tests.unit.portal_events.events_kit import KEY, Watch
 from tests.unit.spine_kit import ANNA, BORIS, VERA, effect
 from tests.unit.spine_portal import says

@@ -10,9 +10,9 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from bot.cli.journal import app
+from state.journal.store import Store
 from state.sql import open_reader
 from state.sql.dialect import build_sqlite_url
-from state.store import Store
 from tests.unit.reports.story_kit import Told, tell
 
 Run = Callable[..., Result]

@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestrator.errors import SettingsError
-from orchestrator.reports import erasing
-from orchestrator.reports.erasing import ErasureFiles, ErasureResult, PersonSurvey
+from orchestrator.reports.erasure import erase
+from orchestrator.reports.erasure.erase import ErasureFiles, ErasureResult, PersonSurvey
 from state.sql import SqlStore, build_sqlite_url, open_store
 from tests.unit.spine_kit import BORIS, CHAT, VERA, World, a_world, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import Portal, deal
@@ -43,7 +43,7 @@ class Home:
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots in a short talk too."""
-    monkeypatch.setattr("orchestrator.session.SNAPSHOT_EVERY", 5)
+    monkeypatch.setattr("orchestrator.runtime.session.SNAPSHOT_EVERY", 5)
 
 
 @pytest.fixture(name="home")
@@ -102,8 +102,8 @@ def opened(home: Home) -> Iterator[SqlStore]:
 
 def run(home: Home, person: str = CHAT) -> tuple[PersonSurvey, ErasureResult]:
     with opened(home) as store:
-        found = erasing.inspect_person(store, person, home.place)
-        return found, erasing.erase(store, found, home.place, now=LATER, by="cli:ops")
+        found = erase.inspect_person(store, person, home.place)
+        return found, erase.erase(store, found, home.place, now=LATER, by="cli:ops")
 
 
 @pytest.fixture(name="command")

@@ -7,12 +7,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from orchestrator.features.portal_events.watcher import LOOK_AFTER
 from orchestrator.messages import Actor
-from orchestrator.portal_events.watching import LOOK_AFTER
 from state.clock import generate_id
+from state.journal.store import InboxRow
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
-from state.store import InboxRow
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import CODE, Portal, lost
 

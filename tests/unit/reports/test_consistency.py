@@ -7,8 +7,8 @@ from typing import Any, get_args
 import pytest
 
 from orchestrator.reports.consistency import EffectChecker
+from state.journal.store import EffectRow, EffectStatus, StoredEvent
 from state.sql import build_sqlite_url, open_reader
-from state.store import EffectRow, EffectStatus, StoredEvent
 from tests.unit.verify_kit import STREAM, conversation
 
 Events = list[StoredEvent]

@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from orchestrator.reports import erasing
 from orchestrator.reports.consistency import EffectChecker
-from orchestrator.reports.probing import Probes, search_file, split_pieces
-from orchestrator.reports.reading import scan_events
-from orchestrator.reports.unnaming import erase_from_record, erase_name
-from state import journal
+from orchestrator.reports.erasure import erase
+from orchestrator.reports.erasure.redaction import erase_from_record, erase_name
+from orchestrator.reports.erasure.trace_search import Probes, search_file, split_pieces
+from orchestrator.reports.reading.journal_reader import scan_events
+from state.audit_log.interaction_log import InteractionLogger, list_users, read_records
+from state.audit_log.verify import verify_logs
 from state.clock import FixedClock, generate_id
-from state.events import CallSucceeded
-from state.interaction_log import InteractionLogger, list_users, read_records
-from state.log_verify import verify_logs
+from state.events.core import CallSucceeded
+from state.journal import journal
+from state.journal.store import Commit, OutboxRow
 from state.sql import open_store
-from state.store import Commit, OutboxRow
-from state.verify.whole import verify_journal
+from state.verify.journal import verify_journal
 from tests.unit.reports.erasing_kit import LATER, REFUSED_WISH, SECRETS, THEIRS, WISH, Home, a_home, everything, often, opened, run, talk  # noqa: F401 - fixtures among them
 from tests.unit.spine_kit import BORIS, CHAT, VERA, a_world, message, press, reply
 from tests.unit.spine_portal import Portal
@@ -125,7 +125,7 @@ async def test_what_waits_is_named_and_withdrawn_before_anything_is_erased(home:
     assert [text.split(" (")[0] for text in found.obstacles] == ["a card waits for a decision"]
     assert done.remains == ()
     with opened(home) as store:
-        assert erasing.inspect_person(store, CHAT, home.place).obstacles == ()
+        assert erase.inspect_person(store, CHAT, home.place).obstacles == ()
         state, _ = journal.load_state(store, f"session:{CHAT}")
         [entry] = state["agent"]["confirmations"].values()
         assert (entry["status"], entry["why"]) == ("superseded", "erased")
@@ -181,26 +181,26 @@ async def test_erasing_twice_finds_nothing(home: Home) -> None:
     await talk(home)
     run(home)
     with opened(home) as store:
-        again = erasing.inspect_person(store, CHAT, home.place)
+        again = erase.inspect_person(store, CHAT, home.place)
         assert (again.empty, again.in_clear, again.secrets, again.log_records) == (True, 0, (), 0)
-        people = erasing.list_people(store, home.place, lambda _: "")
-        assert erasing.find_candidates(people, "анна") == []
-        assert erasing.find_candidates(people, "1007") == [CHAT]
-        assert erasing.find_candidates(people, "Борис") == [BORIS.key]
-        people = erasing.list_people(store, home.place, lambda _: "кто")
-        assert erasing.find_candidates(people, "кто") == sorted([CHAT, BORIS.key, VERA.key])
+        people = erase.list_people(store, home.place, lambda _: "")
+        assert erase.find_candidates(people, "анна") == []
+        assert erase.find_candidates(people, "1007") == [CHAT]
+        assert erase.find_candidates(people, "Борис") == [BORIS.key]
+        people = erase.list_people(store, home.place, lambda _: "кто")
+        assert erase.find_candidates(people, "кто") == sorted([CHAT, BORIS.key, VERA.key])
 
 
 def test_a_name_is_found_by_a_part_of_it_in_any_case() -> None:
     """ё is е, whole names go before parts, and a part that two have finds both."""
     people = {"tg:1": {"Анна Ковалёва"}, "tg:2": {"Анна"}, "tg:3": {"Пётр Ким", "Petr"}}
 
-    assert erasing.find_candidates(people, "АННА") == ["tg:2"]
-    assert erasing.find_candidates(people, "петр ким") == ["tg:3"]
-    assert erasing.find_candidates(people, "Ковалева") == []
-    assert erasing.find_similar(people, "Ковалева") == ["tg:1"]
-    assert erasing.find_similar(people, "анн") == ["tg:1", "tg:2"]
-    assert erasing.find_similar(people, "") == []
+    assert erase.find_candidates(people, "АННА") == ["tg:2"]
+    assert erase.find_candidates(people, "петр ким") == ["tg:3"]
+    assert erase.find_candidates(people, "Ковалева") == []
+    assert erase.find_similar(people, "Ковалева") == ["tg:1"]
+    assert erase.find_similar(people, "анн") == ["tg:1", "tg:2"]
+    assert erase.find_similar(people, "") == []
 
 
 def test_a_name_is_taken_out_where_it_stands_for_the_person() -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.reports import erasing
-from orchestrator.reports.log_rebuilding import rebuild_logs
-from state.events import CallSucceeded
-from state.interaction_log import read_records
+from orchestrator.reports.erasure import erase
+from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
+from state.audit_log.interaction_log import read_records
+from state.events.core import CallSucceeded
+from state.journal.store import Commit
 from state.sql import open_store
-from state.store import Commit
 from tests.unit.reports.erasing_kit import LATER, THEIRS, WISH, Home, a_command, a_home, often, opened, run, talk  # noqa: F401 - fixtures among them
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA
 
@@ -108,7 +108,7 @@ async def test_records_in_clear_are_told_of_before_the_question(home: Home, comm
     assert 0 < shown.index("In clear: 1 records") < shown.index("This cannot be undone")
     run(home)
     with opened(home) as store:
-        assert not erasing.inspect_person(store, CHAT, home.place).empty
+        assert not erase.inspect_person(store, CHAT, home.place).empty
 
 
 async def test_who_is_not_found_is_told_who_there_is(home: Home, command: Any) -> None:

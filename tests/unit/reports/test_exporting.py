@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.reports.exporting import (
+from orchestrator.reports.export import (
     NAMES,
     build_cef_formatter,
     build_redacted_cef_formatter,
     format_redacted_json_line,
     list_personal_fields,
 )
-from orchestrator.reports.people import Narrator
-from state.events import type_names
-from state.store import Store, StoredEvent
+from orchestrator.reports.reading.narrator import Narrator
+from state.events.core import type_names
+from state.journal.store import Store, StoredEvent
 from tests.unit.reports.conftest import Run
 from tests.unit.reports.story_kit import CHAT, HOSTILE, Told, rows_of
 

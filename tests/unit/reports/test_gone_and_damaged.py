@@ -12,8 +12,8 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from bot.cli.policy import app as policy
-from orchestrator.reports import erasing
-from orchestrator.reports.erasing import ErasureFiles
+from orchestrator.reports.erasure import erase
+from orchestrator.reports.erasure.erase import ErasureFiles
 from state.sql import build_sqlite_url, open_store
 from tests.unit.reports.conftest import Run
 from tests.unit.reports.story_kit import CHAT, PORTAL, Told, rows_of
@@ -28,7 +28,7 @@ def erased(copy: Path) -> Path:
     """Anna, who asked for nearly all, is erased."""
     store = open_store(build_sqlite_url(copy / "sdelka.db"))
     place = ErasureFiles(logs=copy / "logs", files=())
-    erasing.erase(store, erasing.inspect_person(store, CHAT, place), place, now=LATER, by="cli:ops")
+    erase.erase(store, erase.inspect_person(store, CHAT, place), place, now=LATER, by="cli:ops")
     store.close()
     return copy
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import ModelClientError
-from orchestrator.gate.recovery import DETAIL
-from orchestrator.reports.log_rebuilding import rebuild_logs, rebuild_records
-from state.events import CallOutcomeUnknown, Event, OutcomeReconciled, type_names
-from state.interaction_log import list_users, read_records
-from state.log_verify import verify_logs
+from orchestrator.gate.execute.recovery import DETAIL
+from orchestrator.reports.log_rebuild.rebuild import rebuild_logs, rebuild_records
+from state.audit_log.interaction_log import list_users, read_records
+from state.audit_log.verify import verify_logs
+from state.events.core import CallOutcomeUnknown, Event, OutcomeReconciled, type_names
+from state.journal.store import Commit, StoredEvent
 from state.sql import open_store
-from state.store import Commit, StoredEvent
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import lost, says
 

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 from bot.cli import logs
 from bot.cli.logs import app
 from orchestrator.errors import SettingsError
+from state.audit_log.interaction_log import InteractionLogger, read_records, transform_user
+from state.audit_log.packing import packer
 from state.clock import SystemClock
-from state.interaction_log import InteractionLogger, read_records, transform_user
-from state.log_packing import packer
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.spine_kit import VERA, a_world, message, press, raise_sum, reply, step

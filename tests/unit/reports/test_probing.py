@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.reports.probing import Probes
+from orchestrator.reports.erasure.trace_search import Probes
 
 EFFECT = "ca5eeb51043f29bad74d99e58dea6c9e"
 

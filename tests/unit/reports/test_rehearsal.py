@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
-from bitrix.catalogue import Catalogue, load_catalogue
-from orchestrator.gate.policy import SHIPPED, load_policy
+from bitrix.catalogue.catalogue import Catalogue, load_catalogue
+from orchestrator.gate.call.policy import SHIPPED, load_policy
 from orchestrator.messages import Actor, Mode
-from orchestrator.reports.recorded_plans import read_plans
-from orchestrator.reports.rehearsal import NOT_RECORDED, RehearsedStep, Rules, evaluate_plans, find_reason_code
-from orchestrator.reports.rehearsal_summary import Summary
+from orchestrator.reports.rehearsal.recorded_plans import read_plans
+from orchestrator.reports.rehearsal.rehearse import NOT_RECORDED, RehearsedStep, Rules, evaluate_plans, find_reason_code
+from orchestrator.reports.rehearsal.summary import Summary
 from state.sql.store import SqlStore
 from tests.unit.spine_kit import ANNA, BORIS, VERA, World, a_world, message, press, raise_sum, reply, step
 

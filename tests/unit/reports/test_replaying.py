@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from orchestrator.reports.replaying import compare_states, replay_state, replay_steps
-from state.agent_state import fold_events
-from state.journal import load_state
-from state.store import Store
+from orchestrator.reports.replay import compare_states, replay_state, replay_steps
+from state.events.fold import fold_events
+from state.journal.journal import load_state
+from state.journal.store import Store
 from tests.unit.reports.conftest import Run
 from tests.unit.reports.story_kit import CHAT, Told, rows_of
 
@@ -91,15 +91,15 @@ def test_differences_name_the_smallest_place(before: dict[str, object], after: d
 @pytest.mark.req("S004-48")
 def test_a_replay_cannot_send() -> None:
     """Neither the replay nor any report it needs loads a performer, a client of the portal or of a model, or HTTP at all."""
-    code = "import sys, orchestrator.reports.replaying, orchestrator.reports.showing, orchestrator.reports.why, bot.cli.journal.reading; print(*sys.modules)"
+    code = "import sys, orchestrator.reports.replay, orchestrator.reports.conversations, orchestrator.reports.why.call_search, bot.cli.journal.sessions; print(*sys.modules)"
     loaded = set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout.split())
-    assert "orchestrator.reports.replaying" in loaded
+    assert "orchestrator.reports.replay" in loaded
     senders = (
         "orchestrator.performers",
         "orchestrator.model_client",
-        "bitrix.client",
-        "bitrix.bulk",
-        "orchestrator.gate.executor",
+        "bitrix.client.client",
+        "bitrix.bulk.bulk",
+        "orchestrator.gate.execute.executor",
         "httpx",
         "aiogram",
     )

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.cli.ops import write_table
-from orchestrator.portal_events.catching_up import START_EVENT
-from orchestrator.reports.moments import InvalidMoment, parse_moment, parse_time
-from orchestrator.reports.words import describe_portal_event
+from orchestrator.features.portal_events.catch_up import START_EVENT
+from orchestrator.reports.reading.journal_reader import InvalidMoment, parse_moment, parse_time
+from orchestrator.reports.reading.sentences import describe_portal_event
 from tests.unit.reports.conftest import Run
 from tests.unit.reports.story_kit import CHAT, PORTAL, SECRET, Told, rows_of
 

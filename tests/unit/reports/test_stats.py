@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from orchestrator.reports.following import read_last_events, read_positions, watch_events
-from state.events import MessageReceived
-from state.store import Commit, Store
+from orchestrator.reports.conversations import read_last_events, read_positions, watch_events
+from state.events.core import MessageReceived
+from state.journal.store import Commit, Store
 from tests.unit.reports.conftest import Run
 from tests.unit.reports.story_kit import CHAT, Told, rows_of
 from tests.unit.spine_kit import memory_store
@@ -125,7 +125,7 @@ def test_tail_ends_with_ctrl_c(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
         assert seconds == 0.5
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bot.cli.journal.watching.time.sleep", interrupted)
+    monkeypatch.setattr("bot.cli.journal.activity.time.sleep", interrupted)
     result = run("tail", "-f", "-n", 2, CHAT)
     assert result.exit_code == 0
     assert [line.split()[2] for line in rows_of(result.output)] == [CHAT, CHAT]

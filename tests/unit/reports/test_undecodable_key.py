@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 from bot.cli.logs import app as logs
 from bot.cli.policy import app as policy
 from orchestrator.errors import SettingsError
-from state.events import MessageReceived
+from state.events.core import MessageReceived
+from state.journal.store import Commit, StoreError
 from state.sql import build_sqlite_url, open_store
-from state.store import Commit, StoreError
 from tests.unit.reports.conftest import Run
 from tests.unit.reports.story_kit import CHAT, Told
 

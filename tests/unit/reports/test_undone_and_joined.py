@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from orchestrator.people.registry import STREAM
-from state.events import CallStarted, Event, MessageReceived
-from state.events_people import PersonJoined
+from orchestrator.features.people.registry import STREAM
+from state.events.core import CallStarted, Event, MessageReceived
+from state.events.people import PersonJoined
+from state.journal.store import Commit
 from state.sql import build_sqlite_url, open_store
-from state.store import Commit
 from tests.unit.reports.conftest import Run
 from tests.unit.reports.story_kit import CHAT, rows_of
 

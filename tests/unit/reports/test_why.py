@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from bitrix.catalogue import Catalogue, load_catalogue
+from bitrix.catalogue.catalogue import Catalogue, load_catalogue
 from bot.cli.journal.why_page import _render_changes
-from orchestrator.gate.policy import SHIPPED
-from orchestrator.reports.people import Narrator
-from orchestrator.reports.stories import build_story
-from orchestrator.reports.touching import find_created_record, find_touched_records, parse_record
-from orchestrator.reports.why import CallTrail, find_by_record
+from orchestrator.gate.call.policy import SHIPPED
+from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.why.call_search import CallTrail, find_by_record
+from orchestrator.reports.why.call_story import build_story
+from orchestrator.reports.why.touched_records import find_created_record, find_touched_records, parse_record
+from state.journal.store import StoredEvent
 from state.sql.dialect import build_sqlite_url
-from state.sql.sifting import open_search
+from state.sql.search_encrypted import open_search
 from state.sql.store import open_reader
-from state.store import StoredEvent
 from tests.unit.reports.conftest import Run
 from tests.unit.reports.story_kit import CHAT, Told, rows_of
 from tests.unit.spine_kit import memory_store

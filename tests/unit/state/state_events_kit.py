@@ -5,9 +5,9 @@ from typing import Any, Literal, get_args, get_origin
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from state import event_data
+from state.events import codec
 
-CORE = {name: cls for name, cls in event_data.type_names.items() if cls.__module__.startswith("state.events")}
+CORE = {name: cls for name, cls in codec.type_names.items() if cls.__module__.startswith("state.events.core")}
 
 words = st.sampled_from(["a", "b", "c", "c1", "c2", "Ромашка"])
 

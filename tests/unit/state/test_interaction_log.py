@@ -16,10 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from state import interaction_log, log_archives, log_locks, log_staging
+from state.audit_log import archives as log_archives
+from state.audit_log import interaction_log, locks, staging
+from state.audit_log.interaction_log import DamagedArchive, InteractionLogger, build_file_name, build_log_path, read_records
+from state.audit_log.packing import packer
 from state.clock import FixedClock, SystemClock
-from state.interaction_log import DamagedArchive, InteractionLogger, build_file_name, build_log_path, read_records
-from state.log_packing import packer
 
 START = datetime(2026, 11, 21, 22, 48, tzinfo=UTC)
 
@@ -241,7 +242,7 @@ def test_trouble_is_told_to_the_standard_log_only(
     """No folder, no file, no lock, no way to write the value: the caller never notices, and the entry is not shown."""
     folder = tmp_path / "logs"
     folder.mkdir()
-    monkeypatch.setattr(log_locks, "LOCK_SECONDS", 0.01)
+    monkeypatch.setattr(locks, "LOCK_SECONDS", 0.01)
     entry: dict[str, Any] = {"secret": "Ромашка"}
     held: FileLock | None = None
     match trouble:
@@ -295,7 +296,7 @@ def test_the_log_goes_only_when_its_archive_is_durable(tmp_path: Path, monkeypat
             return plain(self, *args, **more)
 
         monkeypatch.setattr(Path, name, traced)
-    monkeypatch.setattr(log_staging.os, "fsync", fsync)
+    monkeypatch.setattr(staging.os, "fsync", fsync)
     log = logger(tmp_path, limit=10)
     log.record("anna", {"n": 0})
     log.record("anna", {"n": 1})

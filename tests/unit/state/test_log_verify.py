@@ -9,14 +9,14 @@ from pathlib import Path
 import orjson
 import pytest
 
+from state.audit_log.archives import find_unpacked_logs, pack_text
+from state.audit_log.chain import EMPTY, add_link
+from state.audit_log.interaction_log import InteractionLogger, read_records
+from state.audit_log.ledger import build_ledger_path
+from state.audit_log.locks import build_lock_path
+from state.audit_log.verify import verify_logs
 from state.clock import FixedClock
 from state.findings import Finding
-from state.interaction_log import InteractionLogger, read_records
-from state.log_archives import find_unpacked_logs, pack_text
-from state.log_chain import EMPTY, add_link
-from state.log_ledger import build_ledger_path
-from state.log_locks import build_lock_path
-from state.log_verify import verify_logs
 
 START = datetime(2026, 11, 21, 22, 48, tzinfo=UTC)
 NAME = "anna.jsonl"

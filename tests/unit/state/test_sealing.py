@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from state import agent_state, canonical, journal, sealing
-from state.events import ConfirmationApproved, Event, MessageReceived, ModelAnswered, PortalEventReceived
-from state.sealing import DamagedCiphertext, decrypt, encrypt, find_key_owner, generate_key, pack
+from state import canonical
+from state.events import fold
+from state.events.core import ConfirmationApproved, Event, MessageReceived, ModelAnswered, PortalEventReceived
+from state.journal import encryption, journal
+from state.journal.encryption import DamagedCiphertext, decrypt, encrypt, find_key_owner, generate_key, pack
+from state.journal.store import Commit, Lease, StaleEpoch, StoredEvent
 from state.sql import SqlStore, build_sqlite_url, open_store
-from state.store import Commit, Lease, StaleEpoch, StoredEvent
 from tests.unit.state.state_events_kit import CORE, event_of
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -108,7 +110,7 @@ def test_an_event_is_read_as_it_was_committed(shared: SqlStore, event: Event) ->
     assert read[0].raw == canonical.dumps(canonical.loads(read[0].raw))
     stored = canonical.loads(read[0].raw)["data"]
     assert not set(stored) & set(event.blanks)
-    assert sealing.FIELD not in type(event).model_fields
+    assert encryption.FIELD not in type(event).model_fields
 
 
 def test_the_text_is_nowhere_in_the_database(store: SqlStore, tmp_path: Path) -> None:
@@ -248,4 +250,4 @@ def test_the_fold_of_an_erased_conversation_never_fails(shared: SqlStore, found:
     assert list(bare["denied"]) == list(whole["denied"])
     assert [item["effect_id"] for item in bare["agent"]["in_progress"]] == [item["effect_id"] for item in whole["agent"]["in_progress"]]
     assert json.dumps(bare)
-    assert agent_state.list_open_confirmations(bare) is not None
+    assert fold.list_open_confirmations(bare) is not None

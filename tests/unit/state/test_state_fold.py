@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from state import agent_state, journal
-from state.events import Event, MessageReceived
+from state.events import fold
+from state.events.core import Event, MessageReceived
+from state.journal import journal
+from state.journal.store import Commit, Snapshot
 from state.sql import SqlStore, open_store
-from state.store import Commit, Snapshot
 from tests.unit.state.state_events_kit import CORE, event_of
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -38,8 +39,8 @@ def folded(happened: list[Event]) -> list[tuple[str, dict[str, Any], str]]:
 
 def test_every_event_has_a_place_in_the_fold_or_none_on_purpose() -> None:
     """A new event that nobody thought of turns this red."""
-    assert set(agent_state._FOLDS) | WITHOUT_MEANING == set(CORE)
-    assert not set(agent_state._FOLDS) & WITHOUT_MEANING
+    assert set(fold._FOLDS) | WITHOUT_MEANING == set(CORE)
+    assert not set(fold._FOLDS) & WITHOUT_MEANING
 
 
 @pytest.mark.slow
@@ -49,10 +50,10 @@ def test_every_event_has_a_place_in_the_fold_or_none_on_purpose() -> None:
 def test_a_fold_in_two_parts_is_the_fold_of_the_whole(happened: list[Event], cut: int) -> None:
     """Prefix and rest lead to the same state as all at once, also when the state between was written down and read."""
     steps = folded(happened)
-    whole = agent_state.fold_events(agent_state.create_state(), steps)
-    halfway = json.loads(json.dumps(agent_state.fold_events(agent_state.create_state(), steps[:cut])))
+    whole = fold.fold_events(fold.create_state(), steps)
+    halfway = json.loads(json.dumps(fold.fold_events(fold.create_state(), steps[:cut])))
 
-    assert json.dumps(agent_state.fold_events(halfway, steps[cut:])) == json.dumps(whole)
+    assert json.dumps(fold.fold_events(halfway, steps[cut:])) == json.dumps(whole)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +89,7 @@ def test_a_snapshot_changes_nothing(store: SqlStore, before: list[Event], after:
     steps = [(item.type, dict(item.data), item.ts) for item in store.read_events(stream)]
 
     assert last == len(before) + len(after)
-    assert json.dumps(loaded) == json.dumps(agent_state.fold_events(agent_state.create_state(), steps))
+    assert json.dumps(loaded) == json.dumps(fold.fold_events(fold.create_state(), steps))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +117,7 @@ def test_a_torn_snapshot_is_not_used() -> None:
     """Text that is no JSON counts as no snapshot."""
     store = open_store("sqlite://")
     said = [MessageReceived(turn_id="t", text="раз")]
-    commit(store, [*said], snapshot=journal.build_snapshot(STREAM, 1, agent_state.create_state()))
+    commit(store, [*said], snapshot=journal.build_snapshot(STREAM, 1, fold.create_state()))
     with store._database.write() as transaction:
         transaction._cursor.execute("UPDATE snapshots SET state = '{\"shape'")
     state, seq = journal.load_state(store, STREAM)

@@ -6,9 +6,9 @@ from hashlib import sha256
 
 import pytest
 
-from state import journal
-from state.journal import Damage, RecordHead, Verified
-from state.store import StoredEvent
+from state.journal import journal
+from state.journal.journal import Damage, RecordHead, Verified
+from state.journal.store import StoredEvent
 
 Change = Callable[[list[StoredEvent]], list[StoredEvent]]
 

@@ -9,10 +9,10 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
+from state.journal.store import StoreUnwritable
 from state.migrations import HEAD
 from state.sql import NewerDatabase, build_sqlite_url, open_store
 from state.sql.tables import metadata
-from state.store import StoreUnwritable
 
 
 def test_the_migrations_lead_to_the_tables() -> None:

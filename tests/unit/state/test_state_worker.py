@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from state import journal
-from state.events import MessageReceived
+from state.events.core import MessageReceived
+from state.journal import journal
+from state.journal.async_store import AsyncStore, ThreadWorker, run_to_end
+from state.journal.store import Commit, Store, StoreUnwritable
 from state.sql import open_store
-from state.store import Commit, Store, StoreUnwritable
-from state.worker import AsyncStore, ThreadWorker, run_to_end
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 

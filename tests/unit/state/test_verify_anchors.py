@@ -17,11 +17,11 @@ from typer.testing import CliRunner
 from bot.cli.journal import anchor, verify
 from sandbox.telegram.server import running
 from sandbox.telegram.settings import TelegramSandboxSettings
-from state import journal
+from state.audit_log.interaction_log import InteractionLogger, erase_user, transform_user
+from state.audit_log.verify import verify_logs
 from state.clock import SystemClock, format_iso
-from state.interaction_log import InteractionLogger, erase_user, transform_user
-from state.journal import RecordHead
-from state.log_verify import verify_logs
+from state.journal import journal
+from state.journal.journal import RecordHead
 from state.sql import build_sqlite_url, open_reader
 from state.verify.anchors import Anchor, NoAnchor, check_logs, group_by_stream, read_anchors, take_anchor
 from tests.unit.spine_kit import CHAT

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from state import journal
 from state.clock import generate_id
-from state.journal import RecordHead
+from state.journal import journal
+from state.journal.journal import RecordHead
 from state.sql import build_sqlite_url
-from state.sql.raw import open_raw
+from state.sql.raw_records import open_raw
 from state.verify.chain import Chain, check_next, walk
 
 STREAM = "session:tg:1"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from state.sql import build_sqlite_url, open_reader
-from state.sql.vouched import DamagedRow, decode_checksummed, encode_checksummed
+from state.sql.checksummed_json import DamagedRow, decode_checksummed, encode_checksummed
 from tests.unit.spine_kit import CHAT, World, message, opening_of, press, raise_sum, reply, until
 from tests.unit.verify_kit import STREAM, told, verified, written
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from state import freezing
 from state.clock import SystemClock
-from state.freezing import STREAM, SwitchOperator
+from state.journal import freeze_switch
+from state.journal.freeze_switch import STREAM, SwitchOperator
 from state.sql import build_sqlite_url, open_store
 from tests.unit.verify_kit import told, verified, written
 
@@ -30,7 +30,7 @@ def turned(path: Path, *turns: str) -> dict[str, object]:
     store = open_store(build_sqlite_url(path))
     for turn in turns:
         hand = SwitchOperator(key="tg:1001", name="Ольга", via="cli", at=SystemClock().now())
-        made = freezing.freeze(store, hand, "проверка") if turn == "freeze" else freezing.release(store, hand)
+        made = freeze_switch.freeze(store, hand, "проверка") if turn == "freeze" else freeze_switch.release(store, hand)
         assert made.changed
     store.close()
     with closing(sqlite3.connect(path)) as connection:

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from bot.cli.journal import verify
 from orchestrator.errors import SettingsError
+from state.audit_log.interaction_log import InteractionLogger, erase_user
 from state.clock import SystemClock
-from state.interaction_log import InteractionLogger, erase_user
 from tests.unit.spine_kit import ANNA, CHAT
 from tests.unit.verify_kit import told, verified, written
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from orchestrator import pasting
-from orchestrator.talking.voice import VoiceInput
+from orchestrator.features.talking.voice import VoiceInput
+from orchestrator.runtime import merge_inputs
 from tests.unit.spine_kit import World
 from tests.unit.talking.talking_kit import Wire, wired
 
@@ -11,7 +11,7 @@ from tests.unit.talking.talking_kit import Wire, wired
 @pytest.fixture
 def wire(world: World, monkeypatch: pytest.MonkeyPatch) -> Wire:
     """The world with talking in it; pauses of the loop are shortened."""
-    monkeypatch.setattr(pasting, "FORWARD_PAUSE", 0.02)
+    monkeypatch.setattr(merge_inputs, "FORWARD_PAUSE", 0.02)
     made = Wire()
     wired(world, VoiceInput(files=made, transcriber=made))
     return made

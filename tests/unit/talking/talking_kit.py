@@ -5,12 +5,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from orchestrator.features.talking.feature import build_handlers
+from orchestrator.features.talking.voice import VoiceInput
 from orchestrator.messages import Actor
-from orchestrator.talking.handlers import build_handlers
-from orchestrator.talking.voice import VoiceInput
-from orchestrator.turns import merge_handlers
+from orchestrator.runtime.turn import merge_handlers
 from state.clock import generate_id
-from state.store import InboxRow, Lane
+from state.journal.store import InboxRow, Lane
 from tests.unit.spine_kit import ANNA, CHAT, NOW, World
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from orchestrator.directory.duplicates import extract_contact_points
-from state.store import InboxRow
+from state.journal.store import InboxRow
 from tests.unit.spine_kit import BORIS, World, message, reply, step
 from tests.unit.spine_portal import html
 

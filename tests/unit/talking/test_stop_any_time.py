@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator import pasting
-from orchestrator.commands import run_command
 from orchestrator.messages import Actor
-from orchestrator.session import Session
-from state.store import InboxRow
+from orchestrator.runtime import merge_inputs
+from orchestrator.runtime.commands import run_command
+from orchestrator.runtime.session import Session
+from state.journal.store import InboxRow
 from tests.unit.spine_kit import BORIS, CHAT, NOW, VERA, World, command, message, raise_sum, reply, step, until
 from tests.unit.talking.talking_kit import Wire, pressed, said_of, voice
 
@@ -85,7 +85,7 @@ async def test_stop_reaches_a_request_that_waits_for_its_place(world: World, wir
 async def test_stop_reaches_a_paste_that_waits_for_its_next_piece(world: World, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of it is worked, and one press brings it back."""
     del wire
-    monkeypatch.setattr(pasting, "CUT_PAUSE", 0.2)
+    monkeypatch.setattr(merge_inputs, "CUT_PAUSE", 0.2)
     async with world.working():
         await world.orchestrator.receive([message("Заведи сделку по письму:\n" + "ж" * 4050)])
         await until(lambda: (CHAT, "turn") in world.orchestrator._lanes)
@@ -96,7 +96,7 @@ async def test_stop_reaches_a_paste_that_waits_for_its_next_piece(world: World, 
     assert [(notice["code"], notice["args"]) for notice in told.body["notices"]] == [("stop-queue", {"count": 1})]
     world.model.will(reply())
     world.clock.advance(timedelta(seconds=5))
-    monkeypatch.setattr(pasting, "CUT_PAUSE", 0.02)
+    monkeypatch.setattr(merge_inputs, "CUT_PAUSE", 0.02)
     await world.work(pressed(*told.body["actions"][0]["words"]))
     assert len(said_of(world)) == 1
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator import pasting
 from orchestrator.engines.base import TurnInput
 from orchestrator.messages import Reply, build_reply
-from orchestrator.offering import add_forward_buttons
+from orchestrator.replies.code_notes import add_forward_buttons
+from orchestrator.runtime import merge_inputs
 from state.canonical import hash_text
-from state.events_leads import DenialReasonAsked
-from state.store import InboxRow
+from state.events.leads import DenialReasonAsked
+from state.journal.store import InboxRow
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, World, message, reply, until
 from tests.unit.talking.talking_kit import Wire, edit, later, pressed, said_of
 
@@ -89,15 +89,15 @@ async def _arriving(world: World, monkeypatch: Any, rows: list[InboxRow], *, tur
     before = world.types().count("TurnFinished")
 
     async def the_next_comes(seconds: float) -> None:
-        if seconds == pasting.FORWARD_PAUSE:
+        if seconds == merge_inputs.FORWARD_PAUSE:
             slept.append(seconds)
             if late:
                 await world.orchestrator.receive([late.pop(0)])
         await pause(0)
 
-    monkeypatch.setattr(pasting, "FORWARD_PAUSE", 0.0321)
+    monkeypatch.setattr(merge_inputs, "FORWARD_PAUSE", 0.0321)
     with monkeypatch.context() as patched:
-        patched.setattr("orchestrator.pasting.asyncio.sleep", the_next_comes)
+        patched.setattr("orchestrator.runtime.merge_inputs.asyncio.sleep", the_next_comes)
         world.model.will(*[reply()] * turns)
         async with world.working():
             await world.orchestrator.receive(rows[:1])

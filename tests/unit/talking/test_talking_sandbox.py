@@ -12,15 +12,15 @@ from aiogram import Bot
 from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import TelegramAPIServer
 
-from bot.access import Access, Person
+from bot.access.access import Access, Person
 from bot.telegram.door import TelegramDoor
-from bot.telegram.files import TelegramFiles
-from bot.telegram.people import ChatPeople
+from bot.telegram.intake.files import TelegramFiles
+from bot.telegram.intake.people import ChatPeople
+from orchestrator.features.talking.feature import build_handlers
+from orchestrator.features.talking.voice import VoiceInput
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.transcribe import Transcriber
-from orchestrator.talking.handlers import build_handlers
-from orchestrator.talking.voice import VoiceInput
-from orchestrator.turns import merge_handlers
+from orchestrator.runtime.turn import merge_handlers
 from sandbox.model.app import create_app
 from sandbox.telegram.server import running
 from sandbox.telegram.settings import TelegramSandboxSettings

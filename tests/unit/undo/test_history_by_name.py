@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.history.asking import split_kind
+from orchestrator.features.history.record_lookup import split_kind
 from orchestrator.messages import Actor
 from state.clock import generate_id
-from state.store import OutboxRow
+from state.journal.store import OutboxRow
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, World, _row, command
 from tests.unit.spine_portal import deal, html
 

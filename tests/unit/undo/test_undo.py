@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate import undoing
+from orchestrator.gate.approve import undo_policy
 from state.clock import generate_id
 from tests.unit.spine_kit import ANNA, BORIS, VERA, World, effect, press
 from tests.unit.spine_portal import Held, cut
@@ -65,7 +65,7 @@ async def test_the_card_of_an_undo_shows_what_returns(office: World) -> None:
     rows = await pressed(office, effect_id)
     (card,) = cards(rows)
     assert codes(rows) == ["undo-shown"]
-    assert undoing.parse_undo_slot(card["slot"]) == effect_id
+    assert undo_policy.parse_undo_slot(card["slot"]) == effect_id
     lines = {line["field"]: (line["before"], line["after"]) for line in card["preview"]["lines"]}
     assert lines["OPPORTUNITY"] == ("1\u00a0500\u00a0000\u00a0₽", "1\u00a0000\u00a0000\u00a0₽")
     assert lines["COMMENTS"][1] == "—"
@@ -173,9 +173,9 @@ async def test_after_the_time_it_is_refused_and_the_button_goes(office: World) -
     row = await office.store.find_effect(effect_id)
     assert row is not None
     given = {"policy": means.policy, "catalogue": means.catalogue}
-    assert undoing.is_undo_offered(row, now=office.clock.now(), **given)
+    assert undo_policy.is_undo_offered(row, now=office.clock.now(), **given)
     office.clock.advance(means.policy.undo_for)
-    assert not undoing.is_undo_offered(row, now=office.clock.now(), **given)
+    assert not undo_policy.is_undo_offered(row, now=office.clock.now(), **given)
     rows = await pressed(office, effect_id)
     assert codes(rows) == ["undo-refused", "undo-late"]
     (card,) = cards(rows)
@@ -232,7 +232,9 @@ async def test_what_cannot_be_restored_exactly_is_refused_with_a_sentence(office
     effect_id = await done(office, effect(method, params))
     row = await office.store.find_effect(effect_id)
     assert row is not None
-    assert not undoing.is_undo_offered(row, now=office.clock.now(), policy=office.gate.means.policy, catalogue=office.gate.means.catalogue)
+    assert not undo_policy.is_undo_offered(
+        row, now=office.clock.now(), policy=office.gate.means.policy, catalogue=office.gate.means.catalogue
+    )
     assert codes(await pressed(office, effect_id)) == ["undo-refused", code]
 
 
@@ -289,11 +291,11 @@ async def test_an_undone_call_is_drawn_as_such_and_an_undo_offers_none(office: W
     means, now = office.gate.means, office.clock.now()
     session = await office.session()
     entries = session.state["agent"]["confirmations"]
-    undone = undoing.find_original(entries[back["confirmation_id"]], entries)
+    undone = undo_policy.find_original(entries[back["confirmation_id"]], entries)
     assert undone is not None
-    drawn = undoing.add_undo_status(undone, entries, now=now, policy=means.policy, catalogue=means.catalogue)
+    drawn = undo_policy.add_undo_status(undone, entries, now=now, policy=means.policy, catalogue=means.catalogue)
     assert (drawn["effect_id"], drawn["undone_by"], "undo_until" in drawn) == (effect_id, ANNA.name, False)
-    assert not undoing.is_undo_offered(entries[back["confirmation_id"]], now=now, policy=means.policy, catalogue=means.catalogue)
+    assert not undo_policy.is_undo_offered(entries[back["confirmation_id"]], now=now, policy=means.policy, catalogue=means.catalogue)
     await session.close()
     assert codes(await pressed(office, back["effect_id"])) == ["undo-refused", "undo-of-undo"]
 
@@ -305,7 +307,7 @@ async def test_a_free_write_is_offered_under_the_answer(office: World) -> None:
     read = await office.submit(session, effect("crm.deal.get", {"id": 481}, slot="t1/1/9"))
     asked = await office.submit(session, update({"OPPORTUNITY": 5}))
     means = office.gate.means
-    found = await undoing.find_undoable([free, read, asked], session, policy=means.policy, catalogue=means.catalogue)
+    found = await undo_policy.find_undoable([free, read, asked], session, policy=means.policy, catalogue=means.catalogue)
     assert found == (free.effect_id,)
     await session.close()
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.gate import undoing
-from orchestrator.gate.before import build_before_image
-from orchestrator.gate.effects import Call, Facts
-from orchestrator.gate.undoing import CompletedCall
-from orchestrator.undo.restoring import Conflict, RestoreCall, plan_restore
+from orchestrator.features.undo.rules import Conflict, RestoreCall, plan_restore
+from orchestrator.gate.approve import undo_policy
+from orchestrator.gate.approve.revalidate import build_before_image
+from orchestrator.gate.approve.undo_policy import CompletedCall
+from orchestrator.gate.call.effect import Call, Facts
 from tests.unit.spine_kit import _shipped_rules
 from tests.unit.undo.undo_kit import Office
 
@@ -48,7 +48,7 @@ def done_of(method: str, params: dict[str, Any], target: tuple[str, int], record
 
 
 def undone(done: CompletedCall, target: tuple[str, int], record: dict[str, Any]) -> Any:
-    parts = undoing.build_undo_parts(done, policy=POLICY, catalogue=CATALOGUE)
+    parts = undo_policy.build_undo_parts(done, policy=POLICY, catalogue=CATALOGUE)
     assert isinstance(parts, tuple), parts
     return plan_restore(parts, {target: record}, CATALOGUE)
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from orchestrator.features.undo.handlers import build_handlers
 from orchestrator.messages import Actor, Effect, Outcome, Pending
-from orchestrator.turns import merge_handlers
-from orchestrator.undo.handlers import build_handlers
+from orchestrator.runtime.turn import merge_handlers
 from state.clock import generate_id
-from state.store import InboxRow, OutboxRow
+from state.journal.store import InboxRow, OutboxRow
 from tests.unit.spine_kit import ANNA, CHAT, World, _row, a_world, effect, press
 from tests.unit.spine_portal import Portal, PortalError
 

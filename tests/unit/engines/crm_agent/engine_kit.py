@@ -11,8 +11,8 @@ from orchestrator.engines.base import ModelRequest, ModelText, TurnContext, Turn
 from orchestrator.engines.crm_agent.engine import CrmAgent
 from orchestrator.errors import ModelClientError
 from orchestrator.messages import Actor, Effect, Mode, Outcome, Pending, Row, Table
-from state.agent_state import create_state
-from state.events import Event
+from state.events.core import Event
+from state.events.fold import create_state
 
 ANNA = Actor(key="tg:1007", name="Анна", bitrix_user_id=7)
 

@@ -9,7 +9,7 @@ import pytest
 from orchestrator.directory.answers import OutcomeView
 from orchestrator.errors import ModelClientError
 from orchestrator.messages import Notice
-from state.events import PlanRecorded
+from state.events.core import PlanRecorded
 from tests.unit.engines.crm_agent.engine_kit import TABLE, Fake, agent, codes, done, pending, reply, run, step
 
 

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.engines.crm_agent import prompt
-from orchestrator.engines.crm_agent.fence import Fence, escape_headers
-from orchestrator.engines.crm_agent.grammar import LINE_HEADER, NEAR_HEADER
+from orchestrator.engines.crm_agent.grammar import LINE_HEADER, NEAR_HEADER, Fence, escape_headers
 from orchestrator.messages import Actor
-from state.agent_state import create_state
+from state.events.fold import create_state
 
 ANNA = Actor(key="tg:1007", name="Анна", bitrix_user_id=7)
 WHEN = {"now": "2026-11-21T15:00:00+03:00", "zone": "Europe/Moscow", "calendar": ["сб 21.11.2026 сегодня"]}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.engines.crm_agent.references import find_references, replace_references
+from orchestrator.engines.crm_agent.plan import find_references, replace_references
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.sampled_from(["@me", "@deal:Ромашка", "@sum:5", "@", "@deal:"]),

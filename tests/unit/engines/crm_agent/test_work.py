@@ -2,10 +2,10 @@
 
 import pytest
 
-from orchestrator.engines.crm_agent.replies import insert_tables
-from orchestrator.engines.crm_agent.work import start_work
+from orchestrator.engines.crm_agent.ending import insert_tables
+from orchestrator.engines.crm_agent.turn_work import start_work
 from orchestrator.messages import Table, Text
-from state.agent_state import create_state
+from state.events.fold import create_state
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,216 @@
+"""Ring 1. A local application of the portal: its access token, renewed when the portal calls it expired and never before.
+
+A new pair is stored before it is used, and one process at a time renews. Sends no calls and keeps no file of its own.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+import orjson
+from pydantic import SecretStr
+
+from bitrix.auth.auth import Grant, read_url
+from bitrix.auth.token_server import TIMEOUT_SECONDS, TokenPair, TokenServer
+from bitrix.errors import NoAccess, NotSent
+
+log = logging.getLogger(__name__)
+
+CLAIM = timedelta(seconds=2 * TIMEOUT_SECONDS)
+"""So long others wait for a process that said it renews: longer than an answer may take, so only a dead one is overtaken."""
+RENEWAL_PAUSE = timedelta(minutes=1)
+"""So long a refusal that needs a person is repeated from memory: asking at every call may get the application blocked."""
+_SKEW = timedelta(seconds=5)
+"""So far ahead another machine's clock may run; what is claimed for longer was claimed by a wrong clock."""
+_POLL = 0.25
+_CLOSED = "the client is closed"
+
+
+class TokenStore(Protocol):
+    """Where pairs outlive the process; shared by all processes on one database. Each method raises OSError on failure."""
+
+    async def load(self, name: str) -> str | None:
+        """What is stored under the name."""
+        ...
+
+    async def swap(self, name: str, expected: str | None, text: str) -> bool:
+        """Store `text` durably if `expected` (None: nothing) is what is there now, else return False and change nothing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPair:
+    """What the store holds: a pair, or nothing yet, and until when somebody is renewing it."""
+
+    pair: TokenPair | None = None
+    claimed_until: datetime | None = None
+
+    def to_text(self) -> str:
+        """To store. The member names are those that log masking knows."""
+        pair = self.pair and {
+            "access_token": self.pair.access.get_secret_value(),
+            "refresh_token": self.pair.refresh.get_secret_value(),
+        }
+        return orjson.dumps({"pair": pair, "claimed_until": self.claimed_until}).decode()
+
+    @classmethod
+    def read(cls, text: str | None) -> "StoredPair":
+        """From the store; what cannot be read counts as nothing."""
+        try:
+            data = orjson.loads(text or "{}")
+            pair, until = data.get("pair"), data.get("claimed_until")
+            return cls(
+                pair and TokenPair(SecretStr(pair["access_token"]), SecretStr(pair["refresh_token"])),
+                until and datetime.fromisoformat(until),
+            )
+        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, ValueError):
+            return cls()
+
+
+class Application:
+    """Calls in the context of a local application (seed rows S004-73 to S004-76).
+
+    `first` is the refresh token of the settings. The chain of pairs that began with it is stored under its hash: another
+    token in the settings begins another chain, whatever is stored. Raises ValueError if `portal` is no plain address.
+    """
+
+    is_application = True
+    setting = "BITRIX_PORTAL"
+
+    def __init__(
+        self,
+        portal: str,
+        first: SecretStr,
+        *,
+        server: TokenServer,
+        store: TokenStore,
+        now: Callable[[], datetime],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """`portal` is `company.bitrix24.ru`; with a scheme where that is http on loopback."""
+        url = read_url(portal if "://" in portal else f"https://{portal}")
+        if url is None or url.path != "/":
+            msg = "the portal must look like company.bitrix24.ru"
+            raise ValueError(msg)
+        self.portal = url.netloc.decode().lower()
+        self.base_url = f"{url.scheme}://{self.portal}"
+        self.root = SecretStr(f"{self.base_url}/rest")
+        self._first = first
+        self._name = _build_name(self.portal, server.client_id, first)
+        self._server, self._store = server, store
+        self._now, self._sleep = now, sleep
+        self._grant: Grant | None = None
+        self._flight: asyncio.Task[Grant | NotSent] | None = None
+        self._unsaved: tuple[SecretStr, TokenPair] | None = None
+        self._refused: tuple[NoAccess, datetime] | None = None
+        self._closed = False
+
+    async def fetch_grant(self) -> Grant:
+        """The token in use, else the stored one, else a first one; raise `NotSent`, or `NoAccess` if a person must act."""
+        return self._grant or await self._join_renewal()
+
+    async def renew(self, stale: Grant) -> Grant:
+        """A newer token than `stale`; however many ask at once, the server is asked once. Raises as `grant` does."""
+        return await self._join_renewal() if self._grant in (None, stale) else self._grant or stale
+
+    async def aclose(self) -> None:
+        """Let a renewal under way store its pair, then close."""
+        self._closed = True
+        if self._flight is not None:
+            await asyncio.wait({self._flight})
+        await self._server.aclose()
+
+    def __repr__(self) -> str:
+        return f"<Application {self.portal}>"
+
+    async def _join_renewal(self) -> Grant:
+        """Join the renewal under way or begin one. It is nobody's own: a caller that gives up does not end it."""
+        if self._flight is None or self._flight.done():
+            self._flight = asyncio.create_task(self._obtain(self._grant))
+        got = await asyncio.shield(self._flight)
+        if isinstance(got, NotSent):
+            raise type(got)(got.detail, code=got.code, status=got.status)
+        return got
+
+    async def _obtain(self, stale: Grant | None) -> Grant | NotSent:
+        try:
+            self._grant = await self._find_next(stale)
+        except NotSent as fault:
+            return fault
+        except OSError:
+            return NotSent("the tokens of the application cannot be read from the database or stored in it")
+        return self._grant
+
+    async def _find_next(self, stale: Grant | None) -> Grant:
+        while not self._closed:
+            text = await self._store.load(self._name)
+            kept = StoredPair.read(text)
+            if kept.pair is not None and (stale is None or kept.pair.access != stale.access):
+                return Grant(kept.pair.access)  # stored by another process, or before this one began
+            if self._unsaved is not None:
+                return await self._save(*self._unsaved)
+            if self._refused is not None and self._is_ahead(self._refused[1], RENEWAL_PAUSE):
+                raise self._refused[0]
+            if kept.claimed_until is not None and self._is_ahead(kept.claimed_until, CLAIM + _SKEW):
+                await self._sleep(_POLL)
+                continue
+            grant = await self._claim_and_renew(text, kept)
+            if grant is not None:
+                return grant
+        raise NotSent(_CLOSED)
+
+    def _is_ahead(self, until: datetime, at_most: timedelta) -> bool:
+        """Whether `until` is still to come; further away than it can have been set, it comes from a clock that was wrong."""
+        now = self._now()
+        return now < until <= now + at_most
+
+    async def _claim_and_renew(self, text: str | None, kept: StoredPair) -> Grant | None:
+        """Renew the pair if nobody else was first; None means look again."""
+        claim = StoredPair(kept.pair, self._now() + CLAIM).to_text()
+        if not await self._store.swap(self._name, text, claim):
+            return None
+        spent = self._pick_refresh_token(kept)
+        try:
+            fresh = await self._server.refresh(spent)
+        except NotSent as fault:
+            with contextlib.suppress(OSError):
+                await self._store.swap(self._name, claim, kept.to_text())
+            if isinstance(fault, NoAccess):
+                await self._sleep(_POLL)  # one whose claim ran out may be storing its pair just now
+            if await self._is_overtaken(spent):
+                return None
+            if isinstance(fault, NoAccess):
+                self._refused = (fault, self._now() + RENEWAL_PAUSE)
+                log.error("the application lost its access to %s: %s", self.portal, fault, extra={"action": "oauth.refused"})  # noqa: TRY400 - a traceback says nothing more
+            raise
+        return await self._save(spent, fresh)
+
+    async def _save(self, spent: SecretStr, fresh: TokenPair) -> Grant:
+        """Store the pair that replaces `spent`; the one that is stored already, if somebody was faster."""
+        self._unsaved = (spent, fresh)  # kept for the next try if the database fails: `spent` will not work again
+        while True:
+            text = await self._store.load(self._name)
+            kept = StoredPair.read(text)
+            if kept.pair is not None and self._pick_refresh_token(kept) != spent:
+                self._unsaved = None
+                return Grant(kept.pair.access)
+            if await self._store.swap(self._name, text, StoredPair(fresh).to_text()):
+                self._unsaved = None
+                return Grant(fresh.access, new=True)
+
+    async def _is_overtaken(self, spent: SecretStr) -> bool:
+        return self._pick_refresh_token(StoredPair.read(await self._store.load(self._name))) != spent
+
+    def _pick_refresh_token(self, kept: StoredPair) -> SecretStr:
+        """The refresh token that the next renewal uses up."""
+        return kept.pair.refresh if kept.pair is not None else self._first
+
+
+def _build_name(portal: str, client_id: str, first: SecretStr) -> str:
+    seed = f"{portal}\n{client_id}\n{first.get_secret_value()}"
+    return f"bitrix.auth.oauth.{hashlib.sha256(seed.encode()).hexdigest()[:32]}"

@@ -1,0 +1,133 @@
+"""Ring 1. The face of bulk work: read whole lists, read many records, make many calls; few requests, nothing lost in silence.
+
+Ring 1. Many calls with an outcome for each: writes are sent once, reads as often as it takes. Asks nobody for consent.
+"""
+
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sized
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Literal, Unpack
+
+from bitrix.bulk.job import ItemOutcome, Job, Status, Step, Steps
+from bitrix.bulk.lists import LISTS, IdList
+from bitrix.bulk.offset_pages import stream_pages
+from bitrix.bulk.query import IdQuery
+from bitrix.bulk.sender import BulkOptions, Progress, Sender, yield_in_order
+from bitrix.bulk.walk import walk
+from bitrix.client.client import BitrixClient
+from bitrix.errors import is_missing
+
+__all__ = ["BulkOptions", "GetOutcome", "ItemOutcome", "Progress", "Step", "Steps", "call_all", "get_many", "list_all"]
+
+
+async def list_all(
+    client: BitrixClient, method: str, params: Mapping[str, Any], *, id_field: str | None = None, **terms: Unpack[BulkOptions]
+) -> AsyncGenerator[Any, None]:
+    """Every row of a list, each once and in order of id where it can be walked, holding a few batches at a time.
+
+    `id_field` says that an unknown list can be walked by that id. Other lists are read by offset, which the portal counts:
+    a row that moves between pages while they are read, because one leaves and one joins, may come twice or be missed.
+    Raises ValueError for params that walking cannot honour (another order, `start`), `Refused`, `NotSent`, and
+    `OutcomeUnknown` where rows might be missing or `deadline` passed. Close it with `aclosing`.
+    """
+    ids = IdList(id_field, id_field) if id_field is not None else LISTS.get(method.lower())
+    sender = Sender(client=client, **terms)
+    done = 0
+    async with aclosing(_stream_portions(sender, method, params, ids)) as portions:
+        async for rows, total in portions:
+            done += len(rows)
+            sender.report_progress(Progress(done=done, total=total))
+            for row in rows:
+                yield row
+
+
+async def _stream_portions(
+    sender: Sender, method: str, params: Mapping[str, Any], ids: IdList | None
+) -> AsyncGenerator[tuple[list[Any], int | None], None]:
+    if ids is not None:
+        async with aclosing(walk(sender, IdQuery(method, params, ids))) as portions:
+            async for rows in portions:
+                yield rows, None
+        return
+    if any(name.lower() == "start" for name in params):
+        msg = "a list that is read to its end takes no 'start'"
+        raise ValueError(msg)
+    async with aclosing(stream_pages(sender, method, params)) as counted:
+        async for portion in counted:
+            yield portion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetOutcome:
+    """What a read of one `id` found: `row` if `found`; `missing` means the portal says there is no such record."""
+
+    id: int | str
+    status: Literal["found", "missing", "refused", "unknown", "not_sent"]
+    row: Any = None
+    code: str = ""
+    description: str = ""
+
+
+async def call_all(client: BitrixClient, steps: Steps, **terms: Unpack[BulkOptions]) -> AsyncGenerator[ItemOutcome, None]:
+    """One outcome per step, in the order of the steps; no step is sent again unless a limit proves it did not run.
+
+    Outcomes are in order, execution is not: several batches of 50 are under way at once, and a step that a limit refused
+    runs after later ones. Steps that need an order belong into calls one after another.
+    After `deadline` or once `stop` is set nothing more is sent. A portal that loses three answers in a row, or shuts the
+    webhook, is sent nothing more. `steps` is read as needed; an error it raises comes after the outcomes of what was sent.
+    Raises nothing of the network. Close it with `aclosing`: leaving early or being cancelled ends what is under way, and
+    outcomes not yet given stay unknown.
+    """
+    sender = Sender(client=client, **terms)
+    async with aclosing(_stream_outcomes(sender, Job(sender, sender.write), steps)) as outcomes:
+        async for outcome in outcomes:
+            yield outcome
+
+
+async def get_many(
+    client: BitrixClient,
+    method: str,
+    ids: Iterable[int | str],
+    *,
+    params: Mapping[str, Any] | None = None,
+    id_param: str = "id",
+    **terms: Unpack[BulkOptions],
+) -> AsyncGenerator[GetOutcome, None]:
+    """One outcome per id, in the order of `ids`, 50 to a request; only for methods that read: they may be repeated.
+
+    `params` go with every id (crm.item.get needs `entityTypeId`). Raises nothing of the network.
+    """
+    wanted = list(ids)
+    sender = Sender(client=client, **terms)
+    steps = [(method, {**(params or {}), id_param: number}) for number in wanted]
+    async with aclosing(_stream_outcomes(sender, Job(sender, sender.read), steps)) as outcomes:
+        async for outcome in outcomes:
+            yield _to_get_outcome(wanted[outcome.index], outcome)
+
+
+async def _stream_outcomes(sender: Sender, job: Job, steps: Steps) -> AsyncGenerator[ItemOutcome, None]:
+    total = len(steps) if isinstance(steps, Sized) else None
+    counts: dict[Status, int] = {"done": 0, "refused": 0, "unknown": 0, "not_sent": 0}
+    async with aclosing(yield_in_order(job.generate_batches(steps), allowed=job.count_allowed)) as chunks:
+        async for outcomes in chunks:
+            for outcome in outcomes:
+                counts[outcome.status] += 1
+            sender.report_progress(Progress(total=total, **counts))
+            for outcome in outcomes:
+                yield outcome
+
+
+def _to_get_outcome(number: int | str, outcome: ItemOutcome) -> GetOutcome:
+    if outcome.status == "done":
+        row = _extract_record(outcome.result)
+        return GetOutcome(id=number, status="found" if row else "missing", row=row or None)
+    missing = outcome.status == "refused" and is_missing(outcome.code, outcome.description)
+    return GetOutcome(id=number, status="missing" if missing else outcome.status, code=outcome.code, description=outcome.description)
+
+
+def _extract_record(result: Any) -> Any:
+    """The record in an answer: `{"item": {…}}` and `{"task": {…}}` are opened; a missing task is `[]` with success."""
+    if isinstance(result, Mapping) and len(result) == 1:
+        (inner,) = result.values()
+        return inner if isinstance(inner, Mapping) else result
+    return result

@@ -1,0 +1,183 @@
+"""Ring 1. What the bulk reads and writes share: requests under way with an owner, patience with limits, progress.
+
+Knows nothing of lists or steps; leaves no task running.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self, TypedDict, TypeVar
+
+from bitrix.answers import Answer
+from bitrix.client.client import BitrixClient
+from bitrix.errors import RATE_LIMIT, TIME_LIMIT, NotSent, OutcomeUnknown
+from bitrix.limits.limiter import Priority
+
+LIMITS = frozenset({RATE_LIMIT, TIME_LIMIT})
+"""Codes that prove a command was not executed: it may be asked again, even a write."""
+_MAX_PAUSE_SECONDS = 15.0
+_MAX_PAUSES = 12  # in a row and without progress; the client has its own patience within each request
+
+T = TypeVar("T")
+Sleep = Callable[[float], Awaitable[None]]
+OnProgress = Callable[["Progress"], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a bulk job is: `done` rows or steps, of `total` where it is known; for doors to show."""
+
+    done: int
+    total: int | None = None
+    refused: int = 0
+    unknown: int = 0
+    not_sent: int = 0
+
+
+class BulkOptions(TypedDict, total=False):
+    """On what terms a bulk job runs, the same words for all of them; `Sender` has what holds for those not given.
+
+    `in_flight`: batches under way at once, at most. `deadline`: a time of the event loop's clock, as of
+    `asyncio.timeout_at`. `stop`: once set, nothing more is sent, and answers under way are awaited. `on_progress` is
+    called after each portion and must not raise. `pause` is how to wait after a limit.
+    """
+
+    priority: Priority
+    in_flight: int
+    deadline: float | None
+    stop: asyncio.Event
+    on_progress: OnProgress | None
+    pause: Sleep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sender:
+    """One portal, and the `BulkOptions` of a job on it; ValueError if nothing could ever be under way."""
+
+    client: BitrixClient
+    priority: Priority = Priority.BULK
+    in_flight: int = 5
+    deadline: float | None = None
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    on_progress: OnProgress | None = None
+    pause: Sleep = asyncio.sleep
+
+    def __post_init__(self) -> None:
+        if self.in_flight < 1:
+            msg = "at least one batch must be in flight"
+            raise ValueError(msg)
+
+    def report_progress(self, progress: Progress) -> None:
+        """Show people how far it is."""
+        if self.on_progress is not None:
+            self.on_progress(progress)
+
+    def calculate_time_left(self) -> float | None:
+        """Seconds until the deadline; None without one."""
+        return None if self.deadline is None else max(0.0, self.deadline - asyncio.get_running_loop().time())
+
+    async def read(self, method: str, params: Mapping[str, Any]) -> Answer:
+        """A read, asked again while a limit refuses it; raise as `BitrixClient.call`, `OutcomeUnknown` at the deadline."""
+        patience = Backoff(self)
+        while not self.stop.is_set():
+            try:
+                async with asyncio.timeout_at(self.deadline):
+                    return await self.client.call(
+                        method, params, repeatable=True, priority=self.priority, send_within=self.calculate_time_left()
+                    )
+            except TimeoutError:
+                raise OutcomeUnknown("the portal did not answer before the deadline") from None
+            except NotSent as refusal:
+                if refusal.code not in LIMITS or not await patience.wait():
+                    raise
+        raise NotSent("stopped before it was sent")
+
+    async def write(self, method: str, params: Mapping[str, Any]) -> Answer:
+        """A call that is sent once; the deadline bounds sending it, never waiting for its answer."""
+        return await self.client.call(method, params, priority=self.priority, send_within=self.calculate_time_left())
+
+
+@dataclass(slots=True)
+class Backoff:
+    """Longer and longer pauses between one request and the next after a limit, within the deadline."""
+
+    sender: Sender
+    _pauses: int = 0
+
+    async def wait(self, *, at_most: int = _MAX_PAUSES) -> bool:
+        """Pause; False, at once, if the deadline is too near or patience is at its end."""
+        number, self._pauses = self._pauses, self._pauses + 1
+        seconds = min(_MAX_PAUSE_SECONDS, 2.0**number)
+        left = self.sender.calculate_time_left()
+        if number >= at_most or (left is not None and left <= seconds):
+            return False
+        await self.sender.pause(seconds)
+        return True
+
+    def reset(self) -> None:
+        """Begin anew: something got through."""
+        self._pauses = 0
+
+
+class TaskPool:
+    """Owns the tasks it starts; leaving it cancels and awaits those that still run."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    @property
+    def running(self) -> int:
+        """How many tasks are under way."""
+        return len(self._tasks)
+
+    def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Begin `work`; its error is raised where its result is asked for."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._discard)
+        return task
+
+    async def wait_any(self) -> None:
+        """Return when at least one of the running tasks has ended."""
+        await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+
+    def _discard(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # seen: nobody may be left to ask for it
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+async def yield_in_order(works: AsyncGenerator[Coroutine[Any, Any, T], None], *, allowed: Callable[[], int]) -> AsyncGenerator[T, None]:
+    """The results of `works` in their order, up to `allowed()` of them at work and as many again waiting to be taken.
+
+    An error of `works` is raised after the results of what it had begun. Close it (`aclosing`) to leave nothing running.
+    """
+    line: deque[asyncio.Task[T]] = deque()
+    problem: Exception | None = None
+    ended = False
+    async with aclosing(works), TaskPool() as crew:
+        while line or not ended:
+            while not ended and crew.running < allowed() and len(line) < 2 * allowed():
+                try:
+                    line.append(crew.start(await anext(works)))
+                except StopAsyncIteration:
+                    ended = True
+                except Exception as error:  # noqa: BLE001 - whatever the caller's steps raise, sent writes keep their outcomes
+                    ended, problem = True, error
+            if line and line[0].done():
+                yield line.popleft().result()
+            elif line:
+                await crew.wait_any()
+    if problem is not None:
+        raise problem

@@ -1,0 +1,228 @@
+"""Ring 1. Reads a list by id in batches, without counting: what comes is in order, once, and all of it. Only for reads.
+
+The first batch reads from the bottom and looks at the top; what lies between is cut into windows of ids, several of
+them under way. A later command of a batch begins where the page before it ended; what the portal makes of that after a
+short page is undocumented, so nothing after a short page is looked at, and every id is checked.
+"""
+
+import asyncio
+import itertools
+from collections import deque
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bitrix.bulk.lists import PAGE, IdList, build_inconsistency_error, extract_ids, extract_rows
+from bitrix.bulk.query import IdQuery
+from bitrix.bulk.sender import LIMITS, Backoff, Sender, TaskPool
+from bitrix.bulk.windows import Density, Gap
+from bitrix.client.batch import MAX_COMMANDS, Command, CommandOutcome, read_answer
+from bitrix.errors import OutcomeUnknown, Refused
+from bitrix.limits.limiter import Priority
+
+Rows = list[Any]
+_SMALL_START = 1
+_RECENT = 1000
+_BLANK_ANSWERS = 2
+_PROBES = 3
+
+
+@dataclass(slots=True)
+class _WindowRows:
+    """The rows of one window in order, and the part of it that they do not cover."""
+
+    rows: Rows
+    rest: Gap | None
+
+
+@dataclass(slots=True)
+class _Window:
+    """A window that is being read."""
+
+    gap: Gap
+    task: asyncio.Task[_WindowRows]
+    seen: bool = False
+
+
+async def walk(sender: Sender, query: IdQuery) -> AsyncGenerator[Rows, None]:
+    """The rows of a list in portions, ids rising; raise as `Sender.read`, or `OutcomeUnknown` if the list makes no sense.
+
+    What is added above the greatest id after the start is not read. Bulk work begins with a full batch, interactive work
+    with one page: most lists that a person waits for are short.
+    """
+    reader = _Reader(sender, query)
+    rows, tail, gap, density = await reader.begin(_SMALL_START if sender.priority is Priority.INTERACTIVE else MAX_COMMANDS - 1)
+    yield rows
+    if gap is not None:
+        async with TaskPool() as crew:
+            line = _WindowQueue(gap, density, reader, crew, sender.in_flight)
+            while line.parts:
+                line.fill()
+                head = line.parts[0]
+                if isinstance(head, _Window) and head.task.done():
+                    line.split()
+                    line.parts.popleft()
+                    line.fill()
+                    yield head.task.result().rows
+                else:
+                    await crew.wait_any()
+                    line.split()
+    if tail:
+        yield tail
+
+
+class _WindowQueue:
+    """What is left to read, lowest first: windows under way or waiting to be taken, and gaps between them."""
+
+    def __init__(self, gap: Gap, density: Density, reader: "_Reader", crew: TaskPool, in_flight: int) -> None:
+        self.parts: deque[Gap | _Window] = deque([gap])
+        self._density = density
+        self._reader = reader
+        self._crew = crew
+        self._in_flight = in_flight
+
+    def fill(self) -> None:
+        """Send for windows of the lowest gaps; what waits to be taken is bounded too, except that the head always moves."""
+        allowed = self._in_flight if self._density.is_reliable else 1
+        place = 0
+        windows = sum(isinstance(part, _Window) for part in self.parts)
+        while place < len(self.parts):
+            part = self.parts[place]
+            if isinstance(part, Gap):
+                if place > 0 and (self._crew.running >= allowed or windows >= self._in_flight):
+                    return
+                window = self._density.split_window(part)
+                work = self._reader.read(window, self._density.count_pages(window))
+                self.parts[place] = _Window(window, self._crew.start(work))
+                windows += 1
+                if window.high < part.high:
+                    self.parts.insert(place + 1, Gap(window.high, part.high))
+            place += 1
+
+    def split(self) -> None:
+        """Learn from the windows that ended, and turn what they did not cover into gaps."""
+        parts: deque[Gap | _Window] = deque()
+        for part in self.parts:
+            rest = None
+            if isinstance(part, _Window) and not part.seen and part.task.done():
+                part.seen = True
+                read = part.task.result()
+                rest = read.rest
+                self._learn(read, part.gap)
+            if isinstance(part, Gap) and parts and isinstance(before := parts[-1], Gap):
+                parts[-1] = Gap(before.low, part.high)
+            else:
+                parts.append(part)
+            if rest is not None:
+                parts.append(rest)
+        self.parts = parts
+
+    def _learn(self, read: _WindowRows, gap: Gap) -> None:
+        if read.rest is None:
+            self._density.record(len(read.rows), gap)
+        else:  # more came than was expected: here begins another density
+            self._density.reset(*self._reader.measure_recent(read.rows))
+
+
+class _Reader:
+    """Sends the batches of one walk and checks what comes."""
+
+    def __init__(self, sender: Sender, query: IdQuery) -> None:
+        self._sender = sender
+        self._query = query
+
+    async def begin(self, pages: int) -> tuple[Rows, Rows, Gap | None, Density]:
+        """The lowest rows, the highest rows, the gap between them if there is one, and how dense the ids are."""
+        for _ in range(_PROBES):
+            if (found := await self._probe_ends(pages)) is not None:
+                return found
+        raise build_inconsistency_error("ends before its greatest id")
+
+    async def _probe_ends(self, pages: int) -> tuple[Rows, Rows, Gap | None, Density] | None:
+        """What `begin` promises; None if the greatest ids are not among the lowest rows: they may have left in between."""
+        query = self._query
+        cmd = {"top": query.build_last_page()} | query.build_pages(query.floor, query.ceiling, pages)
+        patience = Backoff(self._sender)
+        while (outcomes := await self._send(cmd))[0].status != "success":
+            await self._wait(outcomes[0], patience)
+        falling = _extract_page(outcomes[0])
+        ids = extract_ids(falling, query.ids.row_field)
+        if any(second > first for first, second in itertools.pairwise(ids)):
+            raise build_inconsistency_error("does not come in the order of its ids")
+        rows, last, ended, _ = self._join_pages(outcomes[1:], query.floor, query.ceiling)
+        above = [(row, number) for row, number in zip(reversed(falling), reversed(ids), strict=True) if number > last]
+        if ended and above:
+            return None
+        tail = _drop_repeats([row for row, _ in above], [number for _, number in above], last, query.ids)
+        gap = Gap(last, above[0][1] - 1) if above and above[0][1] > last + 1 else None
+        density = Density()
+        density.reset(*self.measure_recent(rows))
+        return rows, tail, gap, density
+
+    async def read(self, gap: Gap, pages: int) -> _WindowRows:
+        """One window: what a batch holds of it; the rest is given back."""
+        patience = Backoff(self._sender)
+        while True:
+            outcomes = await self._send(self._query.build_pages(gap.low, gap.high, pages))
+            rows, last, ended, trouble = self._join_pages(outcomes, gap.low, gap.high)
+            if rows or ended:
+                return _WindowRows(rows, None if ended or last >= gap.high else Gap(last, gap.high))
+            if trouble is not None:
+                await self._wait(trouble, patience)
+
+    async def _send(self, cmd: dict[str, str]) -> Sequence[CommandOutcome]:
+        answer = await self._sender.read("batch", {"halt": 1, "cmd": cmd})
+        return read_answer([Command(key, "", {}) for key in cmd], answer, halt=True)
+
+    def _join_pages(self, outcomes: Sequence[CommandOutcome], low: int, high: int | None) -> tuple[Rows, int, bool, CommandOutcome | None]:
+        """Rows page by page to the first that is short or missing: rows, last id, whether the list ended, what was missing."""
+        rows: Rows = []
+        last = low
+        for outcome in outcomes:
+            if outcome.status != "success":
+                if outcome.status == "error" and outcome.error not in LIMITS:
+                    raise Refused(outcome.error, outcome.description)
+                return rows, last, False, outcome
+            page = _extract_page(outcome)
+            ids = extract_ids(page, self._query.ids.row_field)
+            page = _drop_repeats(page, ids, last, self._query.ids)
+            rows += page
+            last = ids[-1] if ids else last
+            if high is not None and last > high:
+                raise build_inconsistency_error("does not obey a filter by id")
+            if len(ids) < PAGE:
+                return rows, last, True, None
+        return rows, last, False, None
+
+    async def _wait(self, outcome: CommandOutcome, patience: Backoff) -> None:
+        """Pause after a limit, or a few times after an answer without a word; raise what waiting does not help."""
+        if outcome.status == "error" and outcome.error not in LIMITS:
+            raise Refused(outcome.error, outcome.description)
+        limited = outcome.status == "error"
+        if not await (patience.wait() if limited else patience.wait(at_most=_BLANK_ANSWERS)):
+            raise OutcomeUnknown(outcome.description or "a page of the list is not in the answer", code=outcome.error)
+
+    def measure_recent(self, rows: Rows) -> tuple[int, Gap]:
+        """How many of the last rows lie in which stretch of ids."""
+        recent = rows[-_RECENT:]
+        ids = extract_ids([recent[0], recent[-1]], self._query.ids.row_field) if recent else [1, 0]
+        return len(recent), Gap(ids[0] - 1, ids[1])
+
+
+def _extract_page(outcome: CommandOutcome) -> Rows:
+    rows = extract_rows(outcome.result)
+    if len(rows) > PAGE:
+        raise build_inconsistency_error("has a page of more than 50 rows")
+    return rows
+
+
+def _drop_repeats(rows: Rows, ids: Sequence[int], last: int, names: IdList) -> Rows:
+    """`rows` if their ids rise above `last`, without the repeats that this list may have."""
+    kept: Rows = []
+    for row, number in zip(rows, ids, strict=True):
+        if number > last:
+            kept.append(row)
+            last = number
+        elif not names.repeats or number < last:
+            raise build_inconsistency_error("does not come in the order of its ids")
+    return kept

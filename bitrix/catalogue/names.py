@@ -1,0 +1,146 @@
+"""One mapping of names between the portal's two families: classic (UPPER_CASE) and universal crm.item.* (camelCase). Ring 1, pure.
+
+The rule is a change of case; the table holds what is no change of case. Own fields follow their own rule (crm/universal/index).
+
+Ring 1. What a method name may look like on the wire; refuses every second spelling of the same method.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+CRM: Final = {1: "lead", 2: "deal", 3: "contact", 4: "company"}
+"""The kinds of records that both families know, by their entityTypeId."""
+MULTIFIELDS: Final = ("PHONE", "EMAIL", "WEB", "IM", "LINK")
+"""Kinds of phones and addresses: fields of their own in the classic family, all under `fm` in the universal one."""
+
+_RECORDS: Final = frozenset({*CRM.values(), "item"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Pair:
+    """Two names of one field; without kinds it holds for records of every kind."""
+
+    classic: str
+    universal: str
+    kinds: frozenset[str] = frozenset()
+
+
+_PAIRS: Final = (
+    _Pair(classic="DATE_CREATE", universal="createdTime"),
+    _Pair(classic="DATE_MODIFY", universal="updatedTime"),
+    _Pair(classic="MODIFY_BY_ID", universal="updatedBy"),
+    _Pair(classic="MOVED_BY_ID", universal="movedBy"),
+    _Pair(classic="CREATED_BY_ID", universal="createdBy", kinds=_RECORDS),
+    _Pair(classic="STATUS_ID", universal="stageId", kinds=frozenset({"lead"})),
+    _Pair(classic="STATUS_SEMANTIC_ID", universal="stageSemanticId", kinds=frozenset({"lead"})),
+    _Pair(classic="COMPANY_TYPE", universal="typeId", kinds=frozenset({"company"})),
+)
+_ONE_WAY: Final = {("item", "STATUS_ID"): "stageId"}
+"""Names that callers use for a field of another name; nothing leads back to them."""
+
+_OWN: Final = re.compile(r"UF_CRM_([A-Z0-9_]+)", re.ASCII)
+_OWN_WORDS: Final = re.compile(r"([0-9]+)_([A-Z]+(?:_[A-Z]+)*)", re.ASCII)
+_OWN_NUMBER: Final = re.compile(r"([0-9]+)_([0-9]+)", re.ASCII)
+_CAMEL_KEPT: Final = re.compile(r"ufCrm_([A-Z0-9_]+)", re.ASCII)
+_CAMEL_WORDS: Final = re.compile(r"ufCrm([0-9]+)((?:[A-Z][a-z]*)+)", re.ASCII)
+_CAMEL_NUMBER: Final = re.compile(r"ufCrm([0-9]+)_([0-9]+)", re.ASCII)
+_CAPITAL: Final = re.compile(r"(?<!^)(?=[A-Z])")
+_BEFORE_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def to_universal(name: str, entity: str = "") -> str:
+    """A classic name as crm.item.* writes it; a name that is universal already stays."""
+    if not is_classic(name):
+        return name
+    kind = _normalize_kind(entity)
+    own = _OWN.fullmatch(name)
+    if own is not None:
+        return _custom_to_universal(own[1])
+    pair = next((pair for pair in _list_pairs(kind) if pair.classic == name), None)
+    if pair is not None:
+        return pair.universal
+    head, *tail = name.lower().split("_")
+    return _ONE_WAY.get((kind, name)) or head + "".join(word.capitalize() for word in tail)
+
+
+def to_classic(name: str, entity: str = "") -> str:
+    """A universal name as the classic family writes it; a name that is classic already stays."""
+    if is_classic(name):
+        return name
+    own = _custom_to_classic(name)
+    if own:
+        return own
+    pair = next((pair for pair in _list_pairs(_normalize_kind(entity)) if pair.universal == name), None)
+    return pair.classic if pair is not None else _BEFORE_CAPITAL.sub("_", name).upper()
+
+
+def is_classic(name: str) -> bool:
+    """Whether a name is written as the classic family writes it."""
+    return name == name.upper()
+
+
+def is_custom_field(name: str) -> bool:
+    """Whether this is the name of a field that the portal's owner made, in either spelling."""
+    return _OWN.fullmatch(name) is not None or bool(_custom_to_classic(name))
+
+
+@lru_cache(maxsize=8192)
+def to_field_key(name: str, entity: str = "") -> str:
+    """One key for every spelling of a field: ASSIGNED_BY_ID, assignedById and assigned_by_id are the same.
+
+    Own fields that differ in underscores alone share a key, so a key compares names and never chooses between two.
+    """
+    key = _flatten(name)
+    found = next((pair for pair in _list_pairs(_normalize_kind(entity)) if _flatten(pair.universal) == key), None)
+    return _flatten(found.classic) if found is not None else key
+
+
+def list_origin_fields(*, in_items: bool) -> tuple[str, str]:
+    """The two fields that carry the mark of who made a record, as the family writes them."""
+    return ("originatorId", "originId") if in_items else ("ORIGINATOR_ID", "ORIGIN_ID")
+
+
+def _flatten(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _normalize_kind(entity: str) -> str:
+    return entity.partition(":")[0]
+
+
+@lru_cache(maxsize=64)
+def _list_pairs(kind: str) -> tuple[_Pair, ...]:
+    """The exceptions for that kind, those of its own first."""
+    own = tuple(pair for pair in _PAIRS if kind in pair.kinds)
+    return own + tuple(pair for pair in _PAIRS if not pair.kinds)
+
+
+def _custom_to_universal(rest: str) -> str:
+    """3_DIGIT → ufCrm3Digit, 3_1747309727 → ufCrm3_1747309727; whatever could not be turned back keeps all but its prefix."""
+    words = _OWN_WORDS.fullmatch(rest)
+    if words is not None:
+        return f"ufCrm{words[1]}" + "".join(word.capitalize() for word in words[2].split("_"))
+    number = _OWN_NUMBER.fullmatch(rest)
+    return f"ufCrm{number[1]}_{number[2]}" if number is not None else f"ufCrm_{rest}"
+
+
+def _custom_to_classic(name: str) -> str:
+    kept, words, number = _CAMEL_KEPT.fullmatch(name), _CAMEL_WORDS.fullmatch(name), _CAMEL_NUMBER.fullmatch(name)
+    if kept is not None:
+        return f"UF_CRM_{kept[1]}"
+    if words is not None:
+        return f"UF_CRM_{words[1]}_" + _CAPITAL.sub("_", words[2]).upper()
+    return f"UF_CRM_{number[1]}_{number[2]}" if number is not None else ""
+
+
+# The same method answers to `x.json`, `x/`, `/x` and `X`: only one plain spelling is let through.
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*", re.ASCII)
+_SUFFIXES = (".json", ".xml")
+_MAX_LENGTH = 100
+
+
+def is_method_name(name: str) -> bool:
+    """Whether `name` is dotted words of Latin letters, digits and underscores, with no format suffix."""
+    return len(name) <= _MAX_LENGTH and _NAME.fullmatch(name) is not None and not name.lower().endswith(_SUFFIXES)

@@ -1,0 +1,90 @@
+"""Ring 1. Where the portal answers today: its address in the settings, or the one it was renamed to since.
+
+Follows a cloud portal to another name of the cloud, and nowhere else. Sends nothing itself.
+"""
+
+import logging
+import re
+
+import httpx
+from pydantic import SecretStr
+
+from bitrix.auth.auth import is_loopback
+from bitrix.errors import NotSent
+
+log = logging.getLogger(__name__)
+
+# The zones in which Bitrix24's own cloud keeps portals. Everything else is somebody's own server or own domain.
+ZONES = frozenset(
+    {
+        "bitrix24.ru", "bitrix24.by", "bitrix24.kz", "bitrix24.uz", "bitrix24.com", "bitrix24.eu", "bitrix24.de", "bitrix24.es",
+        "bitrix24.fr", "bitrix24.it", "bitrix24.pl", "bitrix24.uk", "bitrix24.co", "bitrix24.ae", "bitrix24.in", "bitrix24.vn",
+        "bitrix24.jp", "bitrix24.cn", "bitrix24.mx", "bitrix24.id", "bitrix24.com.br", "bitrix24.com.tr", "bitrix24.ua",
+    }
+)  # fmt: skip
+_NO_PORTAL = frozenset({"www", "cdn", "oauth", "auth"})  # names inside the zones that are services of the vendor
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
+# 303 is left out: it sends to the result of something that was done.
+_MOVED = frozenset({301, 302, 307, 308})
+
+
+class PortalMoved(NotSent):
+    """The portal answers under another name now, and did not read the call.
+
+    Speaks to the client, which sends the call there; never leaves it.
+    """
+
+
+class PortalAddress:
+    """The address that calls are posted to; changes when the portal says that it was renamed, for this process only."""
+
+    def __init__(self, root: SecretStr, *, setting: str) -> None:
+        """Begin at `root`; `setting` is named in the warning as the place for the new address."""
+        url = httpx.URL(root.get_secret_value())
+        self._origin, self._path = f"{url.scheme}://{url.netloc.decode()}", SecretStr(url.path)
+        self._setting = setting
+
+    def build_url(self, method: str) -> httpx.URL:
+        """Where to post a call of `method`; a secret."""
+        return httpx.URL(f"{self._origin}{self._path.get_secret_value()}/{method}")
+
+    def accept_redirect(self, asked: httpx.URL, status: int, location: str) -> bool:
+        """Whether this answer to `asked` shows the portal under a new name; then `url` speaks of that from now on.
+
+        Such a redirect comes instead of the call (bitrix24 facts 1.1), so the same POST may be made there, even a write.
+        """
+        new = find_new_address(asked, location) if status in _MOVED else None
+        if new is None:
+            return False
+        origin = f"{new.scheme}://{new.netloc.decode()}"
+        if origin != self._origin:
+            self._origin = origin
+            log.warning(
+                "the portal %s was renamed to %s: put the new name into %s",
+                asked.host,
+                new.netloc.decode(),
+                self._setting,
+                extra={"action": "portal.renamed"},
+            )
+        return True
+
+
+def find_new_address(asked: httpx.URL, location: str) -> httpx.URL | None:
+    """The address in `location` if it is `asked` on another name of the same cloud, else None; never raises.
+
+    On loopback another port counts as another name.
+    """
+    try:
+        new = httpx.URL(location)
+    except httpx.InvalidURL:
+        return None
+    if new.raw_path != asked.raw_path or new.userinfo or new.fragment or new.netloc == asked.netloc:
+        return None
+    if is_loopback(asked):
+        return new if is_loopback(new) and new.scheme == asked.scheme else None
+    return new if _is_in_cloud(asked) and _is_in_cloud(new) else None
+
+
+def _is_in_cloud(url: httpx.URL) -> bool:
+    name, _, zone = url.host.lower().partition(".")
+    return url.scheme == "https" and url.port is None and zone in ZONES and name not in _NO_PORTAL and _NAME.fullmatch(name) is not None

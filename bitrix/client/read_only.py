@@ -1,0 +1,95 @@
+"""A client that only reads: what looks names up or checks the present state holds this one and cannot write, whatever it is asked for."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from bitrix.answers import Answer
+from bitrix.catalogue.catalogue import Catalogue
+from bitrix.client.batch import BatchError, parse_commands
+from bitrix.errors import NotSent
+from bitrix.limits.limiter import Priority
+
+BATCH = "batch"
+
+
+class PortalCaller(Protocol):
+    """What a client of the portal offers to those who read with it."""
+
+    @property
+    def portal(self) -> str:
+        """Host and port of the portal."""
+        ...
+
+    @property
+    def base_url(self) -> str:
+        """Where people open the portal."""
+        ...
+
+    async def call(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        *,
+        repeatable: bool = False,
+        priority: Priority = Priority.INTERACTIVE,
+        send_within: float | None = None,
+    ) -> Answer:
+        """POST one call and return its answer; raises NotSent, Refused or OutcomeUnknown."""
+        ...
+
+
+class WriteRefused(NotSent):
+    """A reader asked for a method that is no read.
+
+    Speaks to developers: nothing was sent. A change of the portal is an effect and goes through the gate.
+    """
+
+
+class ReadOnlyClient:
+    """Passes reads on to `client` and raises `WriteRefused` for everything else, before anything is sent.
+
+    A read is a method that the catalogue lists with class R alone, or a batch of nothing but such; a method that the
+    catalogue does not know is none, and no safety mode changes that.
+    """
+
+    def __init__(self, client: PortalCaller, catalogue: Catalogue) -> None:
+        """Keep the parts; the client stays its owner's to close."""
+        self._client = client
+        self._catalogue = catalogue
+
+    @property
+    def portal(self) -> str:
+        """Host and port of the portal."""
+        return self._client.portal
+
+    @property
+    def base_url(self) -> str:
+        """Where people open the portal."""
+        return self._client.base_url
+
+    async def call(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        *,
+        repeatable: bool = True,
+        priority: Priority = Priority.INTERACTIVE,
+        send_within: float | None = None,
+    ) -> Answer:
+        """POST one read and return its answer; raises WriteRefused, NotSent, Refused or OutcomeUnknown."""
+        if not (self._is_read(method) or (method == BATCH and self._is_batch_of_reads(params))):
+            raise WriteRefused(f"{method} is no read")
+        return await self._client.call(method, params, repeatable=repeatable, priority=priority, send_within=send_within)
+
+    def _is_read(self, method: str) -> bool:
+        found = self._catalogue.find(method)
+        return found is not None and found.reads_only
+
+    def _is_batch_of_reads(self, params: Mapping[str, Any]) -> bool:
+        try:
+            commands = parse_commands(params.get("cmd"))
+        except BatchError:
+            return False
+        return all(self._is_read(command.method) for command in commands)
+
+

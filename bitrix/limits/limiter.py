@@ -1,0 +1,186 @@
+"""Ring 1. Who may send to the portal and when, and the only clock of the client. Knows nothing of HTTP."""
+
+import asyncio
+import contextlib
+import enum
+import heapq
+import itertools
+import math
+import time
+from collections.abc import Awaitable, Callable
+from typing import Self
+
+from bitrix.limits.plan import Plan
+from bitrix.limits.shared_level import SharedLevel, Traffic
+
+Clock = Callable[[], float]
+Sleep = Callable[[float], Awaitable[None]]
+QUANTUM = 5
+"""So many interactive sends may be unknown to the other processes; the error of the shared bucket is this for each of them."""
+REPORT_EVERY = 0.5
+
+
+class Priority(enum.IntEnum):
+    """Who goes first when sends must wait; equals go in the order they came."""
+
+    INTERACTIVE = 0
+    BULK = 1
+
+
+class SendResult(enum.Enum):
+    """What the portal's bucket did with one send, as far as we heard."""
+
+    PASSED = enum.auto()
+    REFUSED = enum.auto()
+    UNHEARD = enum.auto()
+
+
+_Ticket = tuple[Priority, int]
+
+
+class Limiter:
+    """Lets sends through one by one so that the portal's counter stays below its threshold.
+
+    One limiter serves every client of a portal and source address within a process; `shared` joins the processes. An
+    interactive send far below the threshold goes at once and is told to the others within half a second; any other takes
+    its place in the shared bucket first. Each `acquire` is followed by one `settle`. Source: bitrix24 limits.
+    """
+
+    def __init__(
+        self,
+        rate: float = 2.0,
+        burst: float = 50,
+        *,
+        shared: SharedLevel | None = None,
+        clock: Clock = time.monotonic,
+        sleep: Sleep = asyncio.sleep,
+        waited: Callable[[float], None] = lambda _: None,
+    ) -> None:
+        """`waited` is told how long each place was waited for. ValueError for a rate or burst with which nothing could be sent."""
+        self.clock = clock
+        self.sleep = sleep
+        self._waited = waited
+        self._plan = Plan(rate, burst)
+        self._shared = shared if self._plan.is_limited else None
+        self._level = 0.0
+        self._seen_at = clock()
+        self._heard_at = -math.inf
+        self._in_flight = 0
+        self._untold = Traffic()
+        self._telling: asyncio.Task[None] | None = None
+        self._numbers = itertools.count()
+        self._queue: list[_Ticket] = []
+        self._called: dict[_Ticket, asyncio.Event] = {}
+
+    @classmethod
+    def create_unlimited(cls, *, clock: Clock = time.monotonic, sleep: Sleep = asyncio.sleep) -> Self:
+        """A limiter that never makes anyone wait."""
+        return cls(burst=math.inf, clock=clock, sleep=sleep)
+
+    async def acquire(self, priority: Priority = Priority.INTERACTIVE) -> None:
+        """Return when one request may be sent and count it; a cancelled wait sends nothing and holds nobody up."""
+        ticket, asked_at = (priority, next(self._numbers)), self.clock()
+        heapq.heappush(self._queue, ticket)
+        self._called[ticket] = asyncio.Event()
+        try:
+            while (delay := await self._try(ticket)) != 0:
+                await self._wait(ticket, delay)
+            self._in_flight += 1
+            self._waited(self.clock() - asked_at)
+        finally:
+            self._leave(ticket)
+
+    def settle(self, fate: SendResult) -> None:
+        """Note what became of one send; after a refusal the bucket counts as full, with the refused request in it."""
+        self._in_flight -= 1
+        if fate is not SendResult.UNHEARD:
+            self._heard_at = self.clock()
+        if fate is SendResult.REFUSED:
+            self._drain()
+            self._level = self._plan.apply_traffic(self._level, 0, 1)
+            self._count_traffic(refused=1)
+        self._call_next()
+
+    async def aclose(self) -> None:
+        """Tell the other processes what they do not know yet, and end."""
+        if self._telling is not None:
+            self._telling.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._telling
+        if self._shared is not None and self._untold != Traffic():
+            await self._shared.add(self._plan, self._take_unreported())
+
+    async def _try(self, ticket: _Ticket) -> float | None:
+        """0 when the ticket has its place, else the seconds after which to try again; None: it will be called."""
+        if self._queue[0] != ticket or self._must_probe(ticket[0]):
+            return None
+        self._drain()
+        delay = self._plan.wait(self._level)
+        if delay == 0 and self._shared is not None and self._is_near(ticket[0]):
+            return await self._take(self._shared)
+        if delay == 0:
+            self._level += 1
+            self._count_traffic(sent=1)
+        return delay
+
+    def _must_probe(self, priority: Priority) -> bool:
+        """Nobody knows how full others made the bucket, so one send goes alone before bulk work follows it."""
+        silent = self.clock() - self._heard_at >= self._plan.seconds_to_drain
+        return priority is Priority.BULK and self._plan.is_limited and silent and self._in_flight > 0
+
+    def _is_near(self, priority: Priority) -> bool:
+        return priority is Priority.BULK or self._untold.sent >= QUANTUM or self._level + 1 > self._plan.ceiling / 2
+
+    async def _take(self, shared: SharedLevel) -> float:
+        place = await shared.take(self._plan, self._take_unreported())
+        self._drain()
+        if place is None:
+            self._level += 1
+            return 0.0
+        self._adopt_level(place.level)
+        return place.wait
+
+    def _count_traffic(self, *, sent: int = 0, refused: int = 0) -> None:
+        if self._shared is None:
+            return
+        self._untold = Traffic(self._untold.sent + sent, self._untold.refused + refused)
+        if self._telling is None or self._telling.done():
+            self._telling = asyncio.create_task(self._tell(self._shared))
+
+    async def _tell(self, shared: SharedLevel) -> None:
+        while self._untold != Traffic():
+            level = await shared.add(self._plan, self._take_unreported())
+            if level is not None:
+                self._drain()
+                self._adopt_level(level)
+            await self.sleep(REPORT_EVERY)
+
+    def _take_unreported(self) -> Traffic:
+        untold, self._untold = self._untold, Traffic()
+        return untold
+
+    def _adopt_level(self, level: float) -> None:
+        self._level = max(self._level, level + self._untold.sent)
+
+    async def _wait(self, ticket: _Ticket, delay: float | None) -> None:
+        if delay is not None:
+            await self.sleep(delay)
+            return
+        called = self._called[ticket]
+        called.clear()
+        await called.wait()
+
+    def _leave(self, ticket: _Ticket) -> None:
+        del self._called[ticket]
+        self._queue.remove(ticket)
+        heapq.heapify(self._queue)
+        self._call_next()
+
+    def _call_next(self) -> None:
+        if self._queue:
+            self._called[self._queue[0]].set()
+
+    def _drain(self) -> None:
+        now = self.clock()
+        self._level = self._plan.drain(self._level, now - self._seen_at)
+        self._seen_at = now

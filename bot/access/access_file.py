@@ -1,0 +1,185 @@
+"""Who stands in the access file (YAML): read at the start, and again when it has changed. Ring 3; deny by default (DESIGN §6).
+
+A file that has become faulty, or empty, changes nothing but that administrators are told: the list that was good stays in force.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import yaml
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from orchestrator.errors import SettingsError
+from orchestrator.gate.call.policy_format import describe_yaml_error
+from orchestrator.messages import Actor, Mode, Role
+from state.canonical import hash_text
+from state.clock import SystemClock
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+SETTLED = 1.0
+"""Seconds after the last writing of the file before it is read: half a file may name fewer people than the whole one."""
+
+
+def _validate_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, OSError):  # a folder of the zone database is no zone either
+        raise ValueError("no such time zone; write one such as Europe/Moscow") from None
+    return name
+
+
+class Person(BaseModel):
+    """One entry of the access file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    telegram_id: int
+    name: str
+    bitrix_user_id: int | None = None
+    role: Role = "manager"
+    mode: Mode = "full"
+    sees: Literal["own", "all"] | list[int] | None = None
+    """Default: own for managers, all for leads and admins."""
+    time_zone: Annotated[str, AfterValidator(_validate_zone)] | None = None
+    """Default: the employee's own in the portal, else the portal's; until that is read, Moscow's."""
+    locale: Literal["ru", "en"] = "ru"
+    notify: Literal["none", "own"] = "own"
+    """Whether changes of their own records in the portal are told to them."""
+    lead: int | None = None
+    """Telegram id of the head of sales who decides about what is above this person's limit."""
+    deputy: int | None = None
+    """Of a lead: who decides while they are away."""
+    away: date | None = None
+    """Of a lead: the last day on which they do not decide."""
+
+    def to_actor(self, learned: str | None = None) -> Actor:
+        """The person as the orchestrator knows them; `learned` is the zone that the portal gives them."""
+        sees = self.sees if self.sees is not None else ("own" if self.role == "manager" else "all")
+        return Actor(
+            key=f"tg:{self.telegram_id}",
+            name=self.name,
+            role=self.role,
+            max_mode=self.mode,
+            sees=sees if isinstance(sees, str) else tuple(sees),
+            bitrix_user_id=self.bitrix_user_id,
+            time_zone=self.time_zone or learned or "Europe/Moscow",
+            locale=self.locale,
+        )
+
+
+class TokenGrant(BaseModel):
+    """What the file adds to a token of HTTP_API_TOKENS, by its name: who it is in the portal, and how it is spoken to."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    name: str
+    bitrix_user_id: int | None = None
+    sees: Literal["own", "all"] | list[int] | None = None
+    """Default: all; own for a manager who has a Bitrix user."""
+    time_zone: Annotated[str, AfterValidator(_validate_zone)] | None = None
+    locale: Literal["ru", "en"] = "ru"
+    customers: bool = False
+    """What it hands in was written by customers: text of others, never an instruction, so that every write of it asks."""
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    people: list[Person] = Field(default_factory=list)
+    http_tokens: list[TokenGrant] = Field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileNews:
+    """The file has changed. `faults` says why the old list stays; else `people` is the new one."""
+
+    content: str
+    """Of what the file holds now, with the moment of its writing: the same writing is told once."""
+    people: tuple[Person, ...] = ()
+    tokens: tuple[TokenGrant, ...] = ()
+    faults: str = ""
+
+
+class AccessFile:
+    """Follows the file; an unchanged one costs one look at its date."""
+
+    def __init__(self, path: Path, wall: Callable[[], float] = lambda: SystemClock().now().timestamp()) -> None:
+        """As it stands now it is known."""
+        self._path, self._wall = path, wall
+        self._stamp, self._content = _read_stamp(path), _hash_content(path)
+
+    def poll(self) -> FileNews | None:
+        """What it says now, if that is something else than at the last look; never fails."""
+        stand = _read_stamp(self._path)
+        if stand == self._stamp or (stand and 0 <= self._wall() - stand[0] / 1e9 < SETTLED):
+            return None
+        content = _hash_content(self._path)
+        self._stamp = stand
+        if content == self._content:
+            return None
+        self._content = content
+        written = f"{content[:16]}:{stand[0] if stand else 0}"
+        try:
+            listed = read_access_file(self._path)
+        except SettingsError as error:
+            log.warning("the list of people has become faulty, the old one stays: %s", error.reason, extra={"action": "access_faulty"})
+            return FileNews(content=written, faults=error.reason.removeprefix(f"ACCESS_FILE {self._path}: "))
+        if not listed.people and not listed.http_tokens:
+            log.warning("the list of people has become empty, the old one stays", extra={"action": "access_faulty"})
+            return FileNews(content=written, faults="nobody is listed")
+        log.info("the list of people was read anew", extra={"action": "access_changed"})
+        return FileNews(content=written, people=tuple(listed.people), tokens=tuple(listed.http_tokens))
+
+
+def read_people(path: Path) -> list[Person]:
+    """The people of the file; raises SettingsError that names file, entry and mending."""
+    return read_access_file(path).people
+
+
+def read_access_file(path: Path) -> _File:
+    """People and tokens of the file; raises SettingsError that names file, entry and mending."""
+    try:
+        content: Any = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except OSError as error:
+        raise SettingsError(f"ACCESS_FILE {path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"ACCESS_FILE {path}: no UTF-8 text") from error
+    except yaml.YAMLError as error:
+        raise SettingsError(f"ACCESS_FILE {path}: no valid YAML{describe_yaml_error(error)}") from error
+    try:
+        listed = _File.model_validate(content)
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors())
+        raise SettingsError(f"ACCESS_FILE {path}: {faults}") from error
+    if twice := _find_duplicate([person.telegram_id for person in listed.people]):
+        raise SettingsError(f"ACCESS_FILE {path}: telegram_id {twice} is listed twice")
+    if same := _find_duplicate([token.name for token in listed.http_tokens]):
+        raise SettingsError(f"ACCESS_FILE {path}: the token {same} is listed twice in http_tokens")
+    return listed
+
+
+def _find_duplicate(names: Sequence[T]) -> T | None:
+    """A name with two entries, None where there is none."""
+    often = Counter(names)
+    return next((name for name, entries in often.items() if entries > 1), None)
+
+
+def _read_stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _hash_content(path: Path) -> str:
+    try:
+        return hash_text(path.read_bytes().decode("utf-8", "replace"))
+    except OSError:
+        return ""

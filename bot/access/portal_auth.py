@@ -1,0 +1,77 @@
+"""How this installation is known to the portal, from its settings: an application, else an incoming webhook. Ring 3; sends nothing.
+
+The pairs of the portal's application in the database, for `bitrix.auth.oauth`. Ring 3; decides nothing about them.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+from pydantic import SecretStr
+
+from bitrix.auth.auth import Auth, Webhook
+from bitrix.auth.oauth import Application, TokenStore
+from bitrix.auth.token_server import TokenServer
+from bot.settings import Settings, check_required, list_portal_settings
+from orchestrator.errors import SettingsError
+from state.journal.async_store import AsyncStore
+from state.journal.store import StoreError
+
+
+def build_portal_auth(settings: Settings, store: AsyncStore, now: Callable[[], datetime]) -> Auth:
+    """What calls prove themselves with; raise SettingsError naming each setting that is missing or wrong (S004-40, S004-73)."""
+    return build_auth(settings, OAuthStore(store), now)
+
+
+def build_auth(settings: Settings, tokens: TokenStore, now: Callable[[], datetime]) -> Auth:
+    """The same over another keeper of tokens; raises as `build_portal_auth` does."""
+    check_required(settings, *list_portal_settings(settings))
+    if settings.bitrix_oauth_client_id is None:
+        return _build_webhook(settings.bitrix_webhook_url or SecretStr(""))
+    return _build_application(settings, settings.bitrix_oauth_client_id, tokens, now)
+
+
+def _build_webhook(address: SecretStr) -> Webhook:
+    try:
+        return Webhook(address)
+    except ValueError as error:
+        raise SettingsError(f"BITRIX_WEBHOOK_URL: {error}") from None
+
+
+def _build_application(settings: Settings, client_id: str, tokens: TokenStore, now: Callable[[], datetime]) -> Application:
+    try:
+        server = TokenServer(client_id, settings.bitrix_oauth_client_secret or SecretStr(""), base=settings.bitrix_oauth_base)
+    except ValueError as error:
+        raise SettingsError(f"BITRIX_OAUTH_BASE: {error}") from None
+    first = settings.bitrix_oauth_refresh_token or SecretStr("")
+    try:
+        return Application(settings.bitrix_portal or "", first, server=server, store=tokens, now=now)
+    except ValueError as error:
+        raise SettingsError(f"BITRIX_PORTAL: {error}") from None
+
+
+class OAuthStore:
+    """The port `bitrix.auth.oauth.TokenStore` over the named values of the store."""
+
+    def __init__(self, store: AsyncStore) -> None:
+        """Keep the pairs in `store`."""
+        self._store = store
+
+    async def load(self, name: str) -> str | None:
+        """What is stored under the name; raise OSError if it cannot be read."""
+        with _translate_errors():
+            return await self._store.get_value(name)
+
+    async def swap(self, name: str, expected: str | None, text: str) -> bool:
+        """Store `text` if `expected` is there now; raise OSError if it cannot be written."""
+        with _translate_errors():
+            return await self._store.swap_value(name, expected, text)
+
+
+@contextlib.contextmanager
+def _translate_errors() -> Iterator[None]:
+    """The error of the database without its words: they may quote what was being stored."""
+    try:
+        yield
+    except StoreError as error:
+        raise OSError(type(error).__name__) from None

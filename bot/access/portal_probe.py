@@ -1,0 +1,110 @@
+"""The portal, asked by a command that only looks. Ring 3: it renews no token, notes nothing, and calls named reads only.
+
+One look at an employee of the portal, for a command that runs beside the bot. Ring 3; reads only.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any, Final
+
+from bitrix.answers import Answer
+from bitrix.client.client import BitrixClient
+from bitrix.errors import NotSent, OutcomeUnknown
+from bitrix.limits.limiter import Limiter
+from bot.access.portal_auth import build_auth, build_portal_auth
+from bot.settings import Settings
+from orchestrator.directory.reference_reads import read_user
+from state.clock import SystemClock
+from state.journal.async_store import AsyncStore
+from state.journal.store import StoreError
+from state.sql import open_store
+
+READS: Final = frozenset({"profile", "scope", "server.time", "user.get", "crm.currency.base.get", "app.info"})
+NO_TOKEN: Final = "NO_STORED_TOKEN"  # noqa: S105 - an error code
+"""The code of a call that would have needed a new token."""
+
+
+class ReadOnlyTokens:
+    """The pairs of the application as they are stored; nothing is ever put in their place."""
+
+    def __init__(self, load: Callable[[str], str | None]) -> None:
+        """`load` answers with what is stored under a name."""
+        self._load = load
+        self.was_swap_wanted = False
+
+    async def load(self, name: str) -> str | None:
+        """What is stored under the name; raise OSError if it cannot be read."""
+        try:
+            return await asyncio.to_thread(self._load, name)
+        except StoreError as error:
+            raise OSError(type(error).__name__) from None
+
+    async def swap(self, name: str, expected: str | None, text: str) -> bool:
+        """Store nothing: raise OSError, before the authorization server is asked."""
+        del name, expected, text
+        self.was_swap_wanted = True
+        raise OSError("a look stores nothing")
+
+
+class PortalProbe:
+    """Made by `open_portal_probe`."""
+
+    def __init__(self, client: BitrixClient, tokens: ReadOnlyTokens, within: float) -> None:
+        """Ask over `client`; `within` is how many seconds one answer may take."""
+        self._client, self._tokens, self._within = client, tokens, within
+
+    @property
+    def portal(self) -> str:
+        """Host and port; no secret."""
+        return self._client.portal
+
+    @property
+    def is_application(self) -> bool:
+        """Whether an application asks, not a webhook."""
+        return self._client.is_application
+
+    async def ask(self, method: str, params: Mapping[str, Any] | None = None) -> Answer:
+        """The answer to one of READS; raises BitrixError, ValueError for any other method."""
+        if method not in READS:
+            msg = f"{method} is none of the reads"
+            raise ValueError(msg)
+        try:
+            async with asyncio.timeout(self._within):
+                return await self._client.call(method, params or {})
+        except TimeoutError:
+            raise NotSent(f"the portal does not answer within {self._within:g} s") from None
+        except NotSent:
+            if self._tokens.was_swap_wanted:
+                raise NotSent("a new access token is needed, and a look asks for none", code=NO_TOKEN) from None
+            raise
+
+
+@contextlib.asynccontextmanager
+async def open_portal_probe(settings: Settings, load: Callable[[str], str | None], *, within: float) -> AsyncIterator[PortalProbe]:
+    """The portal of the settings, closed at the end; raises SettingsError for settings that are missing or wrong."""
+    tokens = ReadOnlyTokens(load)
+    clock = SystemClock()
+    auth = build_auth(settings, tokens, clock.now)
+    async with BitrixClient(auth, limiter=Limiter(), read_timeout=within, now=clock.now) as client:
+        yield PortalProbe(client, tokens, within)
+
+
+_TIMEOUT = 15.0
+"""Seconds: whoever invites somebody waits for it."""
+
+
+async def fetch_employee(settings: Settings, user_id: int) -> Mapping[str, Any] | None:
+    """The employee as they are now, None for a number that nobody has. Raises BitrixError, SettingsError, StoreError."""
+    opened = open_store(settings.database.get_secret_value())  # an application keeps its tokens there
+    store, clock = AsyncStore(opened, threads=opened.threads), SystemClock()
+    try:
+        auth = build_portal_auth(settings, store, clock.now)
+        async with BitrixClient(auth, limiter=Limiter(), read_timeout=_TIMEOUT, now=clock.now) as client, asyncio.timeout(_TIMEOUT):
+            return await read_user(client, user_id)
+    except TimeoutError:
+        raise NotSent("the portal does not answer") from None
+    except (ValueError, TypeError, LookupError, AttributeError):
+        raise OutcomeUnknown("the portal's answer cannot be understood") from None
+    finally:
+        await store.aclose()

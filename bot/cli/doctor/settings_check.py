@@ -1,0 +1,163 @@
+"""The settings as they were written, wrong ones too, for whoever explains them. Ring 3; shows no value.
+
+`load_settings` refuses an installation with one fault; here each fault is named and the rest is looked at as it stands.
+
+What is set: wrong, missing and misspelt settings, and who can read `.env`. Ring 3; says names, never values.
+"""
+
+import difflib
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr, ValidationError
+from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource
+
+from bitrix.masking import HIDDEN
+from bot.cli.doctor.findings import Area, Finding
+from bot.settings import Settings, list_portal_settings
+from orchestrator.errors import SettingsError
+
+DOTENV = Path(".env")
+_SHORTEST_SECRET = 7
+"""What is shorter is a word of every sentence rather than a secret; no party quotes it alone."""
+_SIMILARITY = 0.82
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettingsProbe:
+    """The settings with the faulty ones at their defaults, and what is wrong with each: name → sentence."""
+
+    settings: Settings
+    faults: dict[str, str] = field(default_factory=dict)
+
+
+def probe_settings() -> SettingsProbe:
+    """The settings of the environment and `.env`; SettingsError where `.env` cannot be read at all."""
+    faults: dict[str, str] = {}
+    while True:
+        try:
+            return SettingsProbe(settings=_build_settings({name: _find_default(name) for name in faults}), faults=_format_names(faults))
+        except ValidationError as error:
+            found = {str(item["loc"][0]): item["msg"] for item in error.errors() if item["loc"]}
+            if not found or found.keys() <= faults.keys():
+                raise SettingsError("settings: they cannot be read together") from None
+            faults |= found
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsError(f".env: cannot be read ({type(error).__name__})") from None
+
+
+def find_misspelt() -> Iterator[tuple[str, str]]:
+    """Names that look like a setting and are none, each with the setting that was probably meant."""
+    known = sorted(Settings.model_fields)
+    written = {*DotEnvSettingsSource(Settings).env_vars, *EnvSettingsSource(Settings).env_vars}
+    for name in sorted(written - set(known)):
+        close = difflib.get_close_matches(name, known, n=1, cutoff=_SIMILARITY)
+        if close and close[0] not in written:
+            yield name.upper(), close[0].upper()
+
+
+def build_secret_filter(settings: Settings) -> Callable[[str], str]:
+    """Takes every secret of the settings, and each of its parts, out of a text, whoever put it there."""
+    written = (getattr(settings, name) for name in Settings.model_fields)
+    whole = [value.get_secret_value() for value in written if isinstance(value, SecretStr)]
+    hidden = sorted({part for value in whole for part in _split_secret(value) if len(part) >= _SHORTEST_SECRET}, key=len, reverse=True)
+
+    def hush(text: str) -> str:
+        for value in hidden:
+            text = text.replace(value, HIDDEN)
+        return text
+
+    return hush
+
+
+def _split_secret(value: str) -> Iterable[str]:
+    """The value, and what alone would do: the code of a webhook, the password of a database, one token of a list."""
+    if "://" not in value:
+        tokens = [part.strip() for part in value.split(",")]
+        return [value, *tokens, *(_extract_secret(token) for token in tokens)]
+    try:
+        url = urlsplit(value)
+        password = url.password or ""
+    except ValueError:
+        return [value]
+    words = url.path.split("/")
+    code = words[3] if len(words) > 3 and words[1] == "rest" else ""  # noqa: PLR2004 - /rest/<user>/<code>
+    return [value, password, code]
+
+
+def _extract_secret(token: str) -> str:
+    """Of `name=token:role:mode` the token, of `123456:AA…` what follows the number."""
+    if "=" in token:
+        return token.partition("=")[2].partition(":")[0]
+    head, _, tail = token.partition(":")
+    return tail if head.isdecimal() else ""
+
+
+def _build_settings(given: dict[str, Any]) -> Settings:
+    return Settings(**given)
+
+
+def _find_default(name: str) -> Any:
+    return Settings.model_fields[name].get_default()
+
+
+def _format_names(faults: dict[str, str]) -> dict[str, str]:
+    return {name.upper(): message for name, message in faults.items()}
+
+
+AREA = Area("settings")
+_WHERE = "in the environment or in .env"
+_MEANING = {name.upper(): field.description or "" for name, field in Settings.model_fields.items()}
+
+
+def check_settings(look: SettingsProbe) -> Iterable[Finding]:
+    """One line for each fault; one that all is well where there is none."""
+    found = [*_check_faults(look), *_check_missing(look), *_check_misspelt(), *_check_env_permissions()]
+    yield from found
+    if not found:
+        settings = look.settings
+        yield AREA.report_ok("all", f"Every setting can be read; mode {settings.agent_mode}, log level {settings.log_level}.")
+
+
+def _check_faults(look: SettingsProbe) -> Iterable[Finding]:
+    for name, message in look.faults.items():
+        yield AREA.report_wrong(name, f"The value cannot be used: {message}.", f"Correct it {_WHERE}. {_MEANING.get(name, '')}".strip())
+
+
+def _check_missing(look: SettingsProbe) -> Iterable[Finding]:
+    settings = look.settings
+    needed = (*([] if settings.http_api_tokens else ["telegram_bot_token"]), *list_portal_settings(settings))
+    for name in needed:
+        if getattr(settings, name) is None and name.upper() not in look.faults:
+            yield AREA.report_wrong(
+                name.upper(), "It is missing; the bot does not start without it.", f"Set it {_WHERE}. {_MEANING[name.upper()]}"
+            )
+    if settings.openai_api_key is None and "OPENAI_API_KEY" not in look.faults:
+        says = "It is missing: every request is answered that the model is not available; typed commands go on."
+        yield AREA.report_warning("OPENAI_API_KEY", says, f"Set it {_WHERE}.")
+    if settings.bitrix_oauth_client_id is not None and settings.bitrix_webhook_url is not None:
+        says = "A webhook and an application are set; the application is used."
+        yield AREA.report_warning(
+            "BITRIX_WEBHOOK_URL", says, "Take the webhook out of the settings, and delete it in the portal if nobody else uses it."
+        )
+
+
+def _check_misspelt() -> Iterable[Finding]:
+    for name, meant in find_misspelt():
+        yield AREA.report_warning(
+            name, f"There is no such setting, so it does nothing; {meant} is not set.", f"Write {meant}, if that was meant."
+        )
+
+
+def _check_env_permissions() -> Iterable[Finding]:
+    """`.env` holds every secret: it is nobody else's to read."""
+    try:
+        mode = DOTENV.stat().st_mode
+    except OSError:
+        return
+    if mode & (stat.S_IRGRP | stat.S_IROTH):
+        yield AREA.report_warning(".env", "Other users of this machine can read it, and it holds secrets.", "chmod 600 .env")

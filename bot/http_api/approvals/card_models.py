@@ -1,0 +1,174 @@
+"""A card as the API tells it: what will change, why it asks, who asked, until when, and what the caller may do. Ring 3, pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from bot.i18n.translate import Translator
+from bot.rendering.cards import render_card
+from bot.rendering.replies import render_heading
+from bot.rendering.spans import to_plain_text
+from orchestrator.reports.cards import Card
+from orchestrator.reports.viewer import Viewer, calculate_fingerprint
+
+State = Literal["requested", "approved", "denied", "expired", "superseded", "executed", "refused", "unknown"]
+Filter = Literal["requested", "approved", "denied", "expired", "superseded", "executed", "refused", "unknown", "any"]
+Moment = Annotated[str, Field(examples=["2026-11-22T14:05:00.000000Z"])]
+_HASH: Final = "3f0c5b8d6f6a2f8b0a9d6d7a1c6c9e0f4b2a7d5e8c1f3a6b9d0e2c4f6a8b1d3e"
+_VIAS: Final = {"http": "api"}
+
+
+class ApiModel(BaseModel):
+    """A part of an answer."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class Person(ApiModel):
+    """Who: a key that stays the same, and what they are called."""
+
+    id: str = Field(examples=["tg:1007"])
+    name: str = Field(examples=["Анна Ковалёва"])
+
+
+class Change(ApiModel):
+    """One field: what stands there, what will stand there, as people read it."""
+
+    field: str = Field(examples=["OPPORTUNITY"])
+    name: str = Field(examples=["Сумма"])
+    before: str = Field("", description='Empty for a record that is to be made; "—" for an empty field.', examples=["1 000 000 ₽"])
+    after: str = Field(examples=["1 200 000 ₽"])
+
+
+class Command(ApiModel):
+    """One command of a batch."""
+
+    key: str = Field(examples=["deal1"])
+    method: str = Field(examples=["crm.deal.update"])
+    title: str = Field(examples=["Изменить сделку «Ромашка»"])
+    rows: Sequence[Change]
+    outcome: str = Field("", description="After it ran: success, error, not_run, unknown.", examples=["success"])
+    error: str = ""
+
+
+class Decided(ApiModel):
+    """Who decided, when, in which way."""
+
+    status: Literal["approved", "denied"]
+    by: Person
+    at: Moment
+    via: str = Field(description="button, typed, api, cli or model.", examples=["api"])
+    reason: str = ""
+
+
+class Confirmation(ApiModel):
+    """One exact call that waits for one decision of a person, or that was decided."""
+
+    id: str = Field(examples=["5f0c2a9b1e"])
+    session: str = Field(examples=["http:site:42"])
+    state: State
+    method: str = Field(examples=["crm.deal.update"])
+    title: str = Field(description="What the call does, in words.", examples=["Изменить сделку «Ромашка»"])
+    record: str = Field("", description="The record that it changes or has made, where there is one.", examples=["deal:481"])
+    rows: Sequence[Change] = Field(description="Before → after; of a batch see `commands`.")
+    commands: Sequence[Command] = ()
+    total: str = Field("", description="Of a batch the sum of all commands.", examples=["3 600 000 ₽"])
+    reasons: Sequence[str] = Field(description="Why it asks.", examples=[["Меняется сумма"]])
+    comment: str = Field("", description="What the model says about it.")
+    text: str = Field(description="The whole card as people in the chat read it.")
+    asked_by: Person
+    asked_at: Moment
+    expires_at: Moment
+    decided: Decided | None = None
+    taps: int = Field(description="How many confirmations an approval takes: 2 for what cannot be undone.", examples=[1])
+    second_confirmation: bool = Field(description="`fingerprint` is that of the second confirmation: the next approval runs the call.")
+    fingerprint: str = Field(description="What a decision must send back; empty where none is open.", examples=[_HASH])
+    may_approve: bool = Field(description="Whether this token may approve it now.")
+    may_deny: bool = Field(description="Whether this token may deny it now.")
+    why_not: str = Field("", description="Why this token may not approve it.")
+
+
+def to_confirmation(card: Card, viewer: Viewer, tr: Translator, *, tap: int = 1) -> Confirmation:
+    """The card for that caller; `tap` 2 with the fingerprint of the second confirmation."""
+    entry = card.entry
+    preview = entry.get("preview") or {}
+    is_open = entry["status"] == "requested"
+    objection = viewer.find_objection(entry, approve=True) if is_open else None
+    return Confirmation(
+        id=entry["confirmation_id"],
+        session=card.session,
+        state=entry["status"],
+        method=entry["method"],
+        title=join_words(render_heading(preview, entry["method"], tr)),
+        record=_find_record(entry, preview),
+        rows=to_changes(preview),
+        commands=_to_commands(entry, preview, tr),
+        total=str(preview.get("sum") or ""),
+        reasons=render_reasons(entry.get("reasons") or (), tr),
+        comment=str(entry.get("comment") or ""),
+        text=to_plain_text(render_card(entry, tr)),
+        asked_by=Person(id=entry["requested_by"], name=entry.get("requested_by_name") or ""),
+        asked_at=entry["requested_at"],
+        expires_at=entry["expires_at"],
+        decided=_to_decided(entry),
+        taps=int(entry.get("taps") or 1),
+        second_confirmation=is_open and tap > 1,
+        fingerprint=calculate_fingerprint(entry, tap=tap) if is_open else "",
+        may_approve=is_open and objection is None,
+        may_deny=is_open and viewer.find_objection(entry, approve=False) is None,
+        why_not=tr.translate_notice(objection) if objection is not None else "",
+    )
+
+
+def join_words(text: Any) -> str:
+    """Spans without their links."""
+    return "".join(span.text for span in text)
+
+
+def to_changes(preview: Mapping[str, Any]) -> list[Change]:
+    """The lines of a preview."""
+    return [
+        Change(field=str(line.get("field") or ""), name=str(line["name"]), before=str(line.get("before") or ""), after=str(line["after"]))
+        for line in preview.get("lines") or ()
+    ]
+
+
+def render_reasons(codes: Sequence[Mapping[str, Any]], tr: Translator) -> list[str]:
+    """Why it asks, each reason once."""
+    return list(dict.fromkeys(tr.translate(str(reason["code"]), **(reason.get("args") or {})) for reason in codes))
+
+
+def format_via(via: str) -> str:
+    """How somebody decided, in the words of the API."""
+    return _VIAS.get(via, via)
+
+
+def _find_record(entry: Mapping[str, Any], preview: Mapping[str, Any]) -> str:
+    if entry.get("created"):
+        return str(entry["created"])
+    return f"{preview['entity']}:{preview['id']}" if preview.get("entity") and preview.get("id") else ""
+
+
+def _to_commands(entry: Mapping[str, Any], preview: Mapping[str, Any], tr: Translator) -> list[Command]:
+    reports = {report["key"]: report for report in entry.get("commands") or ()}
+    return [
+        Command(
+            key=str(item.get("key") or ""),
+            method=str(item.get("method") or ""),
+            title=join_words(render_heading(item, str(item.get("method") or ""), tr)),
+            rows=to_changes(item),
+            outcome=str((reports.get(item.get("key")) or {}).get("status") or ""),
+            error=str((reports.get(item.get("key")) or {}).get("error") or ""),
+        )
+        for item in preview.get("items") or ()
+    ]
+
+
+def _to_decided(entry: Mapping[str, Any]) -> Decided | None:
+    for status in ("denied", "approved"):
+        if entry.get(f"{status}_by"):
+            by = Person(id=entry[f"{status}_by"], name=entry.get(f"{status}_by_name") or "")
+            via, reason = format_via(str(entry.get("via") or "")), str(entry.get("reason") or "")
+            return Decided.model_validate({"status": status, "by": by, "at": entry.get(f"{status}_at") or "", "via": via, "reason": reason})
+    return None

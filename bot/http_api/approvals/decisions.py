@@ -1,0 +1,209 @@
+"""A decision over the API: an input like any other, whose outcome is read from the card as it stands afterwards. Ring 3; decides nothing.
+
+The same decision sent again is not a second one: it is answered by what came of the first.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from bot.http_api.approvals.card_models import Confirmation, to_confirmation
+from bot.http_api.server.endpoint_context import CARD, EndpointContext, build_translator
+from bot.http_api.server.errors import ApiError
+from bot.http_api.server.tokens import Client
+from bot.i18n.translate import Translator
+from orchestrator.gate.call.serialization import build_effect_id
+from orchestrator.gate.decide import freeze_check
+from orchestrator.reports.cards import Card, load_cards
+from orchestrator.reports.viewer import find_nonce, find_tap
+from orchestrator.runtime.decisions import OVER_HTTP
+from state.canonical import to_storable_text
+from state.clock import generate_id, parse_iso
+from state.journal.store import InboxRow
+
+WITHIN: Final = 30.0
+"""Seconds for which an outcome is waited for; afterwards the answer says that it is under way."""
+Status = Literal["executed", "partly", "denied", "refused", "unknown", "running", "accepted", "second_confirmation_required"]
+SENTENCES: Final[dict[str, str]] = {
+    "executed": "The call was made, and Bitrix24 said yes.",
+    "partly": "The batch was made, and some of its commands failed: see `commands`.",
+    "denied": "The request is denied; nothing was sent.",
+    "refused": "The decision counts, but the call was not carried out: nothing was changed.",
+    "unknown": "The call was sent and its answer was lost: it may have happened. Check in Bitrix24; it is not sent again.",
+    "running": "The decision counts and the call is under way: ask for this confirmation again.",
+    "accepted": "The decision is stored and will be worked soon: ask for this confirmation again.",
+    "second_confirmation_required": "This cannot be undone: send the decision once more with the new `fingerprint`.",
+}
+_FORBIDDEN: Final = frozenset({"may-not-approve", "four-eyes", "lead-only", "lead-nobody", "not-your-card", "no-access-any-more"})
+_OUTDATED: Final = "card-outdated"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionRequest:
+    """What the caller sent."""
+
+    approve: bool
+    fingerprint: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionResult:
+    """What the decision came to, with the card as it stands now, and the id under which it was worked."""
+
+    status: Status
+    card: Confirmation
+    trace: str = ""
+
+
+class DecisionConflict(Exception):
+    """The decision does not count (409, or 410 when its time is over); the card as it stands comes along."""
+
+    def __init__(self, status: int, code: str, message: str, *, card: Confirmation, trace: str = "") -> None:
+        """Keep the parts."""
+        super().__init__(code)
+        self.status, self.code, self.message, self.card, self.trace = status, code, message, card, trace
+
+
+def build_not_found() -> ApiError:
+    """The one answer for what is not there and for what the caller may not see."""
+    return ApiError(404, "confirmation_not_found", "There is no such confirmation.")
+
+
+async def decide(desk: EndpointContext, client: Client, confirmation_id: str, wish: DecisionRequest) -> DecisionResult:
+    """Hand the decision in and wait for what comes of it. Raises ApiError, NotAsSeen and StoreError (S004-58)."""
+    card = await desk.find_card(client, confirmation_id)
+    if card is None and CARD.fullmatch(confirmation_id):
+        await desk.orchestrator.receive([_build_row(client, confirmation_id, client.actor.key, wish, "", desk)])
+    if card is None:
+        raise build_not_found()
+    asking = _DecisionFlow(desk, client, card, wish)
+    if card.entry["status"] != "requested" or parse_iso(card.entry["expires_at"]) <= desk.clock.now():
+        return asking.build_result(await asking.wait_until_settled(card), "")
+    if wish.approve and card.entry["taps"] > 1 and find_tap(card.entry, wish.fingerprint) == 1 and asking.may_approve:
+        return DecisionResult(status="second_confirmation_required", card=asking.to_confirmation(card, tap=2))
+    nonce = find_nonce(card.entry, wish.fingerprint, approve=wish.approve)
+    row = _build_row(client, confirmation_id, card.session, wish, nonce, desk)
+    await desk.orchestrator.receive([row])
+    return await asking.wait_for_outcome(row)
+
+
+class _DecisionFlow:
+    """One decision on its way."""
+
+    def __init__(self, desk: EndpointContext, client: Client, card: Card, wish: DecisionRequest) -> None:
+        self._desk, self._client, self._card, self._wish = desk, client, card, wish
+        self._tr = build_translator(client)
+
+    @property
+    def may_approve(self) -> bool:
+        return self._desk.build_viewer(self._client).find_objection(self._card.entry, approve=True) is None
+
+    def to_confirmation(self, card: Card, *, tap: int = 1) -> Confirmation:
+        return to_confirmation(card, self._desk.build_viewer(self._client), self._tr, tap=tap)
+
+    async def wait_for_outcome(self, row: InboxRow) -> DecisionResult:
+        """What came of the input; where that takes too long, how far it is."""
+
+        async def worked() -> bool | None:
+            stored = await self._desk.store.find_inbox(row.source)
+            return True if stored is None or stored.status != "new" else None
+
+        is_over = await self._desk.wait_until(worked, WITHIN)
+        card = await self._reload_card() or self._card
+        refused = await self._find_refusal(row.id)
+        if card.entry["status"] == "requested" and refused:
+            raise self._build_refusal(card, refused, row.id)
+        if card.entry["status"] == "requested" and is_over:
+            raise ApiError(503, "unavailable", "The decision could not be worked; nothing was sent.", headers={"X-Trace-Id": row.id})
+        if card.entry["status"] == "requested":
+            return DecisionResult(status="accepted", card=self.to_confirmation(card), trace=row.id)
+        return self.build_result(await self.wait_until_settled(card), row.id)
+
+    async def wait_until_settled(self, card: Card) -> Card:
+        """The card once its call is through, if that comes in time: a decision that is sent again waits for the same outcome."""
+
+        async def through() -> Card | None:
+            now = await self._reload_card() or card
+            return now if now.entry["status"] != "approved" else None
+
+        if card.entry["status"] != "approved":
+            return card
+        return await self._desk.wait_until(through, WITHIN) or card
+
+    def build_result(self, card: Card, trace: str) -> DecisionResult:
+        """What a card that is decided says to this decision; raises NotAsSeen where somebody else decided, or nobody in time."""
+        entry, status = card.entry, str(card.entry["status"])
+        by = entry.get("approved_by" if self._wish.approve else "denied_by")
+        if by != self._client.actor.key or not find_tap(entry, self._wish.fingerprint):
+            raise self._build_conflict(card, trace)
+        if status == "superseded":
+            now = next((one for one in _list_cards(card) if _is_successor(one, card)), card)
+            message = "What it would change has changed meanwhile, so nothing was sent: decide on the confirmation as it is now."
+            raise DecisionConflict(409, "confirmation_changed", message, card=self.to_confirmation(now), trace=trace)
+        failed = status == "executed" and any(report["status"] != "success" for report in entry.get("commands") or ())
+        words: dict[str, Status] = {"approved": "running", "executed": "partly" if failed else "executed", "denied": "denied"}
+        words |= {"refused": "refused", "unknown": "unknown"}
+        return DecisionResult(status=words[status], card=self.to_confirmation(card), trace=trace)
+
+    def _build_conflict(self, card: Card, trace: str) -> DecisionConflict:
+        status = str(card.entry["status"])
+        if status in {"requested", "expired"}:
+            return DecisionConflict(
+                410, "confirmation_expired", "The time of this confirmation is over.", card=self.to_confirmation(card), trace=trace
+            )
+        message = f"This confirmation was decided before: it is {status} now."
+        return DecisionConflict(409, f"confirmation_{status}", message, card=self.to_confirmation(card), trace=trace)
+
+    def _build_refusal(self, card: Card, code: str, trace: str) -> Exception:
+        if code in _FORBIDDEN:
+            why = self._desk.build_viewer(self._client).find_objection(card.entry, approve=self._wish.approve)
+            sentence = Translator("en").translate_notice(why) if why is not None else "This token may not decide."
+            return ApiError(403, code.replace("-", "_"), sentence, headers={"X-Trace-Id": trace})
+        if code == "card-expired":
+            return self._build_conflict(card, trace)
+        if code == _OUTDATED:
+            message = "The fingerprint is not that of this confirmation as it stands: look at it again."
+            return DecisionConflict(409, "fingerprint_mismatch", message, card=self.to_confirmation(card), trace=trace)
+        if code == freeze_check.CARD:
+            message = "Writing is stopped for everybody: nothing was sent, and the confirmation waits."
+            return DecisionConflict(409, "frozen", message, card=self.to_confirmation(card), trace=trace)
+        message = f"The decision did not count ({code}); nothing was sent."
+        return DecisionConflict(409, code.replace("-", "_"), message, card=self.to_confirmation(card), trace=trace)
+
+    async def _reload_card(self) -> Card | None:
+        cards = await load_cards(self._desk.store, self._card.session)
+        return next((card for card in cards if card.entry["confirmation_id"] == self._card.entry["confirmation_id"]), None)
+
+    async def _find_refusal(self, row_id: str) -> str:
+        """The code of the refusal that the journal has for the input, "" for none."""
+        after = self._card.seq
+        while page := await self._desk.store.read_events(f"session:{self._card.session}", after):
+            for event in page:
+                if event.type == "DecisionRefused" and event.data["turn_id"] == row_id:
+                    return str(event.data["code"])
+            after = page[-1].seq
+        return ""
+
+
+def _list_cards(card: Card) -> list[Card]:
+    return [Card(session=card.session, entry=entry, seq=card.seq, entries=card.entries) for entry in card.entries.values()]
+
+
+def _is_successor(one: Card, card: Card) -> bool:
+    """Whether `one` took the place of `card` when the record had changed."""
+    return bool(one.entry["effect_id"] == build_effect_id(f"{card.entry['effect_id']}/again")) and "requested_at" in one.entry
+
+
+def _build_row(client: Client, confirmation_id: str, session: str, wish: DecisionRequest, nonce: str, desk: EndpointContext) -> InboxRow:
+    row_id = generate_id()
+    body: dict[str, Any] = {"confirmation_id": confirmation_id, "nonce": nonce, "approve": wish.approve, "via": OVER_HTTP}
+    return InboxRow(
+        id=row_id,
+        source=f"{client.actor.key}:decision:{row_id}",
+        session=session,
+        lane="express",
+        kind="decision",
+        actor=client.actor.model_dump(mode="json"),
+        body=body | {"reason": to_storable_text(wish.reason)},
+        received_at=desk.clock.now(),
+    )

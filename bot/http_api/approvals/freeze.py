@@ -1,0 +1,66 @@
+"""`/freeze`: how the switch that stops all writing to the portal stands, and working it. Ring 3; for tokens of administrators."""
+
+from typing import Final
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from bot.http_api.server.authentication import ClientOf, Guarded
+from bot.http_api.server.errors import ApiError, describe_errors
+from bot.http_api.server.tokens import Client
+from orchestrator.gate.decide.freeze_check import FreezeSwitch
+from state.canonical import to_storable_text
+from state.clock import Clock
+from state.journal.freeze_switch import LONGEST_REASON, FreezeState, SwitchOperator
+
+_LOOKED: Final = (401, 403, 429, 500, 503)
+_TURNED: Final = (400, 401, 403, 408, 413, 415, 429, 500, 503)
+
+
+class FreezeBody(BaseModel):
+    """What is wanted."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    frozen: bool = Field(description="true stops all writing at once, in every process; false lets it start again.")
+    reason: str = Field("", max_length=LONGEST_REASON, description="Why: everybody who asks for a change reads it.")
+
+
+class Freeze(BaseModel):
+    """How it stands."""
+
+    frozen: bool
+    at: str = Field("", description="Since when.", examples=["2026-11-22T11:05:00.000000Z"])
+    by: str = Field("", description="The name of who froze it.", examples=["Ольга Романова"])
+    reason: str = Field("", examples=["сверка"])
+    changed: bool = Field(False, description="Whether this request changed anything.")
+
+
+def build_freeze_router(switch: FreezeSwitch, clock: Clock) -> APIRouter:
+    """The two endpoints; `switch` is that of the gate (`orchestrator.tools.gate.means.switch`)."""
+    router = APIRouter(prefix="/freeze", tags=["operation"], route_class=Guarded)
+
+    @router.get("", summary="Whether writing is stopped", responses=describe_errors(*_LOOKED))
+    async def look(client: ClientOf) -> Freeze:
+        _check_admin(client)
+        return _to_status(await switch.find_freeze())
+
+    @router.post("", summary="Stop all writing, or let it start again", responses=describe_errors(*_TURNED))
+    async def turn(client: ClientOf, body: FreezeBody) -> Freeze:
+        _check_admin(client)
+        hand = SwitchOperator(key=client.actor.key, name=client.actor.name, via="http", at=clock.now())
+        reason = to_storable_text(body.reason).strip()
+        turned = await (switch.freeze(hand, reason) if body.frozen else switch.release(hand))
+        return _to_status(turned.state, changed=turned.changed)
+
+    return router
+
+
+def _check_admin(client: Client) -> None:
+    if client.actor.role != "admin":
+        raise ApiError(403, "forbidden", "Only the token of an administrator may stop and allow writing.")
+
+
+def _to_status(standing: FreezeState | None, *, changed: bool = False) -> Freeze:
+    if standing is None:
+        return Freeze(frozen=False, changed=changed)
+    return Freeze(frozen=True, at=standing.at, by=standing.name, reason=standing.reason, changed=changed)

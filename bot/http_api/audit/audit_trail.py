@@ -1,0 +1,212 @@
+"""`GET /audit`: who asked for which call, who decided, what was sent, what came of it. Ring 3; a projection of the journal, reads only."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Query
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
+
+from bot.http_api.approvals.card_models import ApiModel, Moment, Person, format_via
+from bot.http_api.server.authentication import ClientOf
+from bot.http_api.server.endpoint_context import CursorText, EndpointContext, build_translator, encode_cursor, parse_cursor
+from bot.http_api.server.errors import ApiError, describe_errors
+from bot.http_api.server.tokens import Client
+from orchestrator.features.history.call_audit import CallAudit, CallFilter, CallPage
+from orchestrator.messages import Actor
+from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.why.touched_records import parse_record
+
+_KIND: Final = "a"
+_ID: Final = 36
+_YEARS: Final = range(2000, 3000)
+DEFAULT_PERIOD: Final = timedelta(days=7)
+"""How far back is looked where nobody says since when; what was done to a record is told whole."""
+
+
+def _validate_year(moment: datetime) -> datetime:
+    if moment.year not in _YEARS:
+        raise ValueError("a year from 2000 to 2999 is needed")
+    return moment
+
+
+When = Annotated[AwareDatetime, AfterValidator(_validate_year)]
+
+
+class AuditQuery(BaseModel):
+    """Which calls; without any of it those of the last seven days."""
+
+    model_config = ConfigDict(extra="forbid")
+    person: str | None = Field(
+        None, pattern=r"^[a-z]{2,10}:[!-~]{1,200}$", description="Asked for or decided by them.", examples=["tg:1007"]
+    )
+    entity: str | None = Field(None, pattern=r"^[A-Za-z]{1,30}(:[0-9]{1,9}){1,2}$", description="About this record.", examples=["deal:481"])
+    since: When | None = Field(None, alias="from", description="Asked for at or after it, with its zone.")
+    until: When | None = Field(None, alias="to", description="Asked for before it, with its zone.")
+    cursor: CursorText | None = None
+    limit: int = Field(50, ge=1, le=200)
+
+
+class AuditChange(ApiModel):
+    """One field of one record."""
+
+    record: str = Field(examples=["deal:481"])
+    field: str = Field(examples=["OPPORTUNITY"])
+    name: str = Field(examples=["Сумма"])
+    before: str = Field(description="Empty where it is not known.", examples=["1 000 000 ₽"])
+    after: str = Field(examples=["1 200 000 ₽"])
+
+
+class AuditDecision(ApiModel):
+    """How the confirmation ended, and by whom."""
+
+    state: str = Field(description="approved, denied, expired or superseded.", examples=["approved"])
+    by: Person | None = None
+    at: Moment
+    via: str = Field("", examples=["api"])
+    reason: str = ""
+
+
+class Attempt(ApiModel):
+    """A decision over the API that did not count."""
+
+    by: Person
+    at: Moment
+    code: str = Field(examples=["not-your-card"])
+
+
+class AuditSent(ApiModel):
+    """What was sent to Bitrix24; secrets are hidden."""
+
+    at: Moment
+    method: str = Field(examples=["crm.deal.update"])
+    params: Mapping[str, Any] = Field(examples=[{"id": 481, "fields": {"OPPORTUNITY": 1200000}}])
+    answered_at: str = ""
+    answer: str = Field("", description="What Bitrix24 said, shortened.", examples=["True"])
+
+
+class AuditRecord(ApiModel):
+    """One call: from the request to what came of it."""
+
+    id: str = Field(description="The effect: the same in the journal and in the logs.")
+    at: Moment
+    session: str = Field(examples=["tg:1007"])
+    method: str = Field(examples=["crm.deal.update"])
+    call_class: str = Field(description="R read, W write, D destructive, C configuration, M money, N outward message.", examples=["W"])
+    records: Sequence[str] = Field(examples=[["deal:481"]])
+    changes: Sequence[AuditChange]
+    outcome: str = Field(description="waiting, approved, denied, expired, superseded, succeeded, refused, unknown.", examples=["succeeded"])
+    asked_by: Person
+    reasons: Sequence[str] = Field(description="Why it was asked for or refused.")
+    confirmation_id: str = ""
+    decision: AuditDecision | None = None
+    attempts: Sequence[Attempt] = ()
+    sent: AuditSent | None = None
+    undoes: str = Field("", description="The call that it took back.")
+    erased: bool = False
+    complete: bool = Field(True, description="Whether its end was found; of `outcome` that is known even so.")
+
+
+class Audit(BaseModel):
+    """Some of them, in the order in which they were asked for."""
+
+    records: Sequence[AuditRecord]
+    next: str | None = Field(description="Where the next page begins; null at the end. A page may be short and have a next one.")
+
+
+def build_audit_router(desk: EndpointContext) -> APIRouter:
+    """The endpoint (S004-58)."""
+    router = APIRouter(tags=["audit"])
+    auditor = CallAudit(store=desk.store, index=desk.index)
+
+    @router.get("/audit", summary="Who asked, who approved, what was sent", responses=describe_errors(400, 401, 429, 500, 503))
+    async def told(client: ClientOf, asked: Annotated[AuditQuery, Query()]) -> Audit:
+        place = parse_cursor(asked.cursor, _KIND, 1)
+        after = _validate_event_id(place[0]) if place else ""
+        voice = _build_voice(desk, client)
+        found: CallPage = await auditor.load_page(
+            desk.build_viewer(client), _build_filter(asked, desk), voice, after=after, limit=asked.limit
+        )
+        records = [_to_record(story, voice) for story in found.stories]
+        return Audit(records=records, next=encode_cursor(_KIND, found.after) if found.after else None)
+
+    return router
+
+
+def _build_filter(asked: AuditQuery, desk: EndpointContext) -> CallFilter:
+    record = ""
+    if asked.entity:
+        record = parse_record([asked.entity], desk.orchestrator.tools.gate.means.catalogue)
+        if not record:
+            raise ApiError(400, "invalid_entity", "entity is a kind of record and its number, such as deal:481.")
+    if asked.since and asked.until and asked.since >= asked.until:
+        raise ApiError(400, "invalid_time", "from must lie before to.")
+    since: datetime | None = asked.since
+    if since is None and not record:
+        since = (asked.until or desk.clock.now()) - DEFAULT_PERIOD
+    return CallFilter(person=asked.person or "", record=record, since=since, until=asked.until)
+
+
+def _validate_event_id(event_id: str) -> str:
+    if len(event_id) != _ID or not event_id.isascii() or not event_id.isprintable():
+        raise ApiError(400, "invalid_cursor", "The cursor is none of this list.")
+    return event_id
+
+
+def _build_voice(desk: EndpointContext, client: Client) -> Narrator:
+    tr, means = build_translator(client), desk.orchestrator.tools.gate.means
+
+    def name_of(key: str) -> str:
+        person = means.present(Actor(key=key, name=""))
+        return person.name if person is not None else ""
+
+    return Narrator(lambda code, args: tr.translate(code, **args), name_of)
+
+
+def _to_record(story: Mapping[str, Any], voice: Narrator) -> AuditRecord:
+    return AuditRecord(
+        id=story["effect_id"],
+        at=story["asked_at"],
+        session=story["session"],
+        method=story["method"],
+        call_class=story["class"],
+        records=story["records"],
+        changes=[_to_change(change) for change in story["changes"]],
+        outcome=story["outcome"],
+        asked_by=Person(id=story["by"], name=story["by_name"]),
+        reasons=[reason for reason in story["judged"]["reasons"] if story["judged"]["decision"] in {"asked", "refused"}],
+        confirmation_id=story["confirmation_id"],
+        decision=_to_decision(story, voice),
+        attempts=[
+            Attempt(by=Person(id=one["by"], name=voice.find_name(one["by"])), at=one["at"], code=one["code"]) for one in story["attempts"]
+        ],
+        sent=_to_sent(story),
+        undoes=story["undoes"],
+        erased=story["erased"],
+        complete=story["whole"],
+    )
+
+
+def _to_change(change: Mapping[str, Any]) -> AuditChange:
+    known = change["before_recorded"] and change["before"] is not None
+    before, after = str(change["before"]) if known else "", str(change["after"])
+    return AuditChange(record=change["record"], field=change["field"], name=change["name"], before=before, after=after)
+
+
+def _to_decision(story: Mapping[str, Any], voice: Narrator) -> AuditDecision | None:
+    decided = (story["card"] or {}).get("decided")
+    if decided is None:
+        return None
+    by = Person(id=decided["by"], name=voice.find_name(decided["by"])) if decided["by"] else None
+    superseded = decided.get("superseded") or {}
+    state = "superseded" if superseded else decided["status"]
+    reason = superseded.get("why") or decided["reason"]
+    return AuditDecision(state=state, by=by, at=decided["at"], via=format_via(decided["via"]), reason=reason)
+
+
+def _to_sent(story: Mapping[str, Any]) -> AuditSent | None:
+    run = story["run"]
+    if run is None or not run["started_at"]:
+        return None
+    answer = str(run.get("answer") or "")
+    return AuditSent(at=run["started_at"], method=story["method"], params=story["params"], answered_at=run["ended_at"], answer=answer)

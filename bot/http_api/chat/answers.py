@@ -1,0 +1,173 @@
+"""The answer to one input, worked out of what happened: the same for whoever asks again, after a restart, or in another process. Ring 3."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from bot.http_api.approvals.card_models import Confirmation, to_confirmation
+from bot.http_api.chat.mailbox import TurnEvent
+from bot.i18n.translate import Translator
+from bot.rendering.kinds import render_message
+from bot.rendering.spans import to_plain_text
+from orchestrator.messages import Reply
+from orchestrator.reports.cards import Card
+from orchestrator.reports.viewer import Viewer
+from state.journal.journal import load_state
+from state.journal.store import InboxRow, Store
+
+State = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "working"]
+WANTED: Final = frozenset({"AnswerGiven", "CallSucceeded", "ConfirmationRequested", "TurnFinished"})
+_PAGE: Final = 100
+_RECORDS: Final = ("deal", "contact", "company", "task")
+
+
+class Choice(BaseModel):
+    """One of several records that a name fits."""
+
+    model_config = ConfigDict(frozen=True)
+    token: str = Field(description="Send it back as `message` to choose.")
+    label: str
+
+
+class Done(BaseModel):
+    """A change that was carried out without anybody being asked."""
+
+    model_config = ConfigDict(frozen=True)
+    method: str = Field(examples=["crm.timeline.comment.add"])
+    text: str = Field("", description="What was done, in words.")
+    record: str = Field("", examples=["deal:481"])
+    url: str = Field("", description="The record's card in the portal.")
+
+
+class ChatAnswer(BaseModel):
+    """What came of a message. `assistant` is all that a person needs; the other fields are for programs."""
+
+    model_config = ConfigDict(frozen=True)
+    assistant: str
+    session: str = Field(examples=["http:site:42"])
+    turn_id: str = Field(description="Also the trace id, and the header X-Trace-Id.")
+    state: State = Field(description="`working`: not through yet; the answer comes under /sessions/{session}/events.")
+    waiting: Sequence[Confirmation] = Field((), description="Calls that wait for a decision: POST /confirmations/{id}.")
+    done: Sequence[Done] = ()
+    choices: Sequence[Choice] = ()
+    notices: Sequence[str] = Field((), description="What else there is to say; it stands in `assistant` too.")
+
+
+def read_events(store: Store, row: InboxRow) -> list[TurnEvent]:
+    """What the journal holds of that input; raises StoreError."""
+    stream = f"session:{row.session}"
+    after = _find_start(store, stream, row.id)
+    found: list[TurnEvent] = []
+    while page := store.read_events(stream, after=after, limit=_PAGE):
+        mine = [item for item in page if item.type in WANTED and row.id in (item.data.get("cause"), item.data.get("turn_id"))]
+        if found and not mine:
+            break
+        found += [TurnEvent(item.type, dict(item.data)) for item in mine]
+        after = page[-1].seq
+    return found
+
+
+def _find_start(store: Store, stream: str, row_id: str) -> int:
+    """A place in the stream before all that came of the input: ids grow with time, and so do those of events."""
+    low, high = 0, store.read_head(stream)[0]
+    if high <= _PAGE:
+        return 0
+    while low < high:
+        middle = (low + high + 1) // 2
+        event = store.read_events(stream, after=middle - 1, limit=1)
+        if event and event[0].id <= row_id:
+            low = middle
+        else:
+            high = middle - 1
+    return max(0, low - 1)
+
+
+def trim_to_answer(happened: Sequence[TurnEvent]) -> Sequence[TurnEvent]:
+    """What belongs to the answer: a card of it may be decided later, and then its call names the same turn."""
+    ends = (number for number, item in enumerate(happened, start=1) if item.type in {"AnswerGiven", "TurnFinished"})
+    return happened[: max(ends, default=0)]
+
+
+def read_befores(store: Store, session: str) -> dict[str, Any]:
+    """The values that the cards of a session were made upon; raises StoreError."""
+    state, _ = load_state(store, f"session:{session}")
+    return {key: entry.get("before") or {} for key, entry in state["agent"]["confirmations"].items()}
+
+
+def collect_open_cards(happened: Sequence[TurnEvent]) -> list[dict[str, Any]]:
+    """The cards that were shown open, each as it was shown last; without the values before where the events do not tell them."""
+    befores = {item.data["confirmation_id"]: item.data.get("before") or {} for item in happened if item.type == "ConfirmationRequested"}
+    bodies = {item.data["body"]["confirmation_id"]: item.data["body"] for item in _collect_replies(happened) if item.data["kind"] == "card"}
+    known = ({**body, "before": befores[key]} if key in befores else dict(body) for key, body in bodies.items())
+    return [body for body in known if body["status"] == "requested" and not body.get("home")]
+
+
+def build_answer(
+    happened: Sequence[TurnEvent], row: InboxRow, viewer: Viewer, tr: Translator, befores: Mapping[str, Any], urls: Mapping[str, str]
+) -> ChatAnswer:
+    """The whole answer. `befores` are those of cards whose request was not part of it; `urls` the cards of `records`."""
+    replies = [Reply.model_validate(item.data["body"]) for item in _collect_replies(happened) if item.data["kind"] == "reply"]
+    cards = [{**body, "before": body.get("before") or befores.get(body["confirmation_id"], {})} for body in collect_open_cards(happened)]
+    entries = {body["confirmation_id"]: body for body in cards}
+    ends = [item.data["reason"] for item in happened if item.type == "TurnFinished"]
+    names = {effect_id: words for reply in replies for effect_id, words in _collect_change_names(reply, tr).items()}
+    return ChatAnswer(
+        assistant="\n\n".join(text for item in _collect_replies(happened) if (text := _render_text(item, tr))),
+        session=row.session,
+        turn_id=row.id,
+        state=ends[-1] if ends else "answered",
+        waiting=[to_confirmation(Card(session=row.session, entry=body, seq=0, entries=entries), viewer, tr) for body in cards],
+        done=[_to_done(item.data, urls, names.get(item.data["effect_id"])) for item in _select_changes(happened)],
+        choices=[Choice(token=choice.token, label=choice.label) for reply in replies for choice in reply.choices],
+        notices=[tr.translate_notice(notice) for reply in replies for notice in reply.notices],
+    )
+
+
+def collect_records(happened: Sequence[TurnEvent]) -> list[str]:
+    """The records that were changed, as "deal:481"."""
+    return [record for item in _select_changes(happened) if (record := _find_record(item.data))]
+
+
+def _collect_replies(happened: Sequence[TurnEvent]) -> list[TurnEvent]:
+    """What was said, each key as it was said last, in the order of the first time."""
+    last: dict[str, TurnEvent] = {}
+    for number, item in enumerate(happened):
+        if item.type == "AnswerGiven" and item.data.get("body"):  # an erased one has none
+            last[item.data["outbox_key"] or f"#{number}"] = item
+    return list(last.values())
+
+
+def _render_text(item: TurnEvent, tr: Translator) -> str:
+    """Cards stand in `waiting`; a list comes as lines with tabs."""
+    kind, body = item.data["kind"], item.data["body"]
+    if kind in {"card", "toast"}:
+        return ""
+    if kind == "file":
+        return "\n".join("\t".join(str(cell) for cell in cells) for cells in (body["columns"], *body["rows"]))
+    return to_plain_text(render_message(kind, body, tr))
+
+
+def _select_changes(happened: Sequence[TurnEvent]) -> list[TurnEvent]:
+    return [item for item in happened if item.type == "CallSucceeded" and item.data["call_class"] != "R"]
+
+
+def _collect_change_names(reply: Reply, tr: Translator) -> dict[str, tuple[str, str]]:
+    """What a reply says of the changes that it names, by effect: the words, and the address if it gives one."""
+    made = [(notice.args, tr.translate_notice(notice)) for notice in reply.notices if notice.code == "made"]
+    calls = [call for notice in reply.notices if notice.code == "done-before" for call in notice.args["calls"] if isinstance(call, dict)]
+    made += [(call["args"], tr.translate(call["code"], **call["args"])) for call in calls]
+    return {str(args["effect_id"]): (words, str(args.get("url") or "")) for args, words in made if args.get("effect_id")}
+
+
+def _to_done(data: Mapping[str, Any], urls: Mapping[str, str], named: tuple[str, str] | None) -> Done:
+    """The words of the reply; those of the journal where it had none, as for a reminder."""
+    record = _find_record(data)
+    words, url = named or (str((data.get("changes") or {}).get("done") or ""), "")
+    return Done(method=data["method"], text=words, record=record, url=urls.get(record, "") or url)
+
+
+def _find_record(data: Mapping[str, Any]) -> str:
+    objects = (data.get("changes") or {}).get("objects") or {}
+    known = (f"{kind}:{number}" for kind in _RECORDS if (number := objects.get(f"current_{kind}_id")))
+    return str(data.get("created") or next(known, ""))

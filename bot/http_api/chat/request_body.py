@@ -1,0 +1,184 @@
+"""What a caller of `/chat` sends: read with limits, checked field by field. Ring 3; a `user_id` is a label and gives no rights (row M4).
+
+What a caller may set otherwise for one request (rows S004-60, A6, M4): a lower mode, and no directory but our own. Ring 3.
+"""
+
+import asyncio
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final, get_args
+from urllib.parse import quote
+
+import orjson
+from fastapi import Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import ClientDisconnect
+
+from bot.http_api.server.errors import ApiError
+from bot.http_api.server.tokens import pick_lower_mode
+from orchestrator.messages import MODES, Actor, Mode
+from state.canonical import to_storable_text
+
+MAX_BODY: Final = 256 * 1024
+READ_WITHIN: Final = 10.0
+READ_AT_ONCE: Final = 200
+"""Bodies that are read side by side; the others wait, and their time begins when they are read."""
+LONGEST_USER: Final = 128
+LONGEST_MESSAGE: Final = 20_000
+_OVERRIDES: Final = ("mode", "state_dir", "log_dir")
+_CLOSE: Final = {"Connection": "close"}
+
+
+class ChatBody(BaseModel):
+    """A message of somebody who talks through the caller."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"user_id": "42", "message": "Подними сумму сделки Ромашка до 1 200 000"}]})
+    user_id: Annotated[
+        str,
+        Field(min_length=1, max_length=LONGEST_USER, description="Names the conversation among those of the token; it gives no rights."),
+    ]
+    message: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=LONGEST_MESSAGE,
+            description="A request in words, a command such as /pending, or the `token` of a choice that was offered.",
+        ),
+    ]
+    quoted: Annotated[
+        str | None,
+        Field(max_length=LONGEST_MESSAGE, description="Text of somebody else that the message is about; never an instruction."),
+    ] = None
+    mode: Annotated[str | None, Field(description="A mode below the usual one; only with HTTP_ALLOW_OVERRIDES.")] = None
+    state_dir: Annotated[str | None, Field(description="Must be STATE_DIR; only with HTTP_ALLOW_OVERRIDES.")] = None
+    log_dir: Annotated[str | None, Field(description="Must be LOG_DIR; only with HTTP_ALLOW_OVERRIDES.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatRequest:
+    """A body that was read: whose conversation, what they say, and what they want otherwise than it is set."""
+
+    user_id: str
+    message: str
+    overrides: Mapping[str, str]
+    quoted: str = ""
+
+    @property
+    def conversation(self) -> str:
+        """The user id as part of a session's name: different ids never give the same, and none holds a colon."""
+        return quote(self.user_id, safe="")
+
+
+class BodyReader:
+    """Reads bodies, a bounded number at once."""
+
+    def __init__(self, within: float = READ_WITHIN) -> None:
+        """Each gets `within` seconds."""
+        self._timeout = within
+        self._reading = asyncio.Semaphore(READ_AT_ONCE)
+
+    async def read(self, request: Request) -> ChatRequest:
+        """The request of the body; raises ApiError 400, 408 or 413."""
+        try:
+            async with self._reading, asyncio.timeout(self._timeout):
+                body = await _read_body(request)
+        except (TimeoutError, ClientDisconnect):
+            raise ApiError(408, "too_slow", f"The body did not come within {self._timeout:g} seconds.", headers=_CLOSE) from None
+        return parse_body(body)
+
+
+async def _read_body(request: Request) -> bytes:
+    """What was posted, read no further than it may be long."""
+    announced = request.headers.get("content-length", "")
+    read = bytearray()
+    too_long = announced.isascii() and announced.isdecimal() and int(announced[:20]) > MAX_BODY
+    if not too_long:
+        async for piece in request.stream():
+            read += piece
+            if too_long := len(read) > MAX_BODY:
+                break
+    if too_long:
+        raise ApiError(413, "too_large", f"A body may have {MAX_BODY} bytes.", headers=_CLOSE)
+    return bytes(read)
+
+
+def parse_body(body: bytes) -> ChatRequest:
+    """The request; ApiError 400 for a body that is none (S004-65)."""
+    try:
+        given = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise ApiError(400, "invalid_json", "The body is no valid JSON.") from None
+    if not isinstance(given, dict):
+        raise ApiError(400, "invalid_json", "The body is no JSON object.")
+    user_id = _parse_text(given, "user_id", LONGEST_USER)
+    if any(unicodedata.category(sign).startswith("C") for sign in user_id):
+        raise ApiError(400, "invalid_user_id", "user_id may hold no control characters.")
+    message = to_storable_text(_parse_text(given, "message", LONGEST_MESSAGE)).strip()
+    if not message:
+        raise ApiError(400, "invalid_length", "message is empty.")
+    overrides = {name: _parse_text(given, name, 1000) for name in _OVERRIDES if given.get(name) is not None}
+    return ChatRequest(user_id=user_id, message=message, overrides=overrides, quoted=_parse_quoted(given))
+
+
+def _parse_quoted(given: Mapping[str, Any]) -> str:
+    """What somebody else wrote; a blank one is none."""
+    value = given.get("quoted")
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return ""
+    return to_storable_text(_parse_text(given, "quoted", LONGEST_MESSAGE)).strip()
+
+
+def _parse_text(given: Mapping[str, Any], name: str, longest: int) -> str:
+    value = given.get(name)
+    if value is None:
+        raise ApiError(400, f"missing_{name}", f"The field {name} is missing.")
+    if not isinstance(value, str):
+        raise ApiError(400, "invalid_type", f"{name} must be a string.")
+    if not value.strip() or len(value) > longest:
+        raise ApiError(400, "invalid_length", f"{name} must have 1 to {longest} characters.")
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overrides:
+    """What this installation allows."""
+
+    allowed: bool
+    mode: Mode
+    folders: Mapping[str, Path]
+    """STATE_DIR and LOG_DIR under the names that they have in a body."""
+
+    def apply(self, actor: Actor, wanted: Mapping[str, str]) -> Actor:
+        """The actor with the mode that was asked for; raises ApiError 400 for what is not allowed."""
+        if not wanted:
+            return actor
+        if not self.allowed:
+            raise ApiError(400, "overrides_off", f"{', '.join(wanted)} cannot be set by a request: HTTP_ALLOW_OVERRIDES is off here.")
+        for name in self.folders.keys() & wanted.keys():
+            self._check(name, wanted[name])
+        return self._reduce_mode(actor, wanted["mode"]) if "mode" in wanted else actor
+
+    def _reduce_mode(self, actor: Actor, wanted: str) -> Actor:
+        known: dict[str, Mode] = {mode: mode for mode in get_args(Mode)}
+        mode = known.get(wanted)
+        if mode is None:
+            raise ApiError(400, "invalid_mode", f"mode must be one of {', '.join(MODES)}.")
+        highest = pick_lower_mode(self.mode, actor.max_mode)
+        if pick_lower_mode(mode, highest) != mode:
+            raise ApiError(400, "mode_too_high", f"mode may only be lowered: the highest here is {highest}.")
+        return actor.model_copy(update={"max_mode": mode})
+
+    def _check(self, name: str, wanted: str) -> None:
+        """The base itself only: one process has one journal, and a second one would know nothing of what waits, ran or was frozen."""
+        base = self.folders[name].resolve()
+        try:
+            found = (base / wanted).resolve() if not Path(wanted).is_absolute() else Path(wanted).resolve()
+        except (OSError, ValueError, RuntimeError):
+            raise ApiError(400, "invalid_directory", f"{name} is no directory.") from None
+        if found != base and base not in found.parents:
+            raise ApiError(400, "directory_outside", f"{name} must lie inside the configured {name.upper()}.")
+        if found != base:
+            sentence = f"{name} must be the configured {name.upper()} itself: one program keeps one journal and one set of logs."
+            raise ApiError(400, "directory_not_supported", sentence)

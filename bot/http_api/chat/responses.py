@@ -1,0 +1,221 @@
+"""Waits for the answer to an input and gives it: in one piece, or as it comes. Ring 3. Who goes away leaves the turn running.
+
+Rights are those of the moment in which something is told, not of the one in which it was asked.
+
+Server-sent events, as browsers and `curl -N` read them. Ring 3, pure.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import orjson
+from fastapi.responses import Response
+
+from bot.http_api.chat.answers import (
+    ChatAnswer,
+    build_answer,
+    collect_open_cards,
+    collect_records,
+    read_befores,
+    read_events,
+    trim_to_answer,
+)
+from bot.http_api.chat.mailbox import InputBatcher, Mailbox, Ticket
+from bot.http_api.chat.request_body import BodyReader, Overrides
+from bot.http_api.server.endpoint_context import build_translator
+from bot.http_api.server.errors import MEANINGS, ApiError
+from bot.http_api.server.tokens import Client
+from bot.rendering.progress import render_step
+from bot.rendering.spans import to_plain_text
+from orchestrator.language.links import strip_unknown_links
+from orchestrator.messages import Notice
+from orchestrator.reports.viewer import Viewer
+from orchestrator.runtime.turn import Tools
+from orchestrator.runtime.worker import Orchestrator
+from state.clock import Clock, read_boottime
+from state.journal.store import InboxRow, StoreError
+from state.trace import HEADER
+
+STREAM_WITHIN: Final = 1800.0
+"""A stream of events ends after so many seconds whatever the turn does."""
+BEAT_EVERY: Final = 15.0
+_ACCEPTED: Final = 202
+_KEPT: Final = "It cannot be answered at the moment; the message is kept. Ask again with the same Idempotency-Key."
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatContext:
+    """What the endpoint works with."""
+
+    orchestrator: Orchestrator
+    mailbox: Mailbox
+    overrides: Overrides
+    clock: Clock
+    answer_within: float
+    """Seconds that a request is kept waiting; then it is told how to go on."""
+    reader: BodyReader
+    intake: InputBatcher
+    beat_every: float = BEAT_EVERY
+
+    @property
+    def tools(self) -> Tools:
+        """The store, the gate and the questions that may be asked."""
+        return self.orchestrator.tools
+
+
+async def store_request(row: InboxRow, chat: ChatContext) -> InboxRow:
+    """The input as it is stored: the first one with that key. Raises ApiError 422 for another request, StoreError."""
+    if await chat.intake.take(row):
+        return row
+    known = await chat.orchestrator.tools.store.find_inbox(row.source)
+    if known is None:
+        raise ApiError(503, "unavailable", MEANINGS[503], headers={"Retry-After": "5"})
+    if "request" not in known.body:
+        raise ApiError(409, "answer_gone", "The request of this Idempotency-Key was erased.")
+    if known.body["request"] != row.body["request"]:
+        raise ApiError(422, "idempotency_mismatch", "This Idempotency-Key was used before with another request.")
+    return known
+
+
+async def wait_for_answer(row: InboxRow, client: Client, chat: ChatContext) -> Response:
+    """The answer in one piece: 200, or 202 when it is not there in time; raises ApiError 401, 422, 500 or 503."""
+    with chat.mailbox.open_ticket(row) as ticket:  # before it is stored, or its end might come unseen
+        known = await store_request(row, chat)
+        if known is row:
+            return await _wait_on_ticket(ticket, client, chat)
+    with chat.mailbox.open_ticket(known) as ticket:
+        return await _wait_on_ticket(ticket, client, chat)
+
+
+async def _wait_on_ticket(ticket: Ticket, client: Client, chat: ChatContext) -> Response:
+    end = read_boottime() + chat.answer_within
+    while not ticket.is_over and not ticket.has_trouble and (left := end - read_boottime()) > 0:
+        await ticket.wait_for_news(left)
+    client = _refresh_client(client, chat)
+    if ticket.is_over:
+        answer = await _collect_answer(ticket, client, chat)
+        _refuse_failed(answer)
+        return _build_response(answer, 200)
+    if ticket.has_trouble:
+        raise ApiError(503, "unavailable", _KEPT, headers={HEADER: ticket.row.id, "Retry-After": "5"})
+    return _build_response(_build_working_answer(ticket, client), _ACCEPTED)
+
+
+async def stream_answer(row: InboxRow, client: Client, chat: ChatContext) -> AsyncIterator[bytes]:
+    """The answer as it comes: progress, delta, then card for each that waits, then final; or error."""
+    with chat.mailbox.open_followed_ticket(row) as ticket:
+        end = read_boottime() + STREAM_WITHIN
+        flow = _AnswerStream(row, client, chat)
+        with suppress(StoreError):  # looked for again every second
+            await chat.mailbox.check_closed(ticket)
+        while not ticket.is_over and not ticket.has_trouble and read_boottime() < end:
+            await ticket.wait_for_news(chat.beat_every)
+            if chat.tools.refresh_actor(client.actor) is None:
+                break
+            pieces = flow.collect_news(ticket)
+            for piece in pieces or [HEARTBEAT]:
+                yield piece
+        for piece in await _finish_stream(ticket, flow, client, chat):
+            yield piece
+
+
+async def _finish_stream(ticket: Ticket, flow: "_AnswerStream", client: Client, chat: ChatContext) -> list[bytes]:
+    """How the stream ends."""
+    try:
+        client = _refresh_client(client, chat)
+    except ApiError as error:
+        return [flow.format_event("error", {"code": error.code, "message": error.message})]
+    if ticket.has_trouble and not ticket.is_over:
+        return [flow.format_event("error", {"code": "unavailable", "message": _KEPT})]
+    try:
+        answer = await _collect_answer(ticket, client, chat) if ticket.is_over else _build_working_answer(ticket, client)
+        _refuse_failed(answer)
+    except ApiError as error:
+        return [flow.format_event("error", {"code": error.code, "message": error.message})]
+    except StoreError:
+        return [flow.format_event("error", {"code": "unavailable", "message": MEANINGS[503]})]
+    shown = answer.model_dump(mode="json")
+    return [*(flow.format_event("card", card) for card in shown["waiting"]), flow.format_event("final", shown)]
+
+
+class _AnswerStream:
+    """What a stream has said so far."""
+
+    def __init__(self, row: InboxRow, client: Client, chat: ChatContext) -> None:
+        """Nothing yet."""
+        self._row, self._tr = row, build_translator(client)
+        self._hosts, self._locale = chat.tools.allowed_hosts, client.actor.locale
+        self._sent_text, self._count = "", 0
+
+    def collect_news(self, ticket: Ticket) -> list[bytes]:
+        """The news as events: steps in words, and how the text differs from what was said."""
+        found = []
+        while ticket.steps:
+            found.append(self.format_event("progress", {"text": self._translate_step(ticket.steps.popleft())}))
+        text = strip_unknown_links(ticket.text, self._hosts, locale=self._locale)
+        if text != self._sent_text:
+            kept = _count_common_prefix(text, self._sent_text)
+            self._sent_text = text
+            found.append(self.format_event("delta", {"at": kept, "text": text[kept:]}))
+        return found
+
+    def format_event(self, name: str, data: dict[str, Any]) -> bytes:
+        """One event; its id names the input and its place in this stream."""
+        self._count += 1
+        return format_event(name, f"{self._row.id}:{self._count}", data)
+
+    def _translate_step(self, step: Notice) -> str:
+        return to_plain_text(render_step(step.args, self._tr)) if step.code == "step" else self._tr.translate_notice(step)
+
+
+def _refresh_client(client: Client, chat: ChatContext) -> Client:
+    """The client with the rights of now; raises ApiError 401 where its token is gone."""
+    actor = chat.tools.refresh_actor(client.actor)
+    if actor is None:
+        raise ApiError(401, "unauthorized", MEANINGS[401])
+    return replace(client, actor=actor)
+
+
+def _count_common_prefix(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    longest = min(len(one), len(other))
+    return longest if one[:longest] == other[:longest] else next(at for at in range(longest) if one[at] != other[at])
+
+
+async def _collect_answer(ticket: Ticket, client: Client, chat: ChatContext) -> ChatAnswer:
+    """The answer of an input that is over; from the journal where its beginning was not seen here. Raises StoreError."""
+    row, store = ticket.row, chat.tools.store
+    happened = trim_to_answer(ticket.events if ticket.is_complete else await store.read(read_events, row))
+    missing = any("before" not in card for card in collect_open_cards(happened))
+    befores = await store.read(read_befores, row.session) if missing else {}
+    link = chat.tools.queries["link"]
+    urls = {record: await link(target=record, actor=client.actor) for record in collect_records(happened)}
+    viewer = Viewer(actor=client.actor, means=chat.tools.gate.means)
+    return build_answer(happened, row, viewer, build_translator(client), befores=befores, urls=urls)
+
+
+def _build_working_answer(ticket: Ticket, client: Client) -> ChatAnswer:
+    said = build_translator(client).translate("api-working")
+    return ChatAnswer(assistant=said, session=ticket.row.session, turn_id=ticket.row.id, state="working")
+
+
+def _refuse_failed(answer: ChatAnswer) -> None:
+    """What nobody foresaw is told as such, unless the caller must know what was done or waits (S004-66)."""
+    if answer.state == "failed" and not answer.waiting and not answer.done:
+        raise ApiError(500, "internal_error", MEANINGS[500], headers={HEADER: answer.turn_id})
+
+
+def _build_response(answer: ChatAnswer, status: int) -> Response:
+    return Response(answer.model_dump_json(), status, {HEADER: answer.turn_id}, "application/json")
+
+
+MEDIA_TYPE: Final = "text/event-stream"
+HEARTBEAT: Final = b": still here\n\n"
+"""A comment: it keeps proxies from closing a line on which nothing is said."""
+
+
+def format_event(name: str, identity: str, data: Mapping[str, Any]) -> bytes:
+    """One event. JSON holds no line end of its own, so each is three lines."""
+    return f"event: {name}\nid: {identity}\ndata: ".encode() + orjson.dumps(data) + b"\n\n"

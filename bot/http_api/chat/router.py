@@ -1,0 +1,131 @@
+"""`POST /chat`: a message becomes an input, the answer is what came of it (S004-58 … S004-67). Ring 3; decides nothing."""
+
+import re
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response, StreamingResponse
+from fastapi.routing import APIRoute
+
+from bot.http_api.chat.answers import ChatAnswer
+from bot.http_api.chat.request_body import ChatBody, ChatRequest
+from bot.http_api.chat.responses import MEDIA_TYPE, ChatContext, store_request, stream_answer, wait_for_answer
+from bot.http_api.server.authentication import ClientOf, resolve_client
+from bot.http_api.server.errors import ApiError, describe_errors
+from bot.http_api.server.tokens import Client
+from orchestrator.messages import Actor
+from state.canonical import dumps, hash_text
+from state.clock import Clock, generate_id
+from state.journal.store import InboxRow, Lane
+from state.trace import HEADER, get_trace_id
+
+PATH: Final = "/chat"
+LONGEST_KEY: Final = 255
+_CHOICE: Final = re.compile(r"[0-9a-f-]{8,64}:[0-9]{1,3}", re.ASCII)
+_COMMAND: Final = re.compile(r"/(?P<name>[a-z_]{1,32})(?:\s+(?P<args>.*))?", re.DOTALL | re.ASCII)
+
+
+def build_chat_router(chat: ChatContext) -> APIRouter:
+    """The one endpoint."""
+    router = APIRouter(tags=["chat"], route_class=_DirectRoute)
+
+    @router.post(
+        PATH,
+        summary="Say something to the copilot",
+        response_model=ChatAnswer,
+        responses={
+            200: {
+                "model": ChatAnswer,
+                "description": "The answer; as `text/event-stream` the same, as it comes.",
+                "content": {MEDIA_TYPE: {}},
+            },
+            202: {"model": ChatAnswer, "description": "Not through yet: nothing is lost, the answer comes in the events of the session."},
+            **describe_errors(400, 401, 408, 409, 413, 422, 429, 500, 503),
+        },
+        openapi_extra={"requestBody": _BODY, "parameters": [_KEY_PARAMETER]},
+    )
+    async def post_chat(request: Request, client: ClientOf) -> Response:
+        key = _parse_idempotency_key(request)
+        asked = await chat.reader.read(request)
+        actor = chat.overrides.apply(client.actor, asked.overrides)
+        row = _build_row(client, actor, asked, key, chat.clock)
+        if _is_stream_wanted(request):
+            row = await store_request(row, chat)
+            headers = {HEADER: row.id, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+            return StreamingResponse(stream_answer(row, client, chat), media_type=MEDIA_TYPE, headers=headers)
+        return await wait_for_answer(row, client, chat)
+
+    return router
+
+
+class _DirectRoute(APIRoute):
+    """Described as any other; to solve the two arguments of its endpoint takes FastAPI longer than all the rest of the request."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The endpoint with its client."""
+
+        async def handle(request: Request) -> Response:
+            client = await resolve_client(request, request.headers.get("x-api-key"))
+            answer: Response = await self.endpoint(request, client)
+            return answer
+
+        return handle
+
+
+_BODY: Final[dict[str, Any]] = {"required": True, "content": {"application/json": {"schema": ChatBody.model_json_schema()}}}
+_KEY_PARAMETER: Final[dict[str, Any]] = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "The same key with the same body gets the same answer and never a second turn.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[!-~]+$"},
+}
+
+
+def _parse_idempotency_key(request: Request) -> str | None:
+    key = request.headers.get("idempotency-key")
+    if key is not None and not (key.isascii() and key.isprintable() and " " not in key and 1 <= len(key) <= LONGEST_KEY):
+        raise ApiError(400, "invalid_idempotency_key", f"Idempotency-Key must be 1 to {LONGEST_KEY} printable characters without spaces.")
+    return key
+
+
+def _build_row(client: Client, actor: Actor, asked: ChatRequest, key: str | None, clock: Clock) -> InboxRow:
+    """The input; its source is unique, so a repeat finds what the first one began."""
+    row_id = get_trace_id() or generate_id()
+    kind, lane, body = _parse_customer_message(asked) if client.customers else _parse_message(asked)
+    quoted = {"quoted": asked.quoted} if asked.quoted else {}
+    request = hash_text(dumps({"user_id": asked.user_id, "message": asked.message, **quoted, **asked.overrides}))
+    return InboxRow(
+        id=row_id,
+        source=f"{client.actor.key}:key:{hash_text(key)}" if key is not None else f"{client.actor.key}:{row_id}",
+        session=f"{client.actor.key}:{asked.conversation}",
+        lane=lane,
+        kind=kind,
+        actor=actor.model_dump(mode="json"),
+        body={**body, "request": request},
+        received_at=clock.now(),
+    )
+
+
+def _parse_message(asked: ChatRequest) -> tuple[str, Lane, dict[str, Any]]:
+    """A command, a choice, or a request; one that came over HTTP is whole, nothing is joined to it."""
+    text = asked.message
+    if command := _COMMAND.fullmatch(text):
+        lane: Lane = "turn" if command["name"] == "new" else "express"
+        return "command", lane, {"name": command["name"], "args": (command["args"] or "").strip()[:200]}
+    if _CHOICE.fullmatch(text):
+        question, _, option = text.rpartition(":")
+        return "message", "turn", {"answers": question, "option": int(option), "origin": "choice"}
+    return "message", "turn", {"text": text, "quoted": asked.quoted, "origin": "typed", "pieces": 1}
+
+
+def _parse_customer_message(asked: ChatRequest) -> tuple[str, Lane, dict[str, Any]]:
+    """Words that nobody of the company wrote: as if forwarded, whatever they look like. A choice that was offered is one all the same."""
+    if _CHOICE.fullmatch(asked.message):
+        return _parse_message(asked)
+    return "message", "turn", {"text": "", "quoted": f"{asked.message}\n\n{asked.quoted}".strip(), "origin": "typed", "pieces": 1}
+
+
+def _is_stream_wanted(request: Request) -> bool:
+    return MEDIA_TYPE in request.headers.get("accept", "").lower()

@@ -1,0 +1,101 @@
+"""The HTTP door as one FastAPI app: its parts are routers. Ring 3; no server name, nothing from other servers, no page without tokens."""
+
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+from fastapi.responses import HTMLResponse
+from fastapi.routing import APIRoute
+
+from bot.http_api.chat.router import PATH as CHAT
+from bot.http_api.server.authentication import Authenticator
+from bot.http_api.server.docs_page import render_docs_page
+from bot.http_api.server.errors import explain_errors
+from bot.http_api.server.middleware import BodyLimit, TraceHeaders
+from bot.http_api.server.portal_events import PATH as EVENTS
+from bot.http_api.server.portal_events import build_closed_portal_events_router
+from state.clock import SystemClock
+
+_ABOUT = "The copilot over HTTP: the same conversations, the same gate and the same confirmations as in the chat."
+
+
+def build_app(*routers: APIRouter, identity: Authenticator | None = None) -> FastAPI:
+    """The app with these routers, `/healthz` and the address for events; with an `identity` the API is described at its /docs."""
+    described = "/openapi.json" if identity is not None else None
+    app = _App(
+        title="Sdelka",
+        version=_find_version(),
+        description=_ABOUT,
+        openapi_url=described,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    if identity is not None:
+        app.state.identity = identity
+        _describe(app)
+    if not _has_route(routers, EVENTS):
+        routers = (*routers, build_closed_portal_events_router(SystemClock()))
+    for router in routers:
+        app.include_router(router)
+    if not _has_route(routers, "/healthz"):
+        app.include_router(_build_health_router())
+    known = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
+    app.state.known_routes = known
+    hidden = {route.path for route in known if not route.include_in_schema}
+    app.add_middleware(BodyLimit, exempt={*hidden, CHAT})
+    explain_errors(app)
+    app.add_middleware(TraceHeaders)
+    return app
+
+
+class _App(FastAPI):
+    """Its description names the answers that there are: what cannot be read is a 400 here, never FastAPI's own 422."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The description, made once."""
+        made = self.openapi_schema is None
+        schema = super().openapi()
+        if made:
+            for path in schema["paths"].values():
+                for operation in path.values():
+                    _drop_default_422(operation["responses"])
+            for name in ("HTTPValidationError", "ValidationError"):
+                schema.get("components", {}).get("schemas", {}).pop(name, None)
+        return schema
+
+
+def _drop_default_422(responses: dict[str, Any]) -> None:
+    content = responses.get("422", {}).get("content", {}).get("application/json", {})
+    if str(content.get("schema", {}).get("$ref", "")).endswith("/HTTPValidationError"):
+        del responses["422"]
+
+
+def _describe(app: FastAPI) -> None:
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> HTMLResponse:
+        return HTMLResponse(
+            render_docs_page(app.openapi()), headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+        )
+
+
+def _has_route(routers: Sequence[APIRouter], path: str) -> bool:
+    return any(getattr(route, "path", "") == path for router in routers for route in router.routes)
+
+
+def _find_version() -> str:
+    try:
+        return version("sdelka")
+    except PackageNotFoundError:
+        return "0"
+
+
+def _build_health_router() -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/healthz", include_in_schema=False)
+    async def healthz() -> dict[str, bool]:
+        return {"ok": True}
+
+    return router

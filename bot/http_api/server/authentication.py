@@ -1,0 +1,169 @@
+"""Who calls: the token of X-API-Key, after the limits. Ring 3; a refusal tells nothing about what exists.
+
+Who may see how the program does: METRICS_TOKEN as a bearer, or the token of an admin. Ring 3; nobody by default, loopback is no proof.
+
+A proxy on the same machine makes every caller look local, so where a request comes from gives no rights.
+"""
+
+import hmac
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from functools import lru_cache
+from hashlib import sha256
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Annotated, Any, Final
+
+from fastapi import Depends, Request, Response, Security
+from fastapi.routing import APIRoute
+from fastapi.security import APIKeyHeader
+from pydantic import SecretStr
+
+from bot.http_api.server.errors import ApiError
+from bot.http_api.server.limits import Lockout, RequestRate
+from bot.http_api.server.tokens import Client, Tokens
+from orchestrator.errors import SettingsError
+from state.clock import read_boottime
+
+log = logging.getLogger(__name__)
+
+Network = IPv4Network | IPv6Network
+_KEY = APIKeyHeader(name="X-API-Key", auto_error=False, description="A token of HTTP_API_TOKENS.")
+_LINES_PER_MINUTE: Final = 10
+"""Lines a minute about addresses that are locked out: whoever has thousands of addresses must not fill the log."""
+_SITE_PREFIX: Final = 64
+"""Bits of an IPv6 address that name its site: whoever has one has all its addresses."""
+
+
+class Authenticator:
+    """Knows tokens and limits; one for the app, kept at `app.state.identity`."""
+
+    def __init__(
+        self, tokens: Tokens, *, per_minute: int = 0, proxies: Sequence[Network] = (), clock: Callable[[], float] = read_boottime
+    ) -> None:
+        """`proxies` may say whom they speak for; `per_minute` counts for each address and each token."""
+        self._tokens, self._proxies = tokens, tuple(proxies)
+        self._rate, self._lockout = RequestRate(per_minute, clock), Lockout(clock)
+        self._lines = RequestRate(_LINES_PER_MINUTE, clock)
+        self.refused_count = 0
+        """Wrong tokens and requests over a limit since the start, for the metrics."""
+
+    def check(self, request: Request, presented: str | None) -> Client:
+        """The client; raises ApiError 401 or 429."""
+        address = self.find_address(request)
+        self._wait(max(self._lockout.wait(address), self._rate.wait(f"address {address}")))
+        client = self._tokens.find_client(presented) if presented else None
+        if client is None:
+            self.refused_count += 1
+            if presented and self._lockout.record_failure(address) and not self._lines.wait("lock-out"):
+                log.warning("an address is locked out after wrong tokens", extra={"action": "api_locked_out", "address": address})
+            raise ApiError(401, "unauthorized", "The header X-API-Key with a valid token is needed.")
+        self._wait(self._rate.wait(f"token {client.name}"))
+        return client
+
+    def _wait(self, seconds: int) -> None:
+        if seconds:
+            self.refused_count += 1
+            sentence = "Too many requests, or too many wrong tokens, from here."
+            raise ApiError(429, "too_many_requests", sentence, headers={"Retry-After": str(seconds)})
+
+    def find_address(self, request: Request) -> str:
+        """Where the request comes from; what X-Forwarded-For says counts only as far as our own proxies wrote it."""
+        hops = [request.client.host if request.client else ""]
+        if self._proxies:
+            forwarded = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
+            hops += [hop.strip() for hop in reversed(forwarded) if hop.strip()]
+        trusted = True
+        address = hops[0]
+        for hop in hops:
+            if not trusted or not _is_address(hop):
+                break
+            address = hop
+            trusted = any(ip_address(hop) in network for network in self._proxies)
+        return _find_network_site(address)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+@lru_cache(256)  # of callers who write again and again
+def _find_network_site(address: str) -> str:
+    if not _is_address(address):
+        return address
+    found = ip_address(address)
+    if not isinstance(found, IPv6Address):
+        return str(found)
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ip_network((int(found), _SITE_PREFIX), strict=False))
+
+
+def parse_networks(listed: str) -> list[Network]:
+    """The proxies of HTTP_TRUSTED_PROXIES; raises SettingsError naming the faulty one."""
+    found: list[Network] = []
+    for entry in (part.strip() for part in listed.split(",") if part.strip()):
+        try:
+            found.append(ip_network(entry))
+        except ValueError:
+            raise SettingsError(f"HTTP_TRUSTED_PROXIES: {entry} is no address and no network such as 10.0.0.0/8") from None
+    return found
+
+
+async def resolve_client(request: Request, presented: Annotated[str | None, Security(_KEY)]) -> Client:
+    """The client of this request; raises ApiError 401 or 429 (S004-61, S004-63, X10)."""
+    known: Client | None = getattr(request.state, "client", None)
+    if known is not None:
+        return known
+    identity: Authenticator = request.app.state.identity
+    return identity.check(request, presented)
+
+
+ClientOf = Annotated[Client, Depends(resolve_client)]
+
+
+class Guarded(APIRoute):
+    """A route whose body is read for nobody but the holder of a token: FastAPI by itself reads it before it asks for anything else."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """What serves one request; raises ApiError 401 or 429 before a byte of the body is looked at."""
+        inner = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            request.state.client = await resolve_client(request, request.headers.get(_KEY.model.name))
+            return await inner(request)
+
+        return guarded
+
+
+MonitoringCheck = Callable[[Request], bool]
+"""Whether the request may see all; False where it presents nothing. Raises ApiError 401, 403 or 429 for a token that may not."""
+_UNAUTHORIZED: Final = "A valid token is needed."
+
+
+def build_monitoring_check(token: SecretStr | None) -> MonitoringCheck:
+    """By `Authorization: Bearer METRICS_TOKEN`, or an admin's token as bearer or X-API-Key."""
+    wanted = _hash_metrics_token(token.get_secret_value()) if token is not None else None
+
+    def may(request: Request) -> bool:
+        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+        presented = request.headers.get("x-api-key") or (bearer.strip() if scheme.lower() == "bearer" else "")
+        if not presented:
+            return False
+        if wanted is not None and hmac.compare_digest(_hash_metrics_token(presented), wanted):
+            return True
+        identity: Authenticator | None = getattr(request.app.state, "identity", None)
+        if identity is None:
+            raise ApiError(401, "unauthorized", _UNAUTHORIZED)
+        if identity.check(request, presented).actor.role != "admin":
+            raise ApiError(403, "forbidden", "This token may not see that.")
+        return True
+
+    return may
+
+
+def _hash_metrics_token(token: str) -> bytes:
+    return sha256(token.encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,145 @@
+"""Every refusal of the HTTP API in one form: `{"error": {"code", "message"}}`. Ring 3; never tells internals or the value of a secret."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.routing import Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from state.journal.store import StoreError
+
+log = logging.getLogger(__name__)
+
+_BAD_REQUEST: Final = 400
+_NOT_FOUND: Final = 404
+_NOT_ALLOWED: Final = 405
+
+MEANINGS: Final[Mapping[int, str]] = {
+    400: "The request cannot be read, or a field is missing or wrong.",
+    401: "The header X-API-Key is missing or its token is not known.",
+    403: "The token may not do this.",
+    404: "There is nothing under this address, or nothing that this token may see.",
+    405: "This address does not know the method.",
+    408: "The request came too slowly.",
+    409: "It has been decided already, or it is not what the caller saw.",
+    413: "The request is too large.",
+    415: "The body is no JSON.",
+    422: "The Idempotency-Key was used before with another request.",
+    429: "Too many requests, or too many wrong tokens; Retry-After says when to come again.",
+    500: "Something went wrong inside; it is logged under the trace id.",
+    503: "The service cannot take requests at the moment; try again later.",
+}
+
+
+class Trouble(BaseModel):
+    """What is wrong."""
+
+    model_config = ConfigDict(frozen=True)
+    code: str = Field(description="A word for programs.", examples=["unauthorized"])
+    message: str = Field(description="A sentence for people.")
+
+
+class ErrorBody(BaseModel):
+    """The body of every answer that is not a success."""
+
+    model_config = ConfigDict(frozen=True)
+    error: Trouble
+
+
+class ApiError(HTTPException):
+    """A request is refused with this status, code and sentence. FastAPI lets no other exception through from the reading of a body."""
+
+    def __init__(self, status: int, code: str, message: str, *, headers: Mapping[str, str] | None = None) -> None:
+        """Keep the parts."""
+        super().__init__(status, code, dict(headers or {}))
+        self.status, self.code, self.message = status, code, message
+
+    def to_response(self) -> JSONResponse:
+        """The refusal as it is sent."""
+        return JSONResponse({"error": {"code": self.code, "message": self.message}}, self.status, self.headers)
+
+
+def describe_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The `responses` of a route or router for OpenAPI."""
+    return {status: {"model": ErrorBody, "description": MEANINGS[status]} for status in statuses}
+
+
+def explain_errors(app: FastAPI) -> None:
+    """Give every error of `app` the one form."""
+    app.add_exception_handler(HTTPException, _handle_http_error)
+    app.add_exception_handler(RequestValidationError, _handle_validation_error)
+    app.add_exception_handler(StoreError, _handle_store_error)
+    app.add_middleware(_ErrorBoundary)
+
+
+async def _handle_http_error(request: Request, error: Exception) -> JSONResponse:
+    """What we refuse, and what the router itself refuses: an address or a method that does not exist."""
+    assert isinstance(error, HTTPException)  # noqa: S101 - starlette hands over what was registered
+    if isinstance(error, ApiError):
+        return error.to_response()
+    headers = error.headers or {}
+    if error.status_code == _NOT_FOUND:
+        return ApiError(404, "endpoint_not_found", "There is nothing under this address.", headers=headers).to_response()
+    if error.status_code == _NOT_ALLOWED:
+        headers = {**headers, "Allow": ", ".join(_list_methods(request)) or headers.get("Allow", "")}
+        return ApiError(405, "method_not_allowed", "This address does not know this method.", headers=headers).to_response()
+    if error.status_code == _BAD_REQUEST:  # what FastAPI says of a body nested too deep, or with a number too long
+        return ApiError(400, "invalid_json", "The body cannot be read as JSON.", headers=headers).to_response()
+    status = error.status_code if error.status_code in MEANINGS else _BAD_REQUEST
+    return ApiError(status, "bad_request", MEANINGS[status], headers=headers).to_response()
+
+
+def _list_methods(request: Request) -> list[str]:
+    """What may be done with the address: the router names the methods of the first route only."""
+    routes: Sequence[APIRoute] = getattr(request.app.state, "known_routes", ())
+    found = (route.methods or () for route in routes if route.matches(request.scope)[0] is not Match.NONE)
+    return sorted(set().union(*found))
+
+
+async def _handle_validation_error(request: Request, error: Exception) -> JSONResponse:
+    """A parameter of the wrong kind; its name is told, what was sent is not repeated."""
+    del request
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - as above
+    faults = error.errors()
+    if any(fault["type"] == "json_invalid" for fault in faults):
+        return ApiError(400, "invalid_json", "The body is no valid JSON.").to_response()
+    told = sorted({f"{'.'.join(str(part) for part in fault['loc'][1:]) or 'body'}: {fault['msg']}" for fault in faults})
+    return ApiError(400, "invalid_request", "; ".join(told)[:500]).to_response()
+
+
+async def _handle_store_error(request: Request, error: Exception) -> JSONResponse:
+    del request
+    log.error("nothing could be stored or read: %s", error, extra={"action": "store_trouble"})
+    return ApiError(503, "unavailable", MEANINGS[503], headers={"Retry-After": "5"}).to_response()
+
+
+class _ErrorBoundary:
+    """Outermost: whatever nobody foresaw is logged here, once, and told as a 500 that reveals nothing (S004-66)."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap `app`."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        begun = False
+
+        async def noted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        except Exception:
+            log.exception("a request failed", extra={"action": "request_failed", "path": scope.get("path", "")})
+            if begun or scope["type"] != "http":
+                raise
+            await ApiError(500, "internal_error", MEANINGS[500]).to_response()(scope, receive, send)

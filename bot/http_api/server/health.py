@@ -1,0 +1,65 @@
+"""`/healthz`: the loop answers. `/readyz`: each party, by name only unless a token says who asks. Ring 3."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from bot.http_api.server.authentication import MonitoringCheck
+from bot.http_api.server.errors import describe_errors
+from bot.monitoring.health_checks import HealthChecks, PartyHealth
+from state.clock import format_iso
+
+
+class Alive(BaseModel):
+    """It answers."""
+
+    model_config = ConfigDict(frozen=True)
+    ok: bool = True
+
+
+class Ready(BaseModel):
+    """Whether everything that the bot needs is well."""
+
+    model_config = ConfigDict(frozen=True)
+    ready: bool
+    parties: dict[str, Any] = Field(
+        description='Of each party "ok" or "not"; with a token {"state", "since", "why"}.',
+        examples=[{"database": "ok", "portal": "not"}],
+    )
+
+
+def build_health_router(parties: HealthChecks | None, may: MonitoringCheck) -> APIRouter:
+    """The two addresses; without `parties` only the first."""
+    router = APIRouter(tags=["operation"])
+
+    @router.get("/healthz", summary="Whether the program answers")
+    async def healthz() -> Alive:
+        return Alive()
+
+    if parties is None:
+        return router
+
+    @router.get(
+        "/readyz",
+        summary="Whether each party is well",
+        response_model=Ready,
+        responses={503: {"model": Ready, "description": "At least one party is not well."}, **describe_errors(401, 403, 429)},
+    )
+    async def readyz(request: Request) -> JSONResponse:
+        knows = may(request)
+        found = await parties.check_all()
+        ready = all(one.ok for one in found)
+        told = Ready(ready=ready, parties={one.name: _format_details(one) if knows else _format_state(one) for one in found})
+        return JSONResponse(told.model_dump(), 200 if ready else 503, headers={"Cache-Control": "no-store"})
+
+    return router
+
+
+def _format_state(one: PartyHealth) -> str:
+    return "ok" if one.ok else "not"
+
+
+def _format_details(one: PartyHealth) -> dict[str, str]:
+    return {"state": _format_state(one), "since": format_iso(one.since), "why": one.why}

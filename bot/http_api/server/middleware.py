@@ -1,0 +1,80 @@
+"""No body above 16 KB, none slower than ten seconds, for all addresses that read none or a small one. Ring 3.
+
+Each request gets a trace id, told in the header of its answer; what it begins goes back to it. Ring 3.
+"""
+
+import asyncio
+from collections.abc import Collection
+from typing import Final
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from bot.http_api.server.errors import ApiError
+from state.clock import generate_id, read_boottime
+from state.trace import HEADER, bind_trace
+
+SMALL: Final = 16 * 1024
+READ_WITHIN: Final = 10.0
+_CLOSE: Final = {"Connection": "close"}
+
+
+class BodyLimit:
+    """A body that is longer or slower raises ApiError 413 or 408 where it is read; whoever reads large ones is `exempt`."""
+
+    def __init__(self, app: ASGIApp, exempt: Collection[str] = ()) -> None:
+        """`exempt` are paths."""
+        self._app, self._exempt = app, frozenset(exempt)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http" or scope["path"] in self._exempt:
+            await self._app(scope, receive, send)
+            return
+        end, size, ended = read_boottime() + READ_WITHIN, 0, False
+
+        async def bounded() -> Message:
+            nonlocal size, ended
+            if ended:  # what comes now is only the end of the connection
+                return await receive()
+            try:
+                async with asyncio.timeout(max(0.0, end - read_boottime())):
+                    message = await receive()
+            except TimeoutError:
+                raise ApiError(408, "too_slow", f"The body did not come within {READ_WITHIN:g} seconds.", headers=_CLOSE) from None
+            size += len(message.get("body", b""))
+            ended = not message.get("more_body", False)
+            if size > SMALL:
+                raise ApiError(413, "too_large", f"A body may have {SMALL} bytes here.", headers=_CLOSE)
+            return message
+
+        await self._app(scope, bounded, send)
+
+
+_FIXED_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+
+class TraceHeaders:
+    """Outermost of all; answers of the API are for their caller only, so nobody keeps them."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap `app`."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        trace = generate_id()
+
+        async def marked(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(raw=message["headers"])
+                headers.setdefault(HEADER, trace)
+                for name, value in _FIXED_HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        with bind_trace(trace):
+            await self._app(scope, receive, marked)

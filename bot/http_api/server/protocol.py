@@ -1,0 +1,155 @@
+"""HTTP/1.1 as uvicorn speaks it, with an end for those who begin a request and do not go on, and so many connections at most. Ring 3.
+
+A connection whose pieces of one moment go out together: the head of an answer and its body are one call of the system. Ring 3.
+"""
+
+import asyncio
+import json
+from typing import Any, Final
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from state.clock import read_boottime
+
+HEAD_WITHIN: Final = 10.0
+"""Seconds from the beginning of a connection, or of a further request on it, to the end of the request's head."""
+REST_WITHIN: Final = 5.0
+"""Seconds in which a body that nobody reads any more, as its request is answered, must end."""
+
+
+class LimitedProtocol(H11Protocol):
+    """Closes connections whose request has no head in time; heads above 64 KB are refused by h11 itself."""
+
+    most = 1000
+    """Connections at once; `build_protocol` makes a class with another number."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing is awaited yet."""
+        super().__init__(*args, **kwargs)
+        self._head: asyncio.TimerHandle | None = None
+        self._rest: asyncio.TimerHandle | None = None
+        self._since = read_boottime()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """The time of the first request begins; where there are too many, whoever has said nothing for longest goes."""
+        super().connection_made(BufferedTransport(transport, self.loop))  # type: ignore[arg-type]
+        if len(self.connections) > self.most and not self._discard_idle():
+            transport.write(_build_refusal(503, "unavailable", "Too many connections."))
+            transport.close()
+            return
+        self._start_head_timer()
+
+    def data_received(self, data: bytes) -> None:
+        """The time of the head ends with it, and begins with the first byte of the next one."""
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._cancel_head_timer()
+        elif self._head is None and not self.transport.is_closing() and self.conn.trailing_data[0]:
+            self._start_head_timer()
+        if self._rest is not None and self.conn.their_state is not h11.SEND_BODY:
+            self._rest.cancel()
+            self._rest = None
+
+    def on_response_complete(self) -> None:
+        """What is left of a body that was not wanted may come for a while, or the caller would lose the answer."""
+        self._since = read_boottime()
+        super().on_response_complete()
+        if self.conn.their_state is h11.SEND_BODY and self._rest is None and not self.transport.is_closing():
+            self._rest = self.loop.call_later(REST_WITHIN, self.transport.abort)
+
+    def send_400_response(self, msg: str) -> None:
+        """What is no HTTP is refused in the form of all refusals; it is not logged, as anybody can send as much of it as they like."""
+        del msg
+        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+            self.transport.write(_build_refusal(400, "invalid_http", "This is no HTTP/1.1 request."))
+        self.transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing is awaited any more."""
+        self._cancel_head_timer()
+        if self._rest is not None:
+            self._rest.cancel()
+        super().connection_lost(exc)
+
+    def _discard_idle(self) -> bool:
+        """Whether one that has begun no request made room."""
+        idle = [other for other in self.connections if isinstance(other, LimitedProtocol) and other is not self and other.is_idle]
+        if not idle:
+            return False
+        eldest = min(idle, key=lambda other: other._since)  # noqa: SLF001 - one of our own
+        eldest._cancel_head_timer()  # noqa: SLF001 - as above
+        self.connections.discard(eldest)
+        eldest.transport.abort()
+        return True
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing is being answered here."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def _start_head_timer(self) -> None:
+        self._since = read_boottime()
+        self._head = self.loop.call_later(HEAD_WITHIN, self._close_slow)
+
+    def _close_slow(self) -> None:
+        self._head = None
+        self.transport.close()
+
+    def _cancel_head_timer(self) -> None:
+        if self._head is not None:
+            self._head.cancel()
+            self._head = None
+
+
+def build_protocol(most: int) -> type[LimitedProtocol]:
+    """The protocol with so many connections at once."""
+    return type("PatientOnce", (LimitedProtocol,), {"most": most})
+
+
+def _build_refusal(status: int, code: str, message: str) -> bytes:
+    body = json.dumps({"error": {"code": code, "message": message}}).encode()
+    words = {400: "Bad Request", 503: "Service Unavailable"}[status]
+    head = f"HTTP/1.1 {status} {words}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    return head.encode() + body
+
+
+MAX_BUFFERED: Final = 64 * 1024
+"""Bytes that are kept back; more go out at once, so that a caller who reads slowly is noticed."""
+
+
+class BufferedTransport:
+    """Stands for a transport; what was written goes out before the loop waits again, in its order, and before a close."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        """Nothing is written yet."""
+        self._transport, self._loop = transport, loop
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def write(self, data: bytes) -> None:
+        """Keep it for the end of this moment."""
+        if not data:
+            return
+        if not self._pieces:
+            self._loop.call_soon(self._flush)
+        self._pieces.append(data)
+        self._size += len(data)
+        if self._size > MAX_BUFFERED:
+            self._flush()
+
+    def close(self) -> None:
+        """Send what there is, then close."""
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        if self._pieces:
+            whole = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+            self._pieces.clear()
+            self._size = 0
+            self._transport.write(whole)
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything else is the transport's own."""
+        return getattr(self._transport, name)

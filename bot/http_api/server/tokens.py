@@ -1,0 +1,134 @@
+"""The tokens of HTTP_API_TOKENS and what each may do. Ring 3. Keeps digests only; says which entry is wrong, never its value."""
+
+import hmac
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Final, Literal, get_args
+
+from pydantic import SecretStr
+
+from bot.access.access_file import TokenGrant
+from orchestrator.errors import SettingsError
+from orchestrator.messages import MODES, Actor, Mode, Role
+
+PREFIX: Final = "http:"
+SHORTEST: Final = 16
+LONGEST: Final = 512
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
+_TOKEN = re.compile(r"[!-~]+")
+
+
+Grants = Callable[[str], TokenGrant | None]
+"""What the access file says now of the token with this name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Client:
+    """Who calls: one token. `name` and `actor` are not secret, `digest` is only compared."""
+
+    name: str
+    actor: Actor
+    digest: bytes
+    customers: bool = False
+    """Its messages are words of customers, as its entry in the access file says."""
+
+
+class Tokens:
+    """All tokens of this installation; their rights are looked up anew at each call, as the access file may have changed."""
+
+    def __init__(self, clients: Sequence[Client], grants: Grants = lambda _: None) -> None:
+        """Keep the clients."""
+        self._clients = {client.name: client for client in clients}
+        self._grants = grants
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._clients)
+
+    def find_client(self, presented: str) -> Client | None:
+        """Whose token that is, with the rights of now; takes the same time for every wrong one."""
+        digest = _hash_token(presented)
+        found: Client | None = None
+        for client in self._clients.values():
+            if hmac.compare_digest(client.digest, digest):
+                found = client
+        return self._apply_grant(found) if found is not None else None
+
+    def refresh_actor(self, actor: Actor) -> Actor | None:
+        """The rights of now behind a stored actor "http:…", no mode above the stored one; None where its token is gone."""
+        client = self._clients.get(actor.key.removeprefix(PREFIX)) if actor.key.startswith(PREFIX) else None
+        if client is None:
+            return None
+        now = self._apply_grant(client).actor
+        return now.model_copy(update={"max_mode": pick_lower_mode(now.max_mode, actor.max_mode)})
+
+    def _apply_grant(self, client: Client) -> Client:
+        grant = self._grants(client.name)
+        if grant is None:
+            return client
+        seen: Literal["own", "all"] = "own" if grant.bitrix_user_id is not None and client.actor.role == "manager" else "all"
+        rights = {
+            "bitrix_user_id": grant.bitrix_user_id,
+            "sees": tuple(grant.sees) if isinstance(grant.sees, list) else grant.sees or seen,
+            "locale": grant.locale,
+            **({"time_zone": grant.time_zone} if grant.time_zone else {}),
+        }
+        return replace(client, actor=client.actor.model_copy(update=rights), customers=grant.customers)
+
+
+def pick_lower_mode(one: Mode, other: Mode) -> Mode:
+    """The mode that allows less."""
+    return min(one, other, key=MODES.index)
+
+
+def read_tokens(listed: SecretStr | None, mode: Mode) -> list[Client]:
+    """The clients of HTTP_API_TOKENS (S004-62); raises SettingsError that names an entry by its place."""
+    entries = [entry.strip() for entry in listed.get_secret_value().split(",")] if listed is not None else []
+    clients = [_parse_client(entry, number, mode) for number, entry in enumerate(entries, start=1) if entry]
+    if listed is not None and not clients:
+        raise SettingsError("HTTP_API_TOKENS: no token is listed; write name=token:role:mode, or leave it out for no API")
+    for number, client in enumerate(clients):
+        for earlier in clients[:number]:
+            if earlier.digest == client.digest:
+                raise SettingsError("HTTP_API_TOKENS: the same token is listed twice")
+            if earlier.name == client.name:
+                raise SettingsError(f"HTTP_API_TOKENS: the name {client.name} is listed twice")
+    return clients
+
+
+def _parse_client(entry: str, number: int, mode: Mode) -> Client:
+    """ "name=token:role:mode", "name=token" or a bare token; without a role it may not approve."""
+
+    def wrong(why: str) -> SettingsError:
+        return SettingsError(f"HTTP_API_TOKENS: entry {number} {why}; write name=token:role:mode")
+
+    name, named, rest = entry.partition("=")
+    token, *rights = (rest if named else entry).split(":")
+    if named and not _NAME.fullmatch(name):
+        raise wrong("has a name that is not 1 to 32 letters, digits, - or _")
+    if not _TOKEN.fullmatch(token) or not SHORTEST <= len(token) <= LONGEST:
+        raise wrong(f"has no token of {SHORTEST} to {LONGEST} printable characters without spaces")
+    if rights and not named:
+        raise wrong("has a role and no name")
+    if len(rights) > len(("role", "mode")):
+        raise wrong("has more than a role and a mode")
+    role = _match_word(rights[0], get_args(Role)) if rights else "manager"
+    highest = _match_word(rights[1], MODES) if len(rights) > 1 else mode
+    if role is None or highest is None:
+        raise wrong(f"has no role of {', '.join(get_args(Role))} or no mode of {', '.join(MODES)}")
+    digest = _hash_token(token)
+    name = name if named else f"token-{digest.hex()[:12]}"
+    actor = Actor.model_validate(
+        {"key": PREFIX + name, "name": name, "role": role, "max_mode": highest, "sees": "all", "may_approve": bool(rights)}
+    )
+    return Client(name=name, actor=actor, digest=digest)
+
+
+def _match_word(word: str, known: Sequence[str]) -> str | None:
+    return word if word in known else None
+
+
+def _hash_token(token: str) -> bytes:
+    return sha256(token.encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,152 @@
+"""Whether each party that the bot needs is well, and since when. Ring 3. A look is bounded, and a probe is rare however often one looks."""
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from bot.monitoring.reachability import Reachability
+from orchestrator.runtime.worker import Orchestrator
+from state.clock import Clock, format_iso, read_boottime
+from state.journal.async_store import AsyncStore, ThreadWorker
+from state.journal.store import StoreError
+
+LOOK_AGAIN: Final = 5.0
+"""Seconds that what a look found serves the next one."""
+PATIENCE: Final = 2.0
+"""Seconds that one look waits for a party."""
+FRESH: Final = 60.0
+"""So long the last word of a party counts; then it is asked, at most so often."""
+HANGS_AFTER: Final = 15.0
+FREE_BYTES: Final = 200_000_000
+"""Less than that on a disk is too little to go on with."""
+
+
+@dataclass(frozen=True)
+class PartyHealth:
+    """How a party stands. `why` is for those who run the bot."""
+
+    name: str
+    ok: bool
+    since: datetime
+    why: str = ""
+
+
+Check = Callable[[], Awaitable[str]]
+"""What is wrong in a few words of our own, "" where all is well."""
+
+
+@dataclass
+class _CheckedParty:
+    check: Check
+    ok: bool | None = None
+    why: str = ""
+    since: datetime | None = None
+    checked_at: float = float("-inf")
+    task: asyncio.Task[None] | None = field(default=None)
+
+
+class HealthChecks:
+    """Every party with its check; looks at all of them at once."""
+
+    def __init__(self, checks: Mapping[str, Check], clock: Clock) -> None:
+        """Nobody was looked at yet."""
+        self._parties = {name: _CheckedParty(check) for name, check in checks.items()}
+        self._clock = clock
+
+    async def check_all(self) -> list[PartyHealth]:
+        """How they stand; takes PATIENCE at most, and a party that is silent so long is not well."""
+        for party in self._parties.values():
+            idle = party.task is None or party.task.done()
+            if idle and read_boottime() - party.checked_at >= LOOK_AGAIN:
+                party.task = asyncio.create_task(self._check_party(party))
+        waiting = [party.task for party in self._parties.values() if party.task is not None and not party.task.done()]
+        if waiting:
+            await asyncio.wait(waiting, timeout=PATIENCE)
+        for party in self._parties.values():
+            if party.task is not None and not party.task.done():
+                self._record_result(party, "no answer in time")
+        return [self._build_health(name, party) for name, party in self._parties.items()]
+
+    async def _check_party(self, party: _CheckedParty) -> None:
+        try:
+            why = await party.check()
+        except Exception as error:  # noqa: BLE001 - a check that fails is an answer too
+            why = f"cannot be checked ({type(error).__name__})"
+        party.checked_at = read_boottime()
+        self._record_result(party, why)
+
+    def _record_result(self, party: _CheckedParty, why: str) -> None:
+        ok = not why
+        if party.ok is not ok:
+            party.ok, party.since = ok, self._clock.now()
+        party.why = why
+
+    def _build_health(self, name: str, party: _CheckedParty) -> PartyHealth:
+        return PartyHealth(name, party.ok is True, party.since or self._clock.now(), party.why)
+
+
+def build_reachability_check(ear: Reachability, probe: Callable[[], Awaitable[object]] | None) -> Check:
+    """By what the work heard of the party lately; after a minute of silence it is asked, once a minute at most."""
+    asked_at = float("-inf")
+
+    async def check() -> str:
+        nonlocal asked_at
+        if probe is not None and ear.measure_silence() >= FRESH and read_boottime() - asked_at >= FRESH:
+            asked_at, before = read_boottime(), ear.at
+            try:
+                await probe()
+            except Exception:  # noqa: BLE001 - what it means the ear was told; if not, it is no answer
+                if ear.at == before:
+                    ear.record(answers=False, why="no answer")
+        return "" if ear.answers else ear.why
+
+    return check
+
+
+def build_database_check(store: AsyncStore, clock: Clock) -> Check:
+    """Whether something can be written: that is tried."""
+
+    async def check() -> str:
+        try:
+            await store.set_value("health", format_iso(clock.now()))
+        except StoreError:
+            return "cannot be written"
+        return ""
+
+    return check
+
+
+def build_workers_check(orchestrator: Orchestrator) -> Check:
+    """Whether the loop that looks for work went round lately."""
+
+    async def check() -> str:
+        at = orchestrator.polled_at
+        if at is None:
+            return "not running"
+        return "" if read_boottime() - at < HANGS_AFTER else "has not looked for work for a while"
+
+    return check
+
+
+def build_disks_check(folders: Mapping[str, Path]) -> Check:
+    """Whether there is room in each folder; the first that exists of it and those above counts."""
+    worker = ThreadWorker("disks")
+
+    async def check() -> str:
+        return await worker.call(_find_full_disks, folders)
+
+    return check
+
+
+def _find_full_disks(folders: Mapping[str, Path]) -> str:
+    short = [name for name, folder in folders.items() if shutil.disk_usage(_find_existing_folder(folder)).free < FREE_BYTES]
+    return f"less than {FREE_BYTES // 1_000_000} MB free: {', '.join(short)}" if short else ""
+
+
+def _find_existing_folder(folder: Path) -> Path:
+    folder = folder.absolute()
+    return next(path for path in (folder, *folder.parents) if path.exists())

@@ -1,0 +1,271 @@
+"""One process: the orchestrator, its doors, one owner of the stop signals. Ring 3."""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter
+
+from bot.access.access import Access, load_access
+from bot.bootstrap import build_orchestrator, open_async_store
+from bot.http_api.api import Api
+from bot.http_api.server.app import build_app
+from bot.http_api.server.authentication import build_monitoring_check
+from bot.http_api.server.health import build_health_router
+from bot.http_api.server.metrics import RequestCounter, build_metrics_router
+from bot.http_api.server.portal_events import build_portal_events_router
+from bot.http_api.server.serving import bind_socket, serve
+from bot.http_api.server.tokens import PREFIX
+from bot.monitoring.monitor import Monitor, open_monitor, watch_loop_lag
+from bot.settings import Settings, check_required, list_portal_settings, parse_webhook
+from bot.telegram.lazy_aiogram import import_aiogram
+from orchestrator.errors import SettingsError
+from orchestrator.features.people.access_removal import build_start_row
+from orchestrator.features.talking.voice import Files
+from orchestrator.messages import Actor, Notice
+from orchestrator.runtime.worker import Orchestrator
+from state.clock import Clock, SystemClock
+from state.journal.async_store import AsyncStore
+from state.journal.store import StoreError
+
+if TYPE_CHECKING:
+    from bot.telegram.door import TelegramDoor
+
+log = logging.getLogger(__name__)
+
+Work = Callable[[], Coroutine[Any, Any, None]]
+_ZONES_INTERVAL = 3600.0
+_TURNS_TIMEOUT = 15.0
+"""Seconds that running turns get at a stop, below the patience of service managers."""
+_DELIVERY_TIMEOUT = 5.0
+
+
+async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: None) -> None:
+    """Serve Telegram, the HTTP API, or both until SIGTERM or SIGINT; raises SettingsError when it cannot begin."""
+    check_required(settings, *([] if settings.http_api_tokens else ["telegram_bot_token"]), *list_portal_settings(settings))
+    access = load_access(settings.access_file)
+    if settings.openai_api_key is None:
+        log.warning("OPENAI_API_KEY is not set: requests will be answered with a stub", extra={"action": "no_model_key"})
+    clock = SystemClock()
+    async with open_async_store(settings) as store, open_monitor(settings, store, clock) as monitor:
+        await access.load_registry(store)
+        doors = _build_doors(settings, store, access, clock)
+        if doors.telegram is not None:
+            monitor.watch_bot(doors.telegram.bot)
+            if not len(access):
+                log.warning("nobody may use the bot yet: use ACCESS_FILE or `sdelka invite`", extra={"action": "no_access"})
+        orchestrator, closing = build_orchestrator(
+            settings,
+            store,
+            trouble=doors.report_trouble,
+            partial=doors.report_partial,
+            clock=clock,
+            present=doors.refresh_actor,
+            audience=access,
+            members=access,
+            files=doors.files,
+            ears=monitor.reachability,
+        )
+        monitor.track_cost(lambda: orchestrator.tools.gate.means.policy.budget)
+        await orchestrator.receive([build_start_row(clock.now())])
+        try:
+            async with _open_http_door(settings, orchestrator, doors.telegram, clock, api=doors.api, monitor=monitor) as http:
+                await _run_until_stopped(
+                    lambda: _serve(
+                        doors, orchestrator, (access, store), [http, partial(watch_loop_lag, monitor.meters.observe_lag)], ready
+                    ),
+                    partial(_stop_gracefully, doors.telegram, orchestrator),
+                )
+        finally:
+            for part in closing:
+                await part.aclose()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Doors:
+    """Those through which people come here, one at least."""
+
+    access: Access
+    telegram: "TelegramDoor | None"
+    api: Api | None
+    files: Files | None = None
+    """What people send as files there."""
+
+    async def report_partial(self, session: str, what: Any) -> None:
+        """How far a turn is, told where it was asked for."""
+        if self.api is not None and session.startswith(PREFIX):
+            await self.api.mailbox.report_partial(session, what)
+        elif self.telegram is not None:
+            await self.telegram.delivery.report_partial(session, what)
+
+    async def report_trouble(self, session: str, notice: Notice) -> None:
+        """Nothing can be stored: told where somebody waits."""
+        if self.api is not None and session.startswith(PREFIX):
+            await self.api.mailbox.report_trouble(session, notice)
+        elif self.telegram is not None:
+            await self.telegram.delivery.report_trouble(session, notice)
+
+    def refresh_actor(self, actor: Actor) -> Actor | None:
+        """The rights of now: a token's, a person's."""
+        if actor.key.startswith(PREFIX):
+            return self.api.tokens.refresh_actor(actor) if self.api is not None else None
+        return self.access.refresh_actor(actor)
+
+
+def _build_doors(settings: Settings, store: AsyncStore, access: Access, clock: Clock) -> _Doors:
+    """Telegram with a token of a bot, the API with tokens of its own; raises SettingsError for faulty ones."""
+    api = Api(settings, store, access, clock) if settings.http_api_tokens is not None else None
+    token = settings.telegram_bot_token
+    if token is None:
+        return _Doors(access=access, telegram=None, api=api)
+    hook = parse_webhook(settings.telegram_webhook_url, settings.telegram_webhook_secret)
+    import_telegram(settings)
+    from bot.telegram.door import TelegramDoor, build_bot  # noqa: PLC0415 - see import_telegram
+    from bot.telegram.intake.files import TelegramFiles  # noqa: PLC0415 - as above
+    from bot.telegram.intake.people import ChatPeople  # noqa: PLC0415 - as above
+
+    bot = build_bot(token.get_secret_value(), settings.telegram_api_base)
+    telegram = TelegramDoor(bot, store, ChatPeople(access), clock, webhook=hook)
+    return _Doors(access=access, telegram=telegram, files=TelegramFiles(bot), api=api)
+
+
+def import_telegram(settings: Settings) -> None:
+    """Import what serves Telegram, which is a third of the program: a bot without its token needs none of it."""
+    if settings.telegram_bot_token is not None:
+        import_aiogram()
+        import_module("bot.telegram.door")
+
+
+@contextlib.asynccontextmanager
+async def _open_http_door(
+    settings: Settings,
+    orchestrator: Orchestrator,
+    door: "TelegramDoor | None",
+    clock: Clock,
+    *,
+    api: Api | None = None,
+    monitor: Monitor | None = None,
+) -> AsyncIterator[Work | None]:
+    """What serves the API, the portal's events and Telegram's posts, its port already taken; None where nothing comes that way."""
+    posts = door.build_router() if door is not None else None
+    if not settings.event_tokens and posts is None and api is None and settings.metrics_token is None:
+        yield None
+        return
+    with contextlib.closing(bind_socket(settings.http_host, settings.http_port)) as listener:
+        routers = [
+            *(api.build_routers(orchestrator) if api is not None else []),
+            *_build_monitoring_routers(settings, orchestrator, door, monitor),
+            *([posts] if posts is not None else []),
+        ]
+        if settings.event_tokens:
+            session = await orchestrator.start_portal_watch()
+            routers.append(build_portal_events_router(orchestrator.receive, settings.event_tokens, session, clock))
+        app = build_app(*routers, identity=api.identity if api is not None else None)
+        if monitor is not None:
+            app.add_middleware(RequestCounter, meters=monitor.meters)
+        yield lambda: serve(app, listener)
+
+
+def _build_monitoring_routers(
+    settings: Settings, orchestrator: Orchestrator, door: "TelegramDoor | None", monitor: Monitor | None
+) -> Sequence[APIRouter]:
+    """Where others see how the program does."""
+    if monitor is None:
+        return []
+    parties = monitor.build_health_checks(orchestrator, delivers=door.is_delivering if door is not None else None)
+    may = build_monitoring_check(settings.metrics_token)
+    return [build_health_router(parties, may), build_metrics_router(monitor.scrape, may)]
+
+
+async def _stop_gracefully(door: "TelegramDoor | None", orchestrator: Orchestrator) -> None:
+    """Take nothing more in, let turns end, bring their answers; what takes longer goes on after the next start."""
+    if door is not None:
+        door.close()
+    if not await orchestrator.finish_running(_TURNS_TIMEOUT):
+        log.warning("some requests are not through yet: they go on after the next start", extra={"action": "stopped_early"})
+    if door is not None:
+        with contextlib.suppress(TimeoutError, StoreError):
+            async with asyncio.timeout(_DELIVERY_TIMEOUT):
+                await door.delivery.wait_until_empty()
+
+
+async def _serve(
+    doors: _Doors, orchestrator: Orchestrator, people: tuple[Access, AsyncStore], more: Sequence[Work | None], ready: Callable[[], None]
+) -> None:
+    access, store = people
+    async with asyncio.TaskGroup() as group:
+        group.create_task(access.watch_registry(store))
+        group.create_task(_refresh_zones(access, orchestrator))
+        group.create_task(orchestrator.run())
+        if doors.telegram is not None:
+            group.create_task(doors.telegram.run(orchestrator))
+        if doors.api is not None:
+            group.create_task(doors.api.run())
+        for work in more:
+            if work is not None:
+                group.create_task(work())
+        ready()
+
+
+async def _refresh_zones(access: Access, orchestrator: Orchestrator) -> None:
+    """Time zones change when people move: looked at once an hour."""
+    while True:
+        await access.fetch_zones(orchestrator.tools.queries["zone"])
+        await asyncio.sleep(_ZONES_INTERVAL)
+
+
+async def _run_until_stopped(serve: Work, wind_down: Work) -> None:
+    """Run until a stop signal, then wind down, unless a second one comes; calls on their way are heard to their end even so."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, stop.set)
+    serving = asyncio.ensure_future(serve())
+    waiting = asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if serving.done():
+            _explain(serving.exception())
+        else:
+            await _run_until_second_stop(wind_down, stop)
+    finally:
+        waiting.cancel()
+        serving.cancel()
+        with contextlib.suppress(asyncio.CancelledError, ExceptionGroup):
+            await serving
+
+
+async def _run_until_second_stop(wind_down: Work, stop: asyncio.Event) -> None:
+    stop.clear()
+    ending, again = asyncio.ensure_future(wind_down()), asyncio.ensure_future(stop.wait())
+    await asyncio.wait({ending, again}, return_when=asyncio.FIRST_COMPLETED)
+    for task in (ending, again):
+        task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await ending
+
+
+def _explain(error: BaseException | None) -> None:
+    """Turn what ended the doors into one clear sentence."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    if error is not None and "aiogram" in sys.modules:
+        _explain_telegram(error)
+    if error is not None:
+        raise error
+
+
+def _explain_telegram(error: BaseException) -> None:
+    from aiogram.exceptions import TelegramConflictError, TelegramUnauthorizedError  # noqa: PLC0415 - see import_telegram
+
+    if isinstance(error, TelegramUnauthorizedError):
+        raise SettingsError("TELEGRAM_BOT_TOKEN: Telegram does not accept it") from None
+    if isinstance(error, TelegramConflictError):
+        raise SettingsError("another process polls with this TELEGRAM_BOT_TOKEN: stop it first") from None

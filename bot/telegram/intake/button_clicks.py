@@ -1,0 +1,126 @@
+"""What a press of a button means. Access is checked at every press; its data is user input. Ring 3, pure.
+
+The Stop button of a draft as the command /stop. Ring 3, pure.
+"""
+
+from datetime import datetime
+from typing import assert_never
+
+from aiogram.types import CallbackQuery, Update
+
+from bot.access.access import Access
+from bot.i18n.translate import Translator
+from bot.rendering.daily import parse_reminder_click
+from bot.telegram.intake.callbacks import (
+    ActionClick,
+    ButtonClick,
+    CardClick,
+    CheckClick,
+    ChoiceClick,
+    DetailsClick,
+    ExampleClick,
+    StopClick,
+    unpack,
+)
+from bot.telegram.intake.people import parse_people_click
+from bot.telegram.intake.routed_updates import ParsedUpdate, RowBuilder
+from orchestrator.messages import Notice
+from state.clock import generate_id
+from state.journal.store import InboxRow
+
+
+def parse_click(query: CallbackQuery, access: Access, source: str, now: datetime) -> ParsedUpdate:
+    """The input that a press is; one by a stranger, by a bot or of a button we never made is answered with a word and stored nowhere."""
+    actor = None if query.from_user.is_bot else access.find_actor(query.from_user.id)
+    if actor is None:
+        return ParsedUpdate(callback_id=query.id, toast=Notice(code="stranger", args={"id": str(query.from_user.id)}))
+    if query.message is None:
+        return ParsedUpdate(callback_id=query.id, toast=Notice(code="card-outdated"))
+    make = RowBuilder(source=source, session=_format_click_session(query), actor=actor, now=now)
+    data = query.data or ""
+    press = unpack(data)
+    if press is not None:
+        return _dispatch_click(press, query, make)
+    reminder = parse_reminder_click(data)
+    if reminder is not None:
+        return make.build("reminder", "express", {**reminder, "callback_id": query.id})
+    row = parse_people_click(data, source, make.session, actor, now)
+    if row is not None:
+        return ParsedUpdate(session=make.session, rows=(row,), callback_id=query.id)
+    return ParsedUpdate(session=make.session, callback_id=query.id, toast=Notice(code="card-outdated"))
+
+
+def _format_click_session(query: CallbackQuery) -> str:
+    """The conversation of the chat and topic in which the button stands."""
+    if query.message is None:
+        return ""
+    thread = getattr(query.message, "message_thread_id", None) if getattr(query.message, "is_topic_message", None) else None
+    return f"tg:{query.message.chat.id}:{thread}" if thread else f"tg:{query.message.chat.id}"
+
+
+def _find_topic(query: CallbackQuery, session: str) -> str:
+    """The conversation of a card that stands outside of its topic, since that is closed; "" where it stands at its place.
+
+    The buttons that decide name it, and they stand under the same message.
+    """
+    markup = getattr(query.message, "reply_markup", None)
+    buttons = (button for line in markup.inline_keyboard for button in line) if markup is not None else ()
+    homes = (press.home for button in buttons if isinstance(press := unpack(button.callback_data or ""), CardClick))
+    home = next((home for home in homes if home), "")
+    return home if home != session and home.startswith(f"{session}:") else ""
+
+
+def _dispatch_click(press: ButtonClick, query: CallbackQuery, make: RowBuilder) -> ParsedUpdate:
+    """Whoever works a decision or a feature's button answers the press; the others are answered at once."""
+    topic = _find_topic(query, make.session)
+    match press:
+        case ActionClick() if topic:  # what it asks would be answered there, where nobody may write
+            return ParsedUpdate(session=make.session, callback_id=query.id, toast=Notice(code="card-in-topic"))
+        case CardClick():
+            body = {"confirmation_id": press.confirmation_id, "nonce": press.nonce, "approve": press.approve}
+            return make.build("decision", "express", {**body, "via": "button", "callback_id": query.id}, session=press.home)
+        case ActionClick():
+            shown = query.message.message_id if query.message is not None else 0
+            return make.build("press", "express", {"words": list(press.words), "callback_id": query.id, "message_id": shown})
+        case ChoiceClick():
+            body = {"answers": press.question_id, "option": press.option, "origin": "choice"}
+            if query.message is not None and query.message.chat.type != "private":  # whoever works it knows whose question it is
+                return make.build("message", "turn", {**body, "callback_id": query.id})
+            routed = make.build("message", "turn", body)
+        case ExampleClick():
+            text = Translator(make.actor.locale).translate(press.code)
+            routed = make.build("message", "turn", {"text": text, "origin": "button"})
+        case CheckClick():
+            routed = make.build("command", "express", {"name": "check", "confirmation_id": press.confirmation_id}, session=topic)
+        case DetailsClick():
+            routed = make.build("command", "express", {"name": "details", "confirmation_id": press.confirmation_id}, session=topic)
+        case StopClick():
+            routed = make.build("command", "express", {"name": "stop"})
+        case _:
+            assert_never(press)
+    return ParsedUpdate(session=routed.session, rows=routed.rows, callback_id=query.id)
+
+
+def parse_stop(update: Update, access: Access, source: str, now: datetime) -> ParsedUpdate | None:
+    """The person wants no more of the answer being written; None for other updates, nothing from strangers.
+
+    Drafts exist in private chats only, so the chat is the person.
+    """
+    stop = update.stopped_message_generation
+    if stop is None:
+        return None
+    actor = access.find_actor(stop.chat.id)
+    if actor is None or stop.chat.type != "private":
+        return ParsedUpdate()
+    session = f"tg:{stop.chat.id}" + (f":{stop.message_thread_id}" if stop.message_thread_id else "")
+    row = InboxRow(
+        id=generate_id(),
+        source=source,
+        session=session,
+        lane="express",
+        kind="command",
+        actor=actor.model_dump(mode="json"),
+        body={"name": "stop"},
+        received_at=now,
+    )
+    return ParsedUpdate(session=session, rows=(row,))

@@ -1,0 +1,130 @@
+"""Whether a message is meant for the bot, and its words. Tells no person from another. Ring 3, pure.
+
+Text of others that came with a message: forwarded, of another bot, quoted, a shared contact. Never an instruction. Ring 3, pure.
+"""
+
+import re
+
+from aiogram.enums import ContentType
+from aiogram.types import Contact, Message, MessageOriginChannel, MessageOriginChat, MessageOriginHiddenUser, MessageOriginUser, User
+
+from orchestrator.runtime.commands import ADMIN_COMMANDS, COMMANDS
+from state.canonical import to_storable_text
+
+_CONTENT_TYPES = frozenset(
+    {
+        ContentType.TEXT,
+        ContentType.ANIMATION,
+        ContentType.AUDIO,
+        ContentType.CHECKLIST,
+        ContentType.CONTACT,
+        ContentType.DICE,
+        ContentType.DOCUMENT,
+        ContentType.GAME,
+        ContentType.LIVE_PHOTO,
+        ContentType.LOCATION,
+        ContentType.PAID_MEDIA,
+        ContentType.PHOTO,
+        ContentType.POLL,
+        ContentType.RICH_MESSAGE,
+        ContentType.STICKER,
+        ContentType.STORY,
+        ContentType.VENUE,
+        ContentType.VIDEO,
+        ContentType.VIDEO_NOTE,
+        ContentType.VOICE,
+    }
+)
+"""What a person sends to be read; all else is a note of what happened (joined, pinned, renamed …), to which nobody expects an answer."""
+_COMMAND = re.compile(r"/(?P<name>[^\s@]*)(?:@(?P<addressee>\w+))?")
+
+
+def is_addressed_to(message: Message, me: User) -> bool:
+    """True for what asks for an answer: in private all that was sent, in a group commands, mentions of `me` and replies to it.
+
+    A command that names another bot is that bot's everywhere; one without a name is ours in a group only when we have it.
+    """
+    if message.content_type not in _CONTENT_TYPES:
+        return False
+    command = None if is_foreign(message) else _COMMAND.match(_extract_text(message).strip())
+    if command is not None and command["addressee"]:
+        return command["addressee"].lower() == _find_username(me)
+    if message.chat.type == "private" or _is_reply_to(message, me):
+        return True
+    return command["name"].lower() in (*COMMANDS, *ADMIN_COMMANDS) if command is not None else _has_mention(message, me)
+
+
+def extract_words(message: Message, me: User) -> str:
+    """What was said, without the mention it begins with; a mention alone stays."""
+    text = _extract_text(message).strip()
+    return re.sub(rf"^@{re.escape(_find_username(me))}\b[\s,:]*(?=\S)", "", text, count=1, flags=re.IGNORECASE)
+
+
+def _extract_text(message: Message) -> str:
+    """As it can be stored, with every offset where it was."""
+    return to_storable_text(message.text or message.caption or "")
+
+
+def _find_username(me: User) -> str:
+    return (me.username or "").lower()
+
+
+def _is_reply_to(message: Message, me: User) -> bool:
+    """In a topic every message replies to the note that opened it, whoever that was: no reply to the bot."""
+    answered = message.reply_to_message
+    if answered is None or answered.from_user is None or answered.forum_topic_created is not None:
+        return False
+    return answered.from_user.id == me.id
+
+
+def _has_mention(message: Message, me: User) -> bool:
+    if is_foreign(message):
+        return False
+    text = _extract_text(message)
+    for entity in message.entities or message.caption_entities or ():
+        if entity.type == "mention" and entity.extract_from(text).lower() == f"@{_find_username(me)}":
+            return True
+        if entity.type == "text_mention" and entity.user is not None and entity.user.id == me.id:
+            return True
+    return False
+
+
+_LONGEST_NAME = 80
+
+
+def is_foreign(message: Message) -> bool:
+    """Whether its words are not the person's own: forwarded, or put together by another bot that was asked inline."""
+    return message.forward_origin is not None or message.via_bot is not None
+
+
+def extract_quoted_text(message: Message) -> str:
+    """What others said in it, with the name of whoever said it where Telegram tells; "" where there is none."""
+    if message.contact is not None:
+        return _format_contact(message.contact)
+    if is_foreign(message):
+        text = to_storable_text(message.text or message.caption or "").strip()
+        return f"{name}:\n{text}" if (name := _find_author(message)) and text else text
+    return to_storable_text(message.quote.text) if message.quote is not None else ""
+
+
+def _format_contact(contact: Contact) -> str:
+    """A person's card out of the address book."""
+    name = " ".join(filter(None, (contact.first_name, contact.last_name)))
+    return to_storable_text(f"{name}\n{contact.phone_number}")
+
+
+def _find_author(message: Message) -> str:
+    match message.forward_origin:
+        case MessageOriginUser() as known:
+            name = known.sender_user.full_name
+        case MessageOriginHiddenUser() as hidden:
+            name = hidden.sender_user_name
+        case MessageOriginChat() as chat:
+            name = chat.author_signature or chat.sender_chat.full_name
+        case MessageOriginChannel() as channel:
+            name = channel.author_signature or channel.chat.full_name
+        case _:
+            if message.via_bot is None:
+                return ""
+            name = f"@{message.via_bot.username}" if message.via_bot.username else message.via_bot.full_name
+    return " ".join(to_storable_text(name).split())[:_LONGEST_NAME]

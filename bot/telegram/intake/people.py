@@ -1,0 +1,132 @@
+"""Which language a chat is spoken to in, what strangers may do, and the screens of the registry of people. Ring 3; decides nothing."""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from aiogram.types import InlineKeyboardButton, InlineKeyboardMarkup, Message, User
+
+from bot.access.access import Access
+from bot.i18n.translate import Translator
+from bot.telegram.intake.callbacks import ExampleClick, pack
+from bot.telegram.intake.message_content import is_foreign
+from orchestrator.features.people.registry import SESSION, build_proof
+from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.messages import Actor, Notice
+from state.canonical import to_storable_text
+from state.clock import generate_id
+from state.journal.store import InboxRow
+
+STRANGER: Final = "stranger"
+REPLY_INTERVAL: Final = timedelta(minutes=1)
+"""A stranger is answered no more often than this."""
+ACCESS_REQUEST_INTERVAL: Final = timedelta(days=1)
+_MOST: Final = 5000
+"""Strangers that are remembered; beyond that the eldest is forgotten."""
+_LONGEST_NAME: Final = 80
+_START = re.compile(r"/start(?:@\w+)?\s+(?P<payload>\S+)")
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_PRESS = re.compile(r"p1:[a-z]{1,12}(?::[A-Za-z0-9_-]{1,24}){1,4}")
+_LIMIT = 64
+
+
+class ChatPeople:
+    """Private chats speak the person's language, others the default; strangers are heard at a bounded rate."""
+
+    def __init__(self, access: Access) -> None:
+        """Keep the access list."""
+        self.access = access
+        self._replied_at: dict[str, datetime] = {}
+        self._requested_at: dict[str, datetime] = {}
+
+    def build_translator(self, session: str) -> Translator:
+        """How to speak to the chat of `session`."""
+        number = int(session.split(":")[1]) if session else 0
+        actor = self.access.find_actor(number) or self.access.find_listed_actor(number)
+        return Translator(actor.locale, actor.time_zone) if actor else Translator("ru")
+
+    def list_admins(self) -> list[int]:
+        """The Telegram numbers of the administrators."""
+        return [int(actor.key.partition(":")[2]) for actor in self.access.list_admins()]
+
+    def throttle_strangers(
+        self, rows: Sequence[InboxRow], said: Notice | None, now: datetime
+    ) -> tuple[tuple[InboxRow, ...], Notice | None]:
+        """What is left of a message once a stranger's many are one: a sentence a minute, a request a day. Others pass as they are."""
+        if said is None or said.code != STRANGER:
+            return tuple(rows), said
+        who = str(said.args["id"])
+        kept = tuple(row for row in rows if row.kind != "knock" or _claim_turn(self._requested_at, who, now, ACCESS_REQUEST_INTERVAL))
+        return kept, said if _claim_turn(self._replied_at, who, now, REPLY_INTERVAL) else None
+
+
+def _claim_turn(last: dict[str, datetime], who: str, now: datetime, every: timedelta) -> bool:
+    """Whether it is time again; if so it is noted. A clock that was set back counts from then."""
+    if who in last and timedelta(0) <= now - last[who] < every:
+        return False
+    last.pop(who, None)
+    last[who] = now
+    while len(last) > _MOST:
+        del last[next(iter(last))]
+    return True
+
+
+def extract_start_payload(text: str) -> str:
+    """What a deep link brought along ("/start <payload>"), "" for everything else."""
+    found = _START.fullmatch(text.strip())
+    return found["payload"] if found and _TOKEN.fullmatch(found["payload"]) else ""
+
+
+def parse_stranger_message(message: Message, source: str, now: datetime) -> tuple[tuple[InboxRow, ...], Notice | None]:
+    """What a message of somebody without access is: a link that is brought, or a sentence for them and a request to the admins.
+
+    Nothing outside private chats. The link's token goes no further than here: only what it proves is stored.
+    """
+    user = message.from_user
+    if user is None or user.is_bot or message.chat.type != "private":
+        return (), None
+    locale = "en" if (user.language_code or "").lower().startswith("en") else "ru"
+    payload = extract_start_payload(message.text or "") if not is_foreign(message) else ""
+    if payload:
+        proof = build_proof(payload)
+        body = {"token_id": proof.fingerprint, "unlock": proof.unlock, "locale": locale}
+        return (_build_row("join", source, _describe_sender(user), body, now),), None
+    return (_build_row("knock", source, _describe_sender(user), {}, now),), Notice(code=STRANGER, args={"id": str(user.id)})
+
+
+def parse_people_click(data: str, source: str, session: str, actor: Actor, now: datetime) -> InboxRow | None:
+    """The input that a press of one of our buttons in the chat `session` is; None for data that is not ours."""
+    if len(data) > _LIMIT or not _PRESS.fullmatch(data):
+        return None
+    body = {"press": data.split(":")[1:], "chat": session}
+    return _build_row("people_press", source, actor.model_dump(mode="json"), body, now)
+
+
+def build_preference_row(name: str, value: str, source: str, actor: Actor, now: datetime) -> InboxRow:
+    """The wish of a person, such as "locale" and "en"."""
+    return _build_row("preference", source, actor.model_dump(mode="json"), {"preference": name, "value": value}, now)
+
+
+def _build_row(kind: str, source: str, actor: Mapping[str, Any], body: Mapping[str, Any], now: datetime) -> InboxRow:
+    return InboxRow(id=generate_id(), source=source, session=SESSION, lane="express", kind=kind, actor=actor, body=body, received_at=now)
+
+
+def _describe_sender(user: User) -> dict[str, str]:
+    """A stranger as the registry knows them: key, and what Telegram calls them."""
+    # A stranger chose it: nothing in it hides or turns around, and the only "@" is that of the username, which Telegram gives once.
+    full = escape_text(to_storable_text(user.full_name), limit=_LONGEST_NAME).replace("@", "")
+    return {"key": f"tg:{user.id}", "name": f"{full} (@{user.username})" if user.username else full}
+
+
+def build_people_keyboard(body: Mapping[str, Any], tr: Translator) -> InlineKeyboardMarkup | None:
+    """Its buttons, None where it has none."""
+    rows = [[_build_button(button, tr) for button in line] for line in body.get("buttons") or () if line]
+    return InlineKeyboardMarkup(inline_keyboard=rows) if rows else None
+
+
+def _build_button(button: Mapping[str, Any], tr: Translator) -> InlineKeyboardButton:
+    text = str(button.get("label") or tr.translate(str(button["code"]), **button.get("args", {})))
+    if "example" in button:
+        return InlineKeyboardButton(text=text, callback_data=pack(ExampleClick(code=str(button["example"]))))
+    return InlineKeyboardButton(text=text, callback_data=":".join(["p1", *map(str, button["press"])]))

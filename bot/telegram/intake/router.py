@@ -1,0 +1,158 @@
+"""What an update means: an inbox row for the orchestrator, or a sentence for a stranger. Decides nothing about the CRM. Ring 3.
+
+Access is checked on every message and every press. Whoever speaks as a chat (an anonymous administrator, a channel) and other bots are
+nobody. Presses: `pressing`; «да» and «нет»: `typed`.
+"""
+
+import re
+from datetime import datetime
+from typing import Any, Final
+
+from aiogram.types import Message, Update, User
+
+from bot.access.access import Access
+from bot.i18n.translate import Translator
+from bot.telegram.intake.button_clicks import parse_click, parse_stop
+from bot.telegram.intake.callbacks import CardClick, unpack
+from bot.telegram.intake.message_content import extract_quoted_text, extract_words, is_addressed_to, is_foreign
+from bot.telegram.intake.people import extract_start_payload, parse_stranger_message
+from bot.telegram.intake.routed_updates import ParsedUpdate, RowBuilder
+from bot.telegram.intake.typed_answers import OpenCard, extract_reason, is_no, is_refusal, is_yes, parse_typed_decision
+from orchestrator.messages import Actor, Notice
+from state.canonical import to_storable_text
+
+__all__ = ["MAX_TEXT", "OpenCard", "ParsedUpdate", "format_session", "parse_update"]
+
+MAX_TEXT: Final = 20_000
+_RECORD = re.compile(r"(?P<kind>deal|lead|contact|company|task)_(?P<number>[0-9]{1,10})")
+"""A deep link that opens a conversation about a record."""
+_LONGEST_ARGS: Final = 200
+
+
+def parse_update(update: Update, access: Access, me: User, cards: tuple[OpenCard, ...], now: datetime) -> ParsedUpdate:
+    """The meaning of `update` for the bot `me`; `cards` are the open ones of its chat."""
+    source = f"telegram:{me.id}:{update.update_id}"
+    if update.callback_query is not None:
+        return parse_click(update.callback_query, access, source, now)
+    if update.message is not None and is_addressed_to(update.message, me):
+        return _parse_message(update.message, access, me, source=source, cards=cards, now=now)
+    if update.edited_message is not None and is_addressed_to(update.edited_message, me):
+        return _parse_edit(update.edited_message, access, me, source=source, now=now)
+    return parse_stop(update, access, source, now) or ParsedUpdate()
+
+
+def format_session(message: Message) -> str:
+    """ "tg:<chat>[:<thread>]"."""
+    thread = f":{message.message_thread_id}" if message.is_topic_message and message.message_thread_id else ""
+    return f"tg:{message.chat.id}{thread}"
+
+
+def _is_nobody(message: Message) -> bool:
+    """Written by no person who could answer for it."""
+    return message.from_user is None or message.from_user.is_bot or message.sender_chat is not None
+
+
+def _parse_message(message: Message, access: Access, me: User, *, source: str, cards: tuple[OpenCard, ...], now: datetime) -> ParsedUpdate:
+    session = format_session(message)
+    if _is_nobody(message) or message.from_user is None:
+        return ParsedUpdate()
+    actor = access.find_actor(message.from_user.id)
+    if actor is None:
+        rows, said = parse_stranger_message(message, source, now)
+        return ParsedUpdate(session=session, rows=rows, say=said)
+    make = RowBuilder(source=source, session=session, actor=actor, now=now)
+    if message.voice is not None:
+        return make.build("voice", "turn", {**_describe_voice(message), "caption": extract_words(message, me)})
+    text, quoted = extract_words(message, me), extract_quoted_text(message)
+    if not text and not quoted and message.media_group_id is None:
+        return ParsedUpdate(session=session, say=Notice(code="only-text"))
+    length = len(text) + len(quoted)
+    if length > MAX_TEXT:
+        return ParsedUpdate(session=session, say=Notice(code="too-long", args={"length": length, "limit": MAX_TEXT}))
+    if text.startswith("/") and not is_foreign(message):
+        return _parse_command(message, text, make)
+    return (
+        parse_typed_decision(message, text, cards, make)
+        or _parse_reason(message, text, me, make)
+        or _build_request(message, text, quoted, make)
+    )
+
+
+def _build_request(message: Message, text: str, quoted: str, make: RowBuilder) -> ParsedUpdate:
+    """A request; what was forwarded, or written by another bot, is somebody else's text, never an instruction."""
+    own = "" if is_foreign(message) else text
+    return make.build("message", "turn", {"text": own, "quoted": quoted, "origin": "typed", **_describe_place(message)})
+
+
+def _describe_place(message: Message) -> dict[str, Any]:
+    """When and where it stands, and what it belongs to."""
+    place: dict[str, Any] = {"at": int(message.date.timestamp()), "message_id": message.message_id}
+    if message.reply_to_message is not None and not is_foreign(message):
+        place["reply_to"] = message.reply_to_message.message_id
+    return place | ({"album": message.media_group_id} if message.media_group_id else {})
+
+
+def _describe_voice(message: Message) -> dict[str, Any]:
+    """A recording to be heard; what was forwarded stays somebody else's words."""
+    voice = message.voice
+    if voice is None:
+        return {}
+    recorded = {"file_id": voice.file_id, "seconds": voice.duration, "size": voice.file_size or 0}
+    return {**recorded, "forwarded": is_foreign(message), **_describe_place(message)}
+
+
+def _parse_command(message: Message, text: str, make: RowBuilder) -> ParsedUpdate:
+    """A typed command with what stands after it; all but /new overtake a running turn."""
+    head, *rest = text[1:].split(maxsplit=1) or [""]
+    name, args = head.split("@", maxsplit=1)[0].lower(), (rest[0].strip()[:_LONGEST_ARGS] if rest else "")
+    payload = extract_start_payload(text)
+    if name != "start" or not payload:
+        return make.build("command", "turn" if name == "new" else "express", {"name": name, "args": args})
+    record = _RECORD.fullmatch(payload)
+    if record is not None:
+        asked = Translator(make.actor.locale).translate(f"start-{record['kind']}", number=record["number"])
+        return make.build("message", "turn", {"text": asked, "origin": "button"})
+    rows, said = parse_stranger_message(message, make.source, make.now)  # a link that is brought by somebody who is in already
+    return ParsedUpdate(session=make.session, rows=rows, say=said)
+
+
+def _parse_reason(message: Message, text: str, me: User, make: RowBuilder) -> ParsedUpdate | None:
+    """Words in answer to a card of somebody else's request: why its reader says no. None for other messages.
+
+    Which card that is stands on its buttons: the message that is answered is the bot's own, and the gate checks nonce and person.
+    """
+    answered = message.reply_to_message
+    if answered is None or answered.from_user is None or answered.from_user.id != me.id or answered.reply_markup is None:
+        return None
+    if is_foreign(message) or message.chat.type != "private":
+        return None
+    presses = (unpack(button.callback_data or "") for line in answered.reply_markup.inline_keyboard for button in line)
+    press = next((found for found in presses if isinstance(found, CardClick) and found.home), None)
+    if press is None:
+        return None
+    card = {"confirmation_id": press.confirmation_id, "nonce": press.nonce}
+    if is_yes(text):
+        return ParsedUpdate(session=make.session, say=Notice(code="only-button"))
+    if is_no(text):
+        return make.build("decision", "express", {**card, "approve": False, "via": "typed"}, session=press.home)
+    if not is_refusal(text):  # «хорошо», «а почему?»: words that are no clear refusal deny nothing
+        return ParsedUpdate(session=make.session, say=Notice(code="lead-answer-how"))
+    return make.build(
+        "reason", "express", {**card, "home": press.home, "text": to_storable_text(extract_reason(text)), "message_id": message.message_id}
+    )
+
+
+def _parse_edit(message: Message, access: Access, me: User, *, source: str, now: datetime) -> ParsedUpdate:
+    """New words for an old message; what only moves by itself, such as a live location, is no edit of words."""
+    actor = _find_writer(message, access)
+    text = extract_words(message, me)
+    if actor is None or not text or is_foreign(message) or len(text) > MAX_TEXT:
+        return ParsedUpdate()
+    make = RowBuilder(source=source, session=format_session(message), actor=actor, now=now)
+    return make.build("edited", "express", {"text": text, **_describe_place(message)})
+
+
+def _find_writer(message: Message, access: Access) -> Actor | None:
+    if _is_nobody(message) or message.from_user is None:
+        return None
+    return access.find_actor(message.from_user.id)

@@ -1,0 +1,114 @@
+"""«да» and «нет» typed in a private chat: when they decide a card (DESIGN §3). Ring 3, pure."""
+
+import re
+from dataclasses import dataclass
+
+from aiogram.types import Message
+
+from bot.telegram.intake.message_content import is_foreign
+from bot.telegram.intake.routed_updates import ParsedUpdate, RowBuilder
+from orchestrator.messages import Notice
+
+_YES = frozenset({"да", "yes", "ок", "ok", "подтверждаю", "выполняй"})
+_NO = frozenset({"нет", "no", "отмена", "отклонить"})
+_AGAINST = re.compile(
+    r"(?:нет|no|не(?:льзя| (?:надо|нужно|стоит|согла\w+|разреш\w+|одобр\w+|подтвержд\w+|сейчас|будем|делай\w*))"
+    r"|отклон\w+|отказ\w*|запре\w+|стоп|рано|den(?:y|ied)|reject\w*|refuse\w*|don['’]t|do not|not (?:now|yet)|stop)(?!\w)",
+    re.IGNORECASE,
+)
+"""How words begin that say no, whatever comes after them: «не против» and «не вопрос» do not."""
+_BECAUSE = re.compile(r"(?:нет|no|отклонить)(?:[,.:;!]\s*|\s+[—–-]\s+)(?P<why>\S.*)", re.IGNORECASE | re.DOTALL)
+_LONGEST_REASON = 500
+_LONGEST_WORD = 20
+"""«подтверждаю!» is shorter."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenCard:
+    """A card that waits, as the door knows it: where it was shown, for typed answers."""
+
+    confirmation_id: str
+    nonce: str
+    message_id: str
+    call_class: str
+    taps: int
+    is_last: bool | None = None
+    """Whether it is the bot's last message in the chat; None where nobody knows."""
+
+
+def may_decide(message: Message) -> bool:
+    """Whether its words could decide a card, so that the open ones are worth looking up."""
+    text = (message.text or "").strip()
+    return bool(text) and (len(text) <= _LONGEST_WORD or _BECAUSE.fullmatch(text) is not None)
+
+
+def is_yes(text: str) -> bool:
+    """Whether these are words of consent and nothing else."""
+    return _normalize_words(text) in _YES
+
+
+def is_no(text: str) -> bool:
+    """Whether these are words of refusal and nothing else."""
+    return _normalize_words(text) in _NO
+
+
+def is_refusal(text: str) -> bool:
+    """Whether these words begin as a refusal: nothing else that stands in answer to a card denies it."""
+    return _AGAINST.match(text.strip()) is not None
+
+
+def extract_reason(text: str) -> str:
+    """The reason in «нет, потому что …», all of it where it has no such form."""
+    because = _BECAUSE.fullmatch(text.strip())
+    return because["why"] if because else text
+
+
+def _normalize_words(text: str) -> str:
+    return text.lower().strip(" .!")
+
+
+def parse_typed_decision(message: Message, text: str, cards: tuple[OpenCard, ...], make: RowBuilder) -> ParsedUpdate | None:
+    """The decision that the words are, a sentence why they are none, or None: they are something else.
+
+    Never of what was forwarded, edited or written through another bot; a «да» decides harmless classes only. «Нет, потому что …» in answer
+    to a card brings its reason along.
+    """
+    word = _normalize_words(text)
+    because = _BECAUSE.fullmatch(text.strip())
+    if not cards or message.chat.type != "private" or not (word in _YES | _NO or because):
+        return None
+    if is_foreign(message) or message.edit_date is not None:
+        return None
+    meant = _find_meant_card(message, cards)
+    if because is not None and word not in _YES | _NO:
+        return (
+            _build_decision(meant, make, approve=False, reason=because["why"][:_LONGEST_REASON]) if meant and _is_reply(message) else None
+        )
+    if meant is None:
+        return ParsedUpdate(session=make.session, say=Notice(code="which-card")) if len(cards) > 1 else None
+    if word in _YES and (meant.call_class != "W" or meant.taps > 1):
+        return ParsedUpdate(session=make.session, say=Notice(code="only-button"))
+    return _build_decision(meant, make, approve=word in _YES)
+
+
+def _build_decision(meant: OpenCard, make: RowBuilder, *, approve: bool, reason: str = "") -> ParsedUpdate:
+    body = {"confirmation_id": meant.confirmation_id, "nonce": meant.nonce, "approve": approve, "via": "typed"}
+    return make.build("decision", "express", body | ({"reason": reason} if reason else {}))
+
+
+def _is_reply(message: Message) -> bool:
+    return message.reply_to_message is not None
+
+
+def _find_meant_card(message: Message, cards: tuple[OpenCard, ...]) -> OpenCard | None:
+    """The card a typed answer is bound to: the one it replies to, or the only one when it was the bot's last message."""
+    if message.external_reply is not None or message.reply_to_story is not None:
+        return None  # it answers something that stands elsewhere
+    if message.reply_to_message is not None:
+        wanted = str(message.reply_to_message.message_id)
+        return next((card for card in cards if card.message_id == wanted), None)
+    if len(cards) != 1 or not cards[0].message_id.isdecimal():
+        return None
+    before = message.message_id - int(cards[0].message_id)
+    last = before == 1 if cards[0].is_last is None else cards[0].is_last and before > 0  # numbers run through all private chats of a bot
+    return cards[0] if last else None

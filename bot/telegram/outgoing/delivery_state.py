@@ -1,0 +1,54 @@
+"""What must outlive a restart beside the outbox: which pieces of a long answer arrived, which message stands in for a running turn. Ring 3.
+
+One small value a session each, written over by the next long answer; it holds message numbers, no text.
+"""
+
+from typing import Any
+
+from state.canonical import dumps, hash_text, loads
+from state.journal.async_store import AsyncStore
+
+_MAX_PLACEHOLDERS = 5
+
+
+def parse_chat(session: str) -> tuple[int, int | None]:
+    """ "tg:1007:5" → chat 1007, thread 5; "tg:1007:toast" is the chat's, without a thread."""
+    parts = session.split(":")
+    thread = parts[2] if len(parts) > 2 else ""  # noqa: PLR2004 - channel, chat, thread
+    return int(parts[1]), int(thread) if thread.isdecimal() else None
+
+
+class DeliveryState:
+    """Reads and writes the notes of one bot; every method may raise StoreError."""
+
+    def __init__(self, store: AsyncStore, bot_id: int) -> None:
+        """Nothing is read yet."""
+        self._store = store
+        self._bot_id = bot_id
+
+    async def load_arrived(self, session: str, row_id: str) -> list[int]:
+        """The numbers of the messages that this row has made already, in order."""
+        noted = await self._load_notes("parts", session)
+        return [int(ref) for ref in noted["refs"]] if noted.get("row") == row_id else []
+
+    async def record_arrived(self, session: str, row_id: str, refs: list[int]) -> None:
+        """So far these messages of the row are out."""
+        await self._store.set_value(self._build_key("parts", session), dumps({"row": row_id, "refs": refs}))
+
+    async def find_placeholder(self, session: str, turn: str) -> int:
+        """The message that stands where the answer of this turn will be, 0 without one."""
+        noted = await self._load_notes("placeholder", session)
+        return int(noted.get(turn, 0))
+
+    async def record_placeholder(self, session: str, turn: str, ref: int) -> None:
+        """This message becomes the answer of the turn; the answers of a few turns may still wait for their place."""
+        noted = await self._load_notes("placeholder", session)
+        newest = sorted(noted.items(), key=lambda item: item[1])[-(_MAX_PLACEHOLDERS - 1) :]
+        await self._store.set_value(self._build_key("placeholder", session), dumps({**dict(newest), turn: ref}))
+
+    async def _load_notes(self, what: str, session: str) -> dict[str, Any]:
+        noted: dict[str, Any] = loads(await self._store.get_value(self._build_key(what, session)) or "{}")
+        return noted
+
+    def _build_key(self, what: str, session: str) -> str:
+        return f"telegram:{self._bot_id}:{what}:{hash_text(session)[:24]}"

@@ -1,0 +1,246 @@
+"""One outbox row onto the wire: edited in place or sent, piece by piece, files last. Ring 3; raises what Telegram says, retries nothing."""
+
+import asyncio
+import contextlib
+import logging
+
+from aiogram.exceptions import TelegramBadRequest
+from aiogram.methods import AnswerCallbackQuery, DeleteMessage, EditMessageText, SendDocument, SendMessage
+from aiogram.types import BufferedInputFile, InlineKeyboardMarkup
+
+from bot.i18n.translate import Translator, as_notice
+from bot.telegram.intake.people import ChatPeople
+from bot.telegram.outgoing.chats import build_admission_check, is_for_anyone
+from bot.telegram.outgoing.delivery_state import DeliveryState, parse_chat
+from bot.telegram.outgoing.progress import Progress
+from bot.telegram.outgoing.rate_limiter import Rank
+from bot.telegram.outgoing.sender import Sender
+from bot.telegram.view.entities import trim_text
+from bot.telegram.view.keyboards import Markup
+from bot.telegram.view.message_builder import Attachment, Piece, RenderedMessage, build_fallback_message, build_message
+from orchestrator.messages import Notice
+from state.canonical import dumps, hash_text
+from state.journal.async_store import AsyncStore
+from state.journal.store import OutboxRow
+
+log = logging.getLogger(__name__)
+
+_RANKS = {"toast": Rank.TOAST, "card": Rank.CARD}
+_TOAST, _ALERT = 200, 60
+"""UTF-16 units Telegram takes of an answer to a press; above the second it stands in a window instead of passing by at the top."""
+_ACCESS_LOST = Notice(code="no-access-any-more")
+"""What a press is answered with, whatever came of it, once whoever pressed has no access any more."""
+_TURN = "turn:"
+_REMEMBERED = 4096
+"""Messages of which it is known how they look, so that an edit that would change nothing is not asked for."""
+
+
+class Poster:
+    """Makes the calls of one row after the other; any number of them side by side, one a session."""
+
+    def __init__(self, outlet: Sender, store: AsyncStore, parts: DeliveryState, people: ChatPeople, progress: Progress) -> None:
+        """`progress` is told before an answer takes its place."""
+        self._outlet = outlet
+        self._for_anyone = outlet.build_unrestricted()
+        self._store = store
+        self._parts = parts
+        self._people = people
+        self._progress = progress
+        self._shown_content: dict[tuple[int, int], str] = {}
+
+    async def post(self, row: OutboxRow) -> str:
+        """Show the row; where it is shown, for later edits. Raises aiogram's errors, the outlet's, StoreError or rendering's."""
+        tr = self._people.build_translator(row.session)
+        if row.kind == "toast":
+            return await self._reply_to_click(row, tr)
+        letter = _render_row(row, tr)
+        chat = parse_chat(row.session)[0]
+        outlet = self._for_anyone if is_for_anyone(row) else self._outlet
+        noted = await self._store.find_sent_ref(row.session, row.key) if row.key else ""
+        known = _find_editable(noted, chat, self._outlet.find_current_chat(chat))
+        if row.body.get("anew") and known:
+            await self._remove_old_buttons(row, known, tr)
+            known = 0
+        stands_in = await self._progress.finish(row.session, row.key.removeprefix(_TURN)) if _is_turn_answer(row) else 0
+        ref = await _Posting(self, outlet, row, letter).run(known, stands_in)
+        self._progress.refresh(row.session)
+        return _format_ref(ref, chat, self._outlet.find_current_chat(chat)) if ref else noted
+
+    async def _remove_old_buttons(self, row: OutboxRow, known: int, tr: Translator) -> None:
+        """What is shown anew at the end of the chat loses its buttons above, so that only one message of it can be pressed."""
+        chat = parse_chat(row.session)[0]
+        edit = EditMessageText(text=tr.translate("card-moved"), chat_id=chat, message_id=known, entities=[], parse_mode=None)
+        self.discard_shown(chat, known)
+        with contextlib.suppress(TelegramBadRequest):  # deleted, or said already
+            await self._outlet.send(edit, chat, Rank.CARD)
+
+    async def _reply_to_click(self, row: OutboxRow, tr: Translator) -> str:
+        chat = parse_chat(row.session)[0]
+        notice = as_notice(row.body["notice"]) if build_admission_check(self._people.access)(chat) else _ACCESS_LOST
+        text = trim_text(tr.translate_notice(notice), _TOAST)
+        answer = AnswerCallbackQuery(callback_query_id=row.body["callback_id"], text=text, show_alert=len(text) > _ALERT)
+        with contextlib.suppress(TelegramBadRequest):  # too late to answer the press; the card tells it
+            await self._for_anyone.send(answer, chat, Rank.TOAST)
+        return ""
+
+    async def load_arrived(self, row: OutboxRow) -> list[int]:
+        """The messages that an earlier try has made."""
+        return await self._parts.load_arrived(row.session, row.id)
+
+    async def record_arrived(self, row: OutboxRow, refs: list[int]) -> None:
+        """So far they are out."""
+        await self._parts.record_arrived(row.session, row.id, refs)
+
+    def has_content(self, chat: int, message_id: int, content: str) -> bool:
+        """Whether this process made that message look so: to edit it once more would be refused as no change."""
+        return self._shown_content.get((self._outlet.find_current_chat(chat), message_id)) == content
+
+    def discard_shown(self, chat: int, message_id: int) -> None:
+        """It may look otherwise now."""
+        self._shown_content.pop((self._outlet.find_current_chat(chat), message_id), None)
+
+    def clear_shown(self) -> None:
+        """Another process may have delivered meanwhile."""
+        self._shown_content.clear()
+
+    def record_shown(self, chat: int, message_id: int, content: str) -> None:
+        """It looks so now; the eldest of very many are forgotten."""
+        place = self._outlet.find_current_chat(chat)
+        self.discard_shown(chat, message_id)
+        self._shown_content[place, message_id] = content
+        if len(self._shown_content) > _REMEMBERED:
+            del self._shown_content[next(iter(self._shown_content))]
+
+
+class _Posting:
+    """One row on its way."""
+
+    def __init__(self, poster: Poster, outlet: Sender, row: OutboxRow, letter: RenderedMessage) -> None:
+        self._poster = poster
+        self._outlet = outlet
+        self._row = row
+        self._letter = letter
+        self._chat, self._thread = parse_chat(row.session)
+        self._rank = _RANKS.get(row.kind, Rank.FINAL)
+        self._silent = True if row.body.get("quiet") else None
+
+    async def run(self, known: int, stands_in: int) -> int:
+        """The message with the buttons; `known` shows an earlier form of the row, and `stands_in` stands where its answer will."""
+        pieces, files = self._letter.pieces, self._letter.files
+        if not pieces and not files:
+            await self._delete_placeholder(stands_in)
+            return known
+        if len(pieces) + len(files) == 1 and pieces:
+            ref = known or stands_in
+            return ref if ref and await self._edit_in_place(ref, pieces[0]) else await self._send_piece(pieces[0])
+        if known and pieces and await self._edit_in_place(known, pieces[-1]):
+            return known  # of a long text the message holds the last piece, and its files are there already
+        return await self._send_all(stands_in)
+
+    async def _send_all(self, stands_in: int) -> int:
+        """Every piece and file that no earlier try has brought."""
+        pieces, files = self._letter.pieces, self._letter.files
+        refs = await self._poster.load_arrived(self._row)
+        for number in range(len(refs), len(pieces) + len(files)):
+            if number >= len(pieces):
+                ref = await self._send_file(files[number - len(pieces)])
+            elif number == 0 and stands_in and await self._edit_in_place(stands_in, pieces[0]):
+                ref = stands_in
+            else:
+                ref = await self._send_piece(pieces[number])
+            refs.append(ref)
+            if len(refs) < len(pieces) + len(files):
+                await self._poster.record_arrived(self._row, refs)
+        return refs[len(pieces) - 1] if pieces else refs[-1]
+
+    def _select_markup(self, piece: Piece) -> Markup | None:
+        return self._letter.markup if piece is self._letter.pieces[-1] else None
+
+    async def _send_piece(self, piece: Piece) -> int:
+        text, entities = piece
+        message = SendMessage(
+            chat_id=self._chat,
+            text=text,
+            entities=entities,
+            parse_mode=None,
+            message_thread_id=self._thread,
+            reply_markup=self._select_markup(piece),
+            disable_notification=self._silent,
+        )
+        shown = (await self._outlet.send(message, self._chat, self._rank)).message_id
+        self._poster.record_shown(self._chat, shown, _hash_content(piece, self._select_markup(piece)))
+        return shown
+
+    async def _send_file(self, attachment: Attachment) -> int:
+        content = await asyncio.to_thread(attachment.build)
+        document = SendDocument(
+            chat_id=self._chat,
+            document=BufferedInputFile(content, filename=attachment.name),
+            caption=attachment.caption or None,
+            parse_mode=None,
+            message_thread_id=self._thread,
+            disable_notification=self._silent,
+        )
+        return (await self._outlet.send(document, self._chat, self._rank)).message_id
+
+    async def _edit_in_place(self, message_id: int, piece: Piece) -> bool:
+        """Change a message in place; False when Telegram no longer lets it be changed. What is the same already is as good as changed."""
+        text, entities = piece
+        markup = self._select_markup(piece)
+        content = _hash_content(piece, markup)
+        if self._poster.has_content(self._chat, message_id, content):
+            return True
+        self._poster.discard_shown(self._chat, message_id)  # until Telegram says so: an edit of unknown fate may have been made
+        edit = EditMessageText(
+            text=text,
+            chat_id=self._chat,
+            message_id=message_id,
+            entities=entities,
+            parse_mode=None,
+            reply_markup=markup if isinstance(markup, InlineKeyboardMarkup) else None,  # no other can be given to a message that stands
+        )
+        try:
+            await self._outlet.send(edit, self._chat, self._rank)
+        except TelegramBadRequest as error:
+            if "not modified" not in error.message:
+                return False
+        self._poster.record_shown(self._chat, message_id, content)
+        return True
+
+    async def _delete_placeholder(self, message_id: int) -> None:
+        """A stand-in for an answer without words."""
+        if message_id:
+            with contextlib.suppress(TelegramBadRequest):
+                await self._outlet.send(DeleteMessage(chat_id=self._chat, message_id=message_id), self._chat, Rank.FINAL)
+
+
+def _format_ref(message_id: int, chat: int, place: int) -> str:
+    """What is kept of a message; in a group that moved also in which of its lives, since each numbers its messages anew."""
+    return str(message_id) if place == chat else f"{message_id}@{place}"
+
+
+def _find_editable(ref: str, chat: int, place: int) -> int:
+    """The message that can be edited, 0 where none is: nothing was sent, or it stayed behind when the group moved."""
+    number, _, where = ref.partition("@")
+    return int(number) if number.isdecimal() and (where or str(chat)) == str(place) else 0
+
+
+def _hash_content(piece: Piece, markup: Markup | None) -> str:
+    """Text, entities and buttons in one short word."""
+    entities = [entity.model_dump_json(exclude_none=True) for entity in piece[1]]
+    return hash_text(dumps([piece[0], entities, markup.model_dump_json(exclude_none=True) if markup else ""]))
+
+
+def _is_turn_answer(row: OutboxRow) -> bool:
+    return row.kind == "reply" and row.key.startswith(_TURN)
+
+
+def _render_row(row: OutboxRow, tr: Translator) -> RenderedMessage:
+    """The row as a letter; an answer that cannot be put in words is replaced by a sentence that says so."""
+    try:
+        return build_message(row, tr)
+    except Exception:
+        if row.kind != "reply":
+            raise
+        log.exception("an answer cannot be shown", extra={"action": "delivery_failed", "row": row.id})
+        return build_fallback_message(row, tr)

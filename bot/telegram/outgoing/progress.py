@@ -1,0 +1,324 @@
+"""What shows while a turn goes on: drafts in private chats, elsewhere one message that becomes the answer. Ring 3; never delays a turn.
+
+Everything here may be dropped. Nothing of it is shown once the answer is on its way: `over` makes sure of that.
+"""
+
+import asyncio
+import logging
+import math
+import zlib
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiogram.exceptions import AiogramError, TelegramBadRequest, TelegramNotFound
+from aiogram.methods import EditMessageText, SendChatAction, SendMessage, SendMessageDraft
+from aiogram.types import InlineKeyboardMarkup
+
+from bot.rendering.progress import render_progress
+from bot.telegram.intake.people import ChatPeople
+from bot.telegram.outgoing.delivery_state import DeliveryState, parse_chat
+from bot.telegram.outgoing.sender import Sender
+from bot.telegram.view.entities import is_blank, render_entities, split
+from bot.telegram.view.keyboards import build_stop_keyboard
+from bot.telegram.view.message_builder import Piece
+from orchestrator.language.links import strip_unknown_links
+from orchestrator.messages import Notice
+from state.clock import read_boottime
+from state.journal.store import StoreError
+
+log = logging.getLogger(__name__)
+
+DRAFT_EVERY = 0.7
+DRAFT_AGAIN = 20.0
+"""A draft is shown for 30 seconds: it is shown again before that."""
+TYPING_EVERY = 4.5
+"""Clients show "typing" for five seconds."""
+PLACEHOLDER_AFTER = 1.5
+"""A turn that is over sooner leaves no trace but its answer."""
+EDIT_EVERY = {"private": 1.5, "group": 3.0}
+SILENCE_LIMIT = 300.0
+"""Seconds without news after which a turn is taken for dead: its process may be."""
+FINISH_TIMEOUT = 5.0
+"""Seconds that the answer waits for a sign which is on its way."""
+RETRY = 1.0
+"""Seconds to the next look where there was no room for a sign."""
+
+BEGUN, STEP, OVER = "turn-begun", "step", "turn-over"
+"""The notices that are no sentences: {turn}, {turn, number, state, verb, entity, title, url, method}, {turn}."""
+
+
+@dataclass(kw_only=True)
+class _TurnView:
+    """One session's running turn as its chat sees it."""
+
+    session: str
+    chat: int
+    thread: int | None
+    began: float
+    turn: str = ""
+    heard_at: float = 0.0
+    text: str = ""
+    note: Notice | None = None
+    steps: dict[Any, Mapping[str, Any]] = field(default_factory=dict)
+    drafts: bool = False
+    fresh: bool = True
+    """There is something that was not shown yet."""
+    shown_at: float = -math.inf
+    typed_at: float = -math.inf
+    message: int = 0
+    is_over: bool = False
+    call_task: asyncio.Task[None] | None = None
+    timer: asyncio.TimerHandle | None = None
+
+    @property
+    def draft_id(self) -> int:
+        """The same for all drafts of a turn, so that Telegram changes it in place; never 0."""
+        return zlib.crc32(self.turn.encode()) % 0x7FFFFFFE + 1
+
+
+class Progress:
+    """The shows of this process. Works while `run` does; before and after, what it is told is forgotten."""
+
+    def __init__(
+        self,
+        outlet: Sender,
+        parts: DeliveryState,
+        people: ChatPeople,
+        *,
+        hosts: frozenset[str] = frozenset(),
+        seconds: Callable[[], float] = read_boottime,
+    ) -> None:
+        """`hosts` are where addresses in an unfinished answer may lead; `seconds` is a clock that never goes back."""
+        self._outlet = outlet
+        self._parts = parts
+        self._people = people
+        self._hosts = hosts
+        self._seconds = seconds
+        self._views: dict[str, _TurnView] = {}
+        self._typing_at: dict[str, float] = {}
+        self._group: asyncio.TaskGroup | None = None
+
+    def set_hosts(self, hosts: frozenset[str]) -> None:
+        """Where addresses in an unfinished answer may lead, once that is known."""
+        self._hosts = hosts
+
+    async def run(self) -> None:
+        """Show until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            try:
+                await asyncio.get_running_loop().create_future()
+            finally:
+                self._group = None
+                for show in self._views.values():
+                    self._stop_view(show)
+                self._views.clear()
+
+    def show_typing(self, session: str) -> None:
+        """A request has arrived: one sign of life at once, before anybody works on it."""
+        now = self._seconds()
+        if now - self._typing_at.get(session, -math.inf) < TYPING_EVERY:
+            return
+        self._typing_at = {key: at for key, at in self._typing_at.items() if now - at < TYPING_EVERY} | {session: now}
+        chat, thread = parse_chat(session)
+        show = _TurnView(session=session, chat=chat, thread=thread, began=now)
+        self._start(self._run_guarded(show, self._send_typing(show, now)))
+
+    async def tell(self, session: str, said: str | Notice) -> None:
+        """The visible answer so far, or a notice; returns at once."""
+        if self._group is None:
+            return
+        show = self._views.get(session)
+        if isinstance(said, Notice) and said.code == OVER:
+            if show is not None:
+                self._stop_view(show)
+            return
+        if show is None or show.is_over or (isinstance(said, Notice) and said.code == BEGUN):
+            show = self._begin(session, said)
+        waiting = show.fresh and show.timer is not None
+        show.heard_at, show.fresh = self._seconds(), True
+        match said:
+            case str():
+                show.text, show.note = said, None
+            case Notice(code="turn-begun"):
+                pass
+            case Notice(code="step"):
+                show.steps[said.args.get("number", len(show.steps))] = said.args
+                show.note = None
+            case _:
+                show.note = said
+        if not waiting:  # an answer streams in hundreds of pieces: those in between change nothing
+            self._cancel_timer(show)
+            self._schedule(show)
+
+    async def finish(self, session: str, turn: str) -> int:
+        """The answer of `turn` comes now: nothing is shown after this. The message that it replaces, 0 without one. Raises StoreError."""
+        show = self._views.get(session)
+        if show is None or show.turn not in {turn, ""}:
+            return await self._parts.find_placeholder(session, turn)
+        del self._views[session]
+        self._stop_view(show)
+        if show.call_task is not None:
+            await asyncio.wait([show.call_task], timeout=FINISH_TIMEOUT)
+        if show.message or show.chat > 0:
+            return show.message
+        return await self._parts.find_placeholder(session, turn)
+
+    def refresh(self, session: str) -> None:
+        """Another message has come: it takes the draft away, so that what was said so far is shown again."""
+        show = self._views.get(session)
+        if show is not None and show.drafts and not show.is_over:
+            show.fresh, show.shown_at = True, -math.inf
+            self._cancel_timer(show)
+            self._schedule(show)
+
+    def is_shown_elsewhere(self, session: str, message: int) -> bool:
+        """Whether the running turn of that chat shows in another message than this one, which was left by an earlier turn."""
+        show = self._views.get(session)
+        return show is not None and not show.is_over and show.message not in {0, message}
+
+    def show_due(self) -> None:
+        """Show what is due; for clocks that are moved by hand."""
+        for show in list(self._views.values()):
+            self._cancel_timer(show)
+            self._show_if_due(show)
+
+    def _begin(self, session: str, said: str | Notice) -> _TurnView:
+        old = self._views.get(session)
+        if old is not None:
+            self._stop_view(old)
+        chat, thread = parse_chat(session)
+        turn = str(said.args.get("turn", "")) if isinstance(said, Notice) else ""
+        show = _TurnView(session=session, chat=chat, thread=thread, began=self._seconds(), turn=turn, drafts=chat > 0)
+        self._views[session] = show
+        return show
+
+    def _stop_view(self, show: _TurnView) -> None:
+        show.is_over = True
+        self._cancel_timer(show)
+
+    def _schedule(self, show: _TurnView) -> None:
+        """At most one look ahead."""
+        wait = max(0.0, self._find_due_time(show) - self._seconds())
+        if show.timer is None and show.call_task is None and not show.is_over and wait < math.inf:
+            show.timer = asyncio.get_running_loop().call_later(wait, self._show_if_due, show)
+
+    def _cancel_timer(self, show: _TurnView) -> None:
+        if show.timer is not None:
+            show.timer.cancel()
+            show.timer = None
+
+    def _find_due_time(self, show: _TurnView) -> float:
+        """When there may be something to show next, if nothing new is heard."""
+        if show.drafts:
+            return show.shown_at + (DRAFT_EVERY if show.fresh else DRAFT_AGAIN)
+        if show.message:
+            return show.shown_at + EDIT_EVERY["group" if show.chat < 0 else "private"] if show.fresh else math.inf
+        return min(show.typed_at + TYPING_EVERY, self._find_placeholder_time(show))
+
+    def _find_placeholder_time(self, show: _TurnView) -> float:
+        """When a message is to stand in for the answer; never where nobody would know which answer replaces it."""
+        return max(show.began + PLACEHOLDER_AFTER, show.shown_at + RETRY) if show.turn else math.inf
+
+    def _show_if_due(self, show: _TurnView) -> None:
+        show.timer = None
+        now = self._seconds()
+        if show.is_over or show.call_task is not None:
+            return
+        if now - show.heard_at > SILENCE_LIMIT:
+            self._stop_view(show)
+        elif self._find_due_time(show) > now:
+            self._schedule(show)
+        else:
+            self._call(show, self._build_next_call(show, now))
+
+    def _call(self, show: _TurnView, work: Coroutine[Any, Any, None] | None) -> None:
+        if work is None:  # no room now: a little later there may be more to show, and room for it
+            show.timer = asyncio.get_running_loop().call_later(RETRY, self._show_if_due, show)
+            return
+        show.call_task = self._start(self._run_guarded(show, work))
+        if show.call_task is not None:
+            show.call_task.add_done_callback(lambda _: self._finish_call(show))
+
+    def _finish_call(self, show: _TurnView) -> None:
+        show.call_task = None
+        self._schedule(show)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None] | None:
+        if self._group is None:
+            work.close()
+            return None
+        return self._group.create_task(work)
+
+    def _build_next_call(self, show: _TurnView, now: float) -> Coroutine[Any, Any, None] | None:
+        """The call that is due, None where there is no room for it."""
+        if not show.drafts and not show.message and now < self._find_placeholder_time(show):
+            return self._send_typing(show, now)
+        if not self._outlet.may_show(show.chat, draft=show.drafts):
+            return None
+        show.fresh, show.shown_at = False, now
+        if show.drafts:
+            return self._send_draft(show)
+        return self._edit_placeholder(show) if show.message else self._send_placeholder(show)
+
+    async def _run_guarded(self, show: _TurnView, work: Coroutine[Any, Any, None]) -> None:
+        """What Telegram does not take is not shown; a flood wait is remembered by whoever made the call."""
+        try:
+            await work
+        except (TelegramBadRequest, TelegramNotFound) as error:  # the second one: a server that is older than drafts
+            if show.drafts:
+                show.drafts = False
+                log.info("no drafts in this chat: %s", error.message, extra={"action": "drafts_refused"})
+            elif show.message and "not modified" not in error.message:
+                self._stop_view(show)
+        except AiogramError as error:
+            log.debug("progress is not shown: %s", type(error).__name__, extra={"action": "progress_not_shown"})
+        except StoreError:
+            log.warning("a placeholder could not be noted", extra={"action": "store_trouble"})
+        except Exception:  # words that cannot be made must not cost the door
+            log.exception("progress cannot be shown", extra={"action": "progress_failed"})
+            self._stop_view(show)
+
+    async def _send_draft(self, show: _TurnView) -> None:
+        text, entities = self._render_content(show)
+        draft = SendMessageDraft(
+            chat_id=show.chat, draft_id=show.draft_id, text=text, entities=entities, message_thread_id=show.thread, can_stop=True
+        )
+        await self._outlet.show(draft, show.chat)
+
+    async def _send_placeholder(self, show: _TurnView) -> None:
+        show.message = await self._parts.find_placeholder(show.session, show.turn)  # of a turn that runs again after a restart
+        if show.message:
+            show.fresh = True
+            return
+        text, entities = self._render_content(show)
+        text = text or self._people.build_translator(show.session).translate("working")
+        stop = self._build_stop_keyboard(show)
+        message = SendMessage(chat_id=show.chat, text=text, entities=entities, message_thread_id=show.thread, reply_markup=stop)
+        show.message = (await self._outlet.show(message, show.chat)).message_id
+        await self._parts.record_placeholder(show.session, show.turn, show.message)
+
+    async def _edit_placeholder(self, show: _TurnView) -> None:
+        text, entities = self._render_content(show)
+        if text:
+            stop = self._build_stop_keyboard(show)  # an edit without buttons takes them away
+            edit = EditMessageText(chat_id=show.chat, message_id=show.message, text=text, entities=entities, reply_markup=stop)
+            await self._outlet.show(edit, show.chat)
+
+    def _build_stop_keyboard(self, show: _TurnView) -> InlineKeyboardMarkup:
+        """What a draft has by itself; the answer, which takes the place of this message, has it no more."""
+        return build_stop_keyboard(self._people.build_translator(show.session))
+
+    async def _send_typing(self, show: _TurnView, now: float) -> None:
+        show.typed_at = now
+        if self._outlet.is_open(show.chat):
+            typing = SendChatAction(chat_id=show.chat, action="typing", message_thread_id=show.thread)
+            await self._outlet.show(typing, show.chat)
+
+    def _render_content(self, show: _TurnView) -> Piece:
+        """In the renderer of the answer itself; of a long one the end, where it grows."""
+        tr = self._people.build_translator(show.session)
+        words = strip_unknown_links(show.text, self._hosts, locale=tr.locale)
+        piece = split(*render_entities(render_progress(list(show.steps.values()), show.note, words, tr)))[-1]
+        return ("", []) if is_blank(piece[0]) else piece

@@ -1,0 +1,133 @@
+"""Long texts in pieces Telegram accepts: measured in UTF-16 units, cut at paragraphs and between entities where that is possible. Pure.
+
+Spans as Telegram text and entities; offsets and lengths in UTF-16 units. Ring 3, pure.
+"""
+
+import re
+import unicodedata
+
+from aiogram.types import MessageEntity
+
+from bot.rendering.spans import Spans
+
+LIMIT = 4096
+_MIN_PIECE = 1024
+_UNSEEN = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
+_BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_JOINER, _LONGEST_SIGN = "\u200d", 32
+_TONES, _FLAGS = range(0x1F3FB, 0x1F400), range(0x1F1E6, 0x1F200)
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing of it can be seen: Telegram refuses such a message as empty, also where it is made of marks without width."""
+    return all(mark.isspace() or mark in _BLANK_LETTERS or unicodedata.category(mark) in _UNSEEN for mark in text)
+
+
+def trim_text(text: str, limit: int) -> str:
+    """At most `limit` UTF-16 units of it, with a sign that something is missing."""
+    if count_units(text) <= limit:
+        return text
+    return text.encode("utf-16-le")[: (limit - 1) * 2].decode("utf-16-le", "ignore") + "…"
+
+
+def count_units(text: str) -> int:
+    """The length as Telegram counts it."""
+    return len(text.encode("utf-16-le")) // 2
+
+
+def split(text: str, entities: list[MessageEntity], *, limit: int = LIMIT) -> list[tuple[str, list[MessageEntity]]]:
+    """Pieces of at most `limit` UTF-16 units with the entities that lie in each; a surrogate pair is never torn.
+
+    An entity that would be cut goes to the next piece as a whole, if it can; one that is too long for that goes on there.
+    """
+    raw = text.encode("utf-16-le")
+    pieces: list[tuple[str, list[MessageEntity]]] = []
+    start, total = 0, len(raw) // 2
+    while start < total or not pieces:
+        end = total if total - start <= limit else _move_before_entities(raw, entities, start, _find_border(raw, start, limit), limit)
+        pieces.append((raw[start * 2 : end * 2].decode("utf-16-le"), _select_entities(entities, start, end)))
+        start = end
+    return pieces
+
+
+def _move_before_entities(raw: bytes, entities: list[MessageEntity], start: int, end: int, limit: int) -> int:
+    """The border before every entity that lies across `end`, where that leaves no tiny piece and the entity fits into the next one."""
+    across = [item for item in entities if item.offset < end < item.offset + item.length and item.length <= limit]
+    before = min((item.offset for item in across), default=end)
+    return before if before - start >= _MIN_PIECE and not _is_inside_surrogate(raw, before) else end
+
+
+def _find_border(raw: bytes, start: int, limit: int) -> int:
+    """The last paragraph, line or space before the limit; else the limit, not inside a surrogate pair."""
+    window = raw[start * 2 : (start + limit) * 2]
+    for mark in ("\n\n", "\n", " "):
+        place = _find_last(window, mark.encode("utf-16-le"))
+        if place >= _MIN_PIECE:
+            return start + place + len(mark)
+    end = start + limit
+    return _keep_signs_whole(raw, start, end - 1 if _is_inside_surrogate(raw, end) else end)
+
+
+def _keep_signs_whole(raw: bytes, start: int, end: int) -> int:
+    """A cut a little earlier, where it would part what is drawn as one sign: a family, a flag, a letter and its accent."""
+    window = raw[start * 2 : end * 2].decode("utf-16-le")
+    after = raw[end * 2 : (end + 2) * 2].decode("utf-16-le", "ignore")[:1]
+    kept = len(window)
+    while after and kept > len(window) - _LONGEST_SIGN and _is_joined(window[:kept], after):
+        kept, after = kept - 1, window[kept - 1]
+    return start + count_units(window[:kept]) if kept > 0 and not _is_joined(window[:kept], after) else end
+
+
+def _is_joined(before: str, mark: str) -> bool:
+    """Whether `mark` is drawn together with what stands before it."""
+    if not before:
+        return False
+    if mark == _JOINER or before[-1] == _JOINER or unicodedata.combining(mark) or unicodedata.category(mark) in {"Mn", "Me"}:
+        return True
+    flags = len(before) - len(before.rstrip("".join(map(chr, _FLAGS))))
+    return ord(mark) in _TONES or (ord(mark) in _FLAGS and flags % 2 == 1)
+
+
+def _is_inside_surrogate(raw: bytes, place: int) -> bool:
+    """Whether a cut there would part the halves of a letter."""
+    return 0xD800 <= int.from_bytes(raw[(place - 1) * 2 : place * 2], "little") <= 0xDBFF  # noqa: PLR2004 - the range of first halves
+
+
+def _find_last(window: bytes, mark: bytes) -> int:
+    place = window.rfind(mark)
+    while place > 0 and place % 2:  # found across two units, no real match
+        place = window.rfind(mark, 0, place + len(mark) - 1)
+    return place // 2
+
+
+def _select_entities(entities: list[MessageEntity], start: int, end: int) -> list[MessageEntity]:
+    kept = []
+    for entity in entities:
+        first, last = max(entity.offset, start), min(entity.offset + entity.length, end)
+        if first < last:
+            kept.append(entity.model_copy(update={"offset": first - start, "length": last - first}))
+    return kept
+
+
+_ENTITY_TYPES = {"quote": "expandable_blockquote", "strike": "strikethrough"}
+_DIRECTION_MARKS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+"""Marks that turn around what stands behind them: of a name they would turn the sum beside it too. On cards they are named before."""
+
+
+def render_entities(text: Spans) -> tuple[str, list[MessageEntity]]:
+    """The plain text and its entities: what stands in the text can never be read as formatting."""
+    words: list[str] = []
+    entities: list[MessageEntity] = []
+    offset = 0
+    for span in text:
+        shown = _DIRECTION_MARKS.sub("", span.text)
+        length = count_units(shown)
+        if not shown:
+            continue
+        if span.style:
+            entities.append(MessageEntity(type=_ENTITY_TYPES.get(span.style, span.style), offset=offset, length=length))
+        if span.url:
+            entities.append(MessageEntity(type="text_link", offset=offset, length=length, url=span.url))
+        words.append(shown)
+        offset += length
+    return "".join(words), entities

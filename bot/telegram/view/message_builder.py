@@ -1,0 +1,148 @@
+"""An outbox row as what Telegram is to show: pieces of text, buttons, files. Ring 3, pure; the same renderer for first showing and edit."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aiogram.types import MessageEntity
+
+from bot.i18n.translate import Translator, as_notice
+from bot.rendering.batches import build_batch_sheet
+from bot.rendering.defang_links import disable_message_links
+from bot.rendering.files import Sheet, build_sheet, render_csv, render_xlsx
+from bot.rendering.kinds import render_message
+from bot.rendering.replies import MAX_ROWS, render_reply
+from bot.rendering.spans import Spans, to_plain_text
+from bot.telegram.outgoing.delivery_state import parse_chat
+from bot.telegram.view.entities import LIMIT, count_units, is_blank, render_entities, split, trim_text
+from bot.telegram.view.keyboards import Markup, build_keyboard, build_reply_keyboard
+from orchestrator.messages import Notice, Reply, Table, build_reply
+from state.journal.store import OutboxRow
+
+MOST_PIECES = 3
+"""A text that needs more messages goes as its beginning and a file."""
+FIRST_ROWS = 10
+"""Rows that are shown of a list that is too long for a message and comes as a file."""
+
+CAPTION = 1024
+"""UTF-16 units that Telegram takes under a file."""
+
+Piece = tuple[str, list[MessageEntity]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attachment:
+    """A file; `made` builds it, which takes its time and belongs into a thread."""
+
+    name: str
+    caption: str
+    build: Callable[[], bytes]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenderedMessage:
+    """What one row shows, in this order; the buttons stand under the last piece of text."""
+
+    pieces: tuple[Piece, ...]
+    markup: Markup | None = None
+    files: tuple[Attachment, ...] = ()
+
+
+def build_message(row: OutboxRow, tr: Translator) -> RenderedMessage:
+    """The row in the words of its reader; raises where its body is not what its kind says."""
+    safe = disable_message_links(row.kind, row.body, locale=tr.locale)  # for the words only: buttons and files carry what is
+    match row.kind:
+        case "card":
+            pieces = _split_text(render_message(row.kind, safe, tr))
+            return RenderedMessage(pieces=pieces, markup=build_keyboard(row.kind, _add_topic(row), tr), files=_attach_batch_sheet(row, tr))
+        case "file":
+            return RenderedMessage(pieces=(), files=(_build_file(row, tr),))
+        case "reply":
+            reply = Reply.model_validate(row.body)
+            letter = _build_reply(reply, Reply.model_validate(safe), tr)
+            said = reply.parts or reply.sections or reply.notices
+            return build_fallback_message(row, tr) if said and not letter.pieces and not letter.files else letter
+        case kind:
+            return _build_trimmed(render_message(kind, safe, tr), build_keyboard(kind, row.body, tr), (), tr)
+
+
+def build_fallback_message(row: OutboxRow, tr: Translator) -> RenderedMessage:
+    """What is said in place of an answer that cannot be shown: a turn never ends in silence. It may have changed something all the same."""
+    said = build_reply(Notice(code="answer-unshown", args={"id": row.id[-8:]}))
+    return RenderedMessage(pieces=_split_text(render_reply(said, tr)))
+
+
+def _add_topic(row: OutboxRow) -> Mapping[str, Any]:
+    """With the topic it belongs to: when that is closed the card stands outside of it, and its buttons must still find their way."""
+    chat, thread = parse_chat(row.session)
+    return {**row.body, "topic": row.session} if thread and chat < 0 else row.body
+
+
+def _attach_batch_sheet(row: OutboxRow, tr: Translator) -> tuple[Attachment, ...]:
+    """Everything that a batch of many commands will write, as a list."""
+    sheet = build_batch_sheet(row.body, tr)
+    if sheet is None:
+        return ()
+    name = tr.translate("card-file")
+    return (
+        Attachment(
+            name=f"{_build_file_name(name)}.xlsx", caption=tr.translate("card-file-caption"), build=lambda: render_xlsx(sheet, name=name)
+        ),
+    )
+
+
+def _build_reply(reply: Reply, safe: Reply, tr: Translator) -> RenderedMessage:
+    """`safe` is the reply as its words are drawn."""
+    tables = [(tr.translate("file-list"), part) for part in reply.parts if isinstance(part, Table)]
+    tables += [(tr.translate_notice(title), table) for title, table in reply.sections]
+    files = tuple(_attach_table(title, table, tr) for title, table in tables if len(table.rows) > MAX_ROWS)
+    return _build_trimmed(render_reply(safe, tr, first=FIRST_ROWS), build_reply_keyboard(reply, tr), files, tr)
+
+
+def _build_trimmed(text: Spans, markup: Markup | None, files: Sequence[Attachment], tr: Translator) -> RenderedMessage:
+    """As many messages as people read; of a longer text the beginning, and all of it as a file."""
+    pieces = _split_text(text)
+    if len(pieces) <= MOST_PIECES:
+        return RenderedMessage(pieces=pieces, markup=markup, files=tuple(files))
+    words = to_plain_text(text)
+    whole = Attachment(name=f"{tr.translate('file-text')}.txt", caption="", build=lambda: words.encode("utf-8-sig"))
+    return RenderedMessage(pieces=(_build_beginning(text, tr.translate("text-in-file")),), markup=markup, files=(whole, *files))
+
+
+def _build_beginning(text: Spans, closing: str) -> Piece:
+    """One message: as much of the text as there is room for, and a line that says where the rest is."""
+    head, marks = split(*render_entities(text), limit=LIMIT - count_units(closing) - 1)[0]
+    said = MessageEntity(type="bold", offset=count_units(head) + 1, length=count_units(closing))
+    return f"{head}\n{closing}", [*marks, said]
+
+
+def _split_text(text: Spans) -> tuple[Piece, ...]:
+    """None of them blank: Telegram refuses a message without a visible character."""
+    return tuple(piece for piece in split(*render_entities(text)) if not is_blank(piece[0]))
+
+
+def _attach_table(title: str, table: Table, tr: Translator) -> Attachment:
+    rows = len(table.rows)
+    caption = (
+        tr.translate("file-has-all", rows=rows) if rows >= table.total else tr.translate("file-has-part", rows=rows, total=table.total)
+    )
+    sheet = build_sheet(table, heading=tr.translate("file-record"))
+    return Attachment(name=f"{_build_file_name(title)}.xlsx", caption=caption, build=lambda: render_xlsx(sheet, name=title))
+
+
+def _build_file(row: OutboxRow, tr: Translator) -> Attachment:
+    """A row of kind "file": {name, format, columns, rows, links, caption}."""
+    body = row.body
+    links = tuple(str(link) for link in body.get("links") or ())
+    sheet = Sheet(columns=tuple(body["columns"]), rows=tuple(tuple(cells) for cells in body["rows"]), links=links)
+    name = str(body.get("name") or tr.translate("file-list"))
+    caption = trim_text(tr.translate_notice(as_notice(body["caption"])), CAPTION) if body.get("caption") else ""
+    if body.get("format") == "csv":
+        return Attachment(name=f"{_build_file_name(name)}.csv", caption=caption, build=lambda: render_csv(sheet))
+    return Attachment(name=f"{_build_file_name(name)}.xlsx", caption=caption, build=lambda: render_xlsx(sheet, name=name))
+
+
+def _build_file_name(words: str) -> str:
+    """Without what a file system keeps for itself."""
+    kept = "".join(mark if mark.isalnum() or mark in " -_.,№«»" else " " for mark in words)
+    return " ".join(kept.split())[:60].strip(". ") or "list"

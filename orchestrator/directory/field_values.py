@@ -1,0 +1,209 @@
+"""Values of the portal's own fields as people read them: list values, money, flags, people, linked records. Ring 2.
+
+It answers only where it says more than the value itself; None leaves the showing to the caller. Doubt shows what is there.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final, Protocol
+from zoneinfo import ZoneInfo
+
+from bitrix.errors import BitrixError
+from orchestrator.directory.reference_data import Field
+from orchestrator.language.date_format import format_day, parse_portal_date
+from orchestrator.language.text import Locale, to_visible_line
+from orchestrator.language.time_zones import parse_moment
+
+_NAME: Final = 80
+_MOST: Final = 20
+_LONGEST_ID: Final = 15
+_LONG_AGO: Final = date(1, 1, 1)  # any other year than the shown one, so that the year always stands there
+_FLAGS: Final = {
+    "ru": {"Y": "Да", "1": "Да", "True": "Да", "N": "Нет", "0": "Нет", "False": "Нет"},
+    "en": {"Y": "Yes", "1": "Yes", "True": "Yes", "N": "No", "0": "No", "False": "No"},
+}
+_MONEY: Final = re.compile(r"(-?[0-9]{1,15}(?:\.[0-9]{1,6})?)\|([A-Z]{3})", re.ASCII)
+_CODED: Final = re.compile(r"(?:(CO|SI|[DCLQ]|T[0-9a-f]{1,8})_)?([1-9][0-9]{0,14})", re.ASCII)
+_CODES: Final = {"D": "deal", "C": "contact", "L": "lead", "CO": "company", "Q": "item:7", "SI": "item:31"}
+_SETTINGS: Final = {
+    "LEAD": "lead",
+    "DEAL": "deal",
+    "CONTACT": "contact",
+    "COMPANY": "company",
+    "QUOTE": "item:7",
+    "SMART_INVOICE": "item:31",
+}
+_LINKS: Final = {"crm_deal": "deal", "crm_lead": "lead", "crm_contact": "contact", "crm_company": "company", "crm_quote": "item:7"}
+_WORDS: Final = {
+    "ru": {
+        "iblock_section": "раздел",
+        "iblock_element": "элемент списка",
+        "hlblock": "запись справочника",
+        "file": "файл",
+        "resourcebooking": "бронирование",
+        "crm": "запись CRM",
+    },
+    "en": {
+        "iblock_section": "section",
+        "iblock_element": "list item",
+        "hlblock": "directory entry",
+        "file": "file",
+        "resourcebooking": "booking",
+        "crm": "CRM record",
+    },
+}
+
+
+class ValueNames(Protocol):
+    """What a value may need to be named."""
+
+    async def find_user_name(self, user_id: int) -> str:
+        """A colleague's name."""
+        ...
+
+    async def find_titles(self, targets: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], str]:
+        """What records are called."""
+        ...
+
+    async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
+        """The name of a funnel."""
+        ...
+
+    async def find_status_name(self, book: str, code: str) -> str:
+        """The name of an entry of a book of the CRM."""
+        ...
+
+    async def format_money(self, amount: Any, currency: str, locale: Locale) -> str:
+        """A sum as the portal writes it."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValueContext:
+    """Whose field it is, and whose eyes the value is for; `portal_zone` is meant by moments that name none."""
+
+    entity: str
+    locale: Locale
+    zone: str
+    portal_zone: str
+
+
+async def describe_value(value: Any, field: Field, names: ValueNames, place: ValueContext) -> str | None:
+    """The value of a field in words, each of several; None where the value speaks for itself. May raise BitrixError."""
+    several = value if isinstance(value, list) else [value]
+    if value in (None, "", [], {}, False) and field.type != "boolean":
+        return None
+    titles = await _find_linked_titles(several[:_MOST], field, names)
+    shown = [titles.get(str(item).strip()) or await _format_one(item, field, names, place) for item in several[:_MOST]]
+    if not shown or all(item is None for item in shown):
+        return None
+    parts = [_format_plain(item) if said is None else said for item, said in zip(several, shown, strict=False)]
+    rest = len(several) - len(shown)
+    return ", ".join(parts) + (f" … +{rest}" if rest else "")
+
+
+async def _format_one(value: Any, field: Field, names: ValueNames, place: ValueContext) -> str | None:
+    text = str(value).strip()
+    match field.type:
+        case "enumeration":
+            return field.choices.get(text) or f"№{text}"
+        case "boolean" | "char" if text in _FLAGS[place.locale]:
+            return _FLAGS[place.locale][text]
+        case "money":
+            found = _MONEY.fullmatch(text)
+            return await names.format_money(found[1], found[2], place.locale) if found else None
+        case "date" | "datetime":
+            return _format_moment(text, field.type, place)
+        case "file":  # its addresses may carry a key to the portal
+            return _format_file(value, place.locale)
+        case _:
+            return await _find_name(text, field, names, place)
+
+
+def _format_file(value: Any, locale: Locale) -> str:
+    number = value.get("id", value.get("ID")) if isinstance(value, Mapping) else value
+    found = _CODED.fullmatch(str(number))
+    return f"{_WORDS[locale]['file']} №{found[2]}" if found else _WORDS[locale]["file"]
+
+
+async def _find_name(text: str, field: Field, names: ValueNames, place: ValueContext) -> str | None:
+    """The name behind a code or a number; the number with a word for it where the portal cannot say more."""
+    match field.type:
+        case "crm_status" if field.status_entity_id:
+            return await names.find_status_name(field.status_entity_id, text)
+        case "crm_category" if _is_id(text):
+            return await names.find_category_name(int(text), place.entity)
+        case "user" | "employee" if _is_id(text):
+            return await names.find_user_name(int(text))
+    word = _WORDS[place.locale].get(field.type)
+    number = _CODED.fullmatch(text)
+    return f"{word} №{number[2]}" if word and number else None
+
+
+def _is_id(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= _LONGEST_ID
+
+
+async def _find_linked_titles(values: Sequence[Any], field: Field, names: ValueNames) -> dict[str, str]:
+    """The titles of the records that values point at, read together; their numbers where that fails."""
+    linked = {text: target for value in values if (target := _parse_link(text := str(value).strip(), field)) is not None}
+    if not linked:
+        return {}
+    try:
+        found = await names.find_titles(list(linked.values()))
+    except BitrixError:
+        found = {}
+    return {text: found.get(target) or f"№{target[1]}" for text, target in linked.items()}
+
+
+def _parse_link(text: str, field: Field) -> tuple[str, int] | None:
+    """The record that a field points at: by its type, by the kind its settings name, or by the code before the number ("D_10")."""
+    found = _CODED.fullmatch(text)
+    if found is None:
+        return None
+    parent = field.settings.get("parentEntityTypeId")
+    if field.type in _LINKS:
+        kind = _LINKS[field.type]
+    elif field.type == "crm_entity" and isinstance(parent, int):
+        kind = f"item:{parent}"
+    elif field.type == "crm":
+        kind = _to_kind(found[1]) if found[1] else _find_only_kind(field.settings)
+    else:
+        return None
+    return (kind, int(found[2])) if kind else None
+
+
+def _to_kind(code: str) -> str:
+    return _CODES.get(code) or f"item:{int(code[1:], 16)}"
+
+
+def _find_only_kind(settings: Mapping[str, Any]) -> str:
+    """Where one kind of record is allowed, its numbers stand alone."""
+    allowed = [name for name, value in settings.items() if value == "Y"]
+    if len(allowed) != 1:
+        return ""
+    number = allowed[0].removeprefix("DYNAMIC_")
+    return _SETTINGS.get(allowed[0]) or (f"item:{number}" if number.isascii() and number.isdecimal() else "")
+
+
+def _format_moment(text: str, kind: str, place: ValueContext) -> str | None:
+    """A day is never shifted by a zone; a moment is shown in the person's."""
+    if kind == "date":
+        try:
+            return format_day(parse_portal_date(text), today=_LONG_AGO, locale=place.locale)
+        except ValueError:
+            return None
+    moment = parse_moment(text, zone=place.portal_zone)
+    if moment is None:
+        return None
+    try:
+        here = moment.astimezone(ZoneInfo(place.zone))
+    except OverflowError:  # beyond the year 9999 where the person is
+        return None
+    return f"{format_day(here.date(), today=_LONG_AGO, locale=place.locale)}, {here:%H:%M}"
+
+
+def _format_plain(value: Any) -> str:
+    return to_visible_line(str(value), limit=_NAME)

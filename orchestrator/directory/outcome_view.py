@@ -1,0 +1,206 @@
+"""Outcomes as the model and the person read them: labels, links, counts and sums by code; prose kept apart. Ring 2.
+
+Prose (comments, descriptions, any text that is no known label) is withheld unless the step asked for that field by name: what the model
+does not see cannot talk it into anything. What is shown taints the turn (DESIGN §3).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from bitrix.masking import mask, mask_value
+from orchestrator.directory.answers import OutcomeView
+from orchestrator.directory.labels import parse_amount
+from orchestrator.directory.naming import Naming
+from orchestrator.language.money_format import CurrencyBook, format_sum_short
+from orchestrator.language.text import trim_text
+from orchestrator.messages import Actor, Outcome, Row, Table
+
+MODEL_ROWS = 50
+MAX_LABEL = 120
+MAX_PROSE = 4000
+_CRM = ("deal", "lead", "contact", "company", "task")
+_LABELS = frozenset({"TITLE", "NAME", "LAST_NAME", "SECOND_NAME", "COMPANY_TITLE", "POST", "SUBJECT", "WORK_POSITION"})
+_OWN_RECORDS = re.compile(r"(?:crm\.(?:deal|lead|contact|company|item)|tasks\.task)\.(?:get|list|add|update)")
+_ADDRESS_FIELDS = frozenset({"EMAIL", "PHONE", "WEB", "IM", "FM"})
+_ADDRESS = re.compile(
+    r"\+?[0-9][0-9 ().-]{2,30}(?:[0-9]|[0-9] ?(?:доб\.?|ext\.?|#) ?[0-9]{1,8})"
+    r"|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"
+)
+"""A phone or an e-mail address; whatever else stands in such a field is somebody's text."""
+_CHOSEN = re.compile(r"\[?'?[0-9]{1,15}'?(?:, '?[0-9]{1,15}'?)*\]?", re.ASCII)
+"""The numbers of chosen list values, or one."""
+_PLAIN = re.compile(r"[-+\d.,:TZ ]{1,40}|[A-Z][A-Z0-9_:]{0,40}|[YN]|true|false|")
+
+
+async def render_outcome(outcome: Outcome, naming: Naming, actor: Actor) -> OutcomeView:
+    """See the module docstring; may raise BitrixError."""
+    found = await _render_result(outcome, naming, actor)
+    text = "; ".join(part for part in (found.text, outcome.detail) if part)
+    return replace(found, text=text, prose=found.prose or outcome.foreign_text)
+
+
+async def _render_result(outcome: Outcome, naming: Naming, actor: Actor) -> OutcomeView:
+    """What the result holds. Parts of a record (its products, its checklist) have numbers of their own, so they are no records."""
+    rows = extract_rows(outcome.result)
+    entity = _find_kind(outcome, naming)
+    if rows and _OWN_RECORDS.fullmatch(outcome.method) and (entity in _CRM or entity.startswith("item:")):
+        return await _render_records(outcome.model_copy(update={"entity": entity}), rows, naming, actor)
+    if outcome.entity == "user" and rows:
+        return await _render_users(rows, naming, actor)
+    return _render_other(outcome)
+
+
+def _find_kind(outcome: Outcome, naming: Naming) -> str:
+    """What kind the records are of; a smart process is told by the call alone."""
+    return naming.find_entity(outcome.method, outcome.call) if outcome.entity == "item" else outcome.entity
+
+
+def extract_rows(result: Any) -> list[Mapping[str, Any]]:
+    """The records in an answer: a list, a boxed list, or one record."""
+    if isinstance(result, Mapping):
+        for key in ("items", "tasks"):
+            if isinstance(result.get(key), list):
+                return [row for row in result[key] if isinstance(row, Mapping)]
+        for key in ("item", "task"):
+            if isinstance(result.get(key), Mapping):
+                return [result[key]]
+        return [result] if {"ID", "id"} & set(result) else []
+    return [row for row in result if isinstance(row, Mapping)] if isinstance(result, list) else []
+
+
+async def _render_records(outcome: Outcome, rows: Sequence[Mapping[str, Any]], naming: Naming, actor: Actor) -> OutcomeView:
+    asked = frozenset(str(name).upper() for name in outcome.call.get("select") or () if isinstance(name, str))
+    shown: list[dict[str, Any]] = []
+    table: list[Row] = []
+    labels: list[str] = []
+    titles: dict[str, str] = {}
+    prose = False
+    for row in rows:
+        number = int(row.get("ID") or row.get("id") or 0)
+        label = mask(await naming.build_label(outcome.entity, row, actor.locale))
+        table.append(Row(label=label, url=naming.build_card_url(outcome.entity, number, user=actor.bitrix_user_id or 0)))
+        titles[f"{outcome.entity}:{number}"] = mask(naming.extract_title(outcome.entity, row))
+        if len(shown) < MODEL_ROWS:
+            fields, texts, has_prose = _select_fields(row, asked)
+            named = await _name_choices(outcome.entity, row, naming)
+            shown.append({"id": number, "label": label, **fields, **({"names": named} if named else {})})
+            texts.extend(named.values())
+            labels.extend([label, *texts])
+            prose = prose or has_prose
+    total, sums = _count_records(outcome, rows)
+    sum_text = _format_sums(sums, actor, await naming.load_currency_book()) if sums else ""
+    made = Table(rows=tuple(table), shown=len(table), total=total, sum_text=sum_text)
+    return OutcomeView(rows=tuple(shown), table=made, total=total, sum_text=sum_text, labels=tuple(labels), prose=prose, titles=titles)
+
+
+async def _render_users(rows: Sequence[Mapping[str, Any]], naming: Naming, actor: Actor) -> OutcomeView:
+    shown = []
+    table = []
+    for row in rows[:MODEL_ROWS]:
+        number = int(row["ID"])
+        label = await naming.build_label("user", row, actor.locale)
+        shown.append({"id": number, "label": label, "active": row.get("ACTIVE")})
+        table.append(Row(label=label, url=naming.build_card_url("user", number)))
+    labels = tuple(str(item["label"]) for item in shown)
+    made = Table(rows=tuple(table), shown=len(table), total=len(rows))
+    return OutcomeView(rows=tuple(shown), table=made, total=len(rows), labels=labels)
+
+
+def _select_fields(row: Mapping[str, Any], asked: frozenset[str]) -> tuple[dict[str, Any], list[str], bool]:
+    """The fields of a record for the model: plain values, labels, and prose only where it was asked for by name."""
+    fields: dict[str, Any] = {}
+    labels: list[str] = []
+    prose = False
+    for key, value in mask_value(dict(row)).items():
+        name = key.upper()
+        if value in (None, "", [], {}):
+            continue
+        if isinstance(value, (int, float)) or (isinstance(value, str) and _PLAIN.fullmatch(value)):
+            fields[key] = value
+        elif name in _ADDRESS_FIELDS and (reach := _extract_addresses(value)):
+            fields[key] = reach
+            labels.extend(reach)
+        elif isinstance(value, str) and (name in _LABELS or name in {"COMPANYTITLE", "LASTNAME"}):
+            fields[key] = trim_text(value, limit=MAX_LABEL)
+            labels.append(fields[key])
+        elif name in asked:
+            fields[key] = trim_text(str(value), limit=MAX_PROSE)
+            prose = True
+    return fields, labels, prose
+
+
+async def _name_choices(entity: str, row: Mapping[str, Any], naming: Naming) -> dict[str, str]:
+    """Values of the portal's own list fields by name, which are labels that an administrator chose; texts of people stay prose."""
+    found: dict[str, str] = {}
+    for key, value in row.items():
+        if key.lower().startswith("uf") and _CHOSEN.fullmatch(str(value)):
+            words = await naming.format_choice(entity, key, value)
+            if words:
+                found[key] = trim_text(mask(words), limit=MAX_LABEL)
+    return found
+
+
+def _extract_addresses(value: Any) -> list[str]:
+    """The phones and addresses of a field, when it holds nothing else; their own comments and names are left out."""
+    elements = value if isinstance(value, list) else [value]
+    values = [item.get("VALUE", item.get("value")) if isinstance(item, Mapping) else item for item in elements]
+    known = [item for item in values if isinstance(item, str) and len(item) <= MAX_LABEL and _ADDRESS.fullmatch(item.strip())]
+    return known if len(known) == len(values) else []
+
+
+def _count_records(outcome: Outcome, rows: Sequence[Mapping[str, Any]]) -> tuple[int, Mapping[str, Decimal]]:
+    """How many records there are, and the sums of all of them by currency; no sums where only some were read."""
+    if outcome.sums and outcome.total is not None:
+        return outcome.total, {currency: Decimal(amount) for currency, amount in outcome.sums.items()}
+    total = max(outcome.total or 0, len(rows))
+    return total, _sum_by_currency(rows) if total <= len(rows) else {}
+
+
+def _sum_by_currency(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Decimal]:
+    totals: dict[str, Decimal] = {}
+    for row in rows:
+        amount = parse_amount(row.get("OPPORTUNITY", row.get("opportunity")))
+        if amount is not None:
+            currency = str(row.get("CURRENCY_ID") or row.get("currencyId") or "")
+            totals[currency] = totals.get(currency, Decimal(0)) + amount
+    return totals
+
+
+def _format_sums(sums: Mapping[str, Decimal], actor: Actor, book: CurrencyBook) -> str:
+    """ "12,4 млн ₽", one part for each currency; "" where there are no sums."""
+    parts = [format_sum_short(amount, currency or None, locale=actor.locale, book=book) for currency, amount in sorted(sums.items())]
+    return " + ".join(parts)
+
+
+def _render_other(outcome: Outcome) -> OutcomeView:
+    """Anything else: as masked data; text in it counts as prose."""
+    if outcome.commands:
+        lines = [f"{item.key} {item.method}: {item.status}{' ' + item.error if item.error else ''}" for item in outcome.commands]
+        return OutcomeView(text="; ".join(lines), prose=_has_prose(outcome.result))
+    result = mask_value(outcome.result)
+    rows = extract_rows(result)
+    if rows:
+        shown = tuple({key: _shorten(value) for key, value in row.items()} for row in rows)
+        return OutcomeView(rows=shown[:MODEL_ROWS], total=max(outcome.total or 0, len(rows)), prose=_has_prose(rows))
+    return OutcomeView(
+        text=trim_text(str(result), limit=MAX_PROSE) if result not in (None, True, [], {}) else "ok", prose=_has_prose(result)
+    )
+
+
+def _shorten(value: Any) -> Any:
+    """A value that cannot fill the prompt: long text is cut, a long structure becomes the beginning of its text."""
+    if isinstance(value, str):
+        return trim_text(value, limit=MAX_PROSE)
+    return value if len(str(value)) <= MAX_PROSE else trim_text(str(value), limit=MAX_PROSE)
+
+
+def _has_prose(value: Any) -> bool:
+    """Whether any text in it is more than a number, a date or a code."""
+    if isinstance(value, Mapping):
+        return any(_has_prose(item) for item in value.values())
+    if isinstance(value, (list, tuple)):
+        return any(_has_prose(item) for item in value)
+    return isinstance(value, str) and not _PLAIN.fullmatch(value)

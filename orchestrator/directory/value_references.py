@@ -1,0 +1,136 @@
+"""References to days, moments and sums: the person's words become values in the form a field needs. Ring 2, pure.
+
+How an unclear sum or date is asked about, Russian and English. Ring 2, text only.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved
+from orchestrator.language.date_format import (
+    Choice,
+    Past,
+    Unclear,
+    When,
+    WhenPurpose,
+    WhenReason,
+    format_day,
+    format_when,
+    to_bitrix_date,
+    to_bitrix_datetime,
+)
+from orchestrator.language.date_parser import parse_when
+from orchestrator.language.money_format import format_sum
+from orchestrator.language.money_parser import Sum, SumReason, UnclearSum, parse_sum
+from orchestrator.language.text import Locale
+from orchestrator.messages import Actor, Notice
+
+_REMINDER = "at"
+"""Of reminder.add, and of no other call."""
+_PURE_DAYS = frozenset({"closedate", "begindate", "birthdate"})
+
+
+def resolve_date(words: str, *, field: str, kind: str = "", actor: Actor, now: datetime) -> Resolution:
+    """A day for pure date fields (never shifted by zones), a moment with offset for others; the past is asked about.
+
+    `kind` is the portal's own type of the field, "" where it is not known: then the field's name decides.
+    """
+    pure = kind == "date" if kind in {"date", "datetime"} else _is_pure_day(field)
+    wanted: WhenPurpose = "day" if pure else "reminder" if field.lower() == _REMINDER else "deadline"
+    found = parse_when(words, now=now, zone=actor.time_zone, wanted=wanted)
+
+    def label(when: When) -> str:
+        today = now.astimezone(ZoneInfo(actor.time_zone)).date()
+        return format_day(when.day, today=today, locale=actor.locale) if pure else format_when(when, now=now, locale=actor.locale)
+
+    match found:
+        case When():
+            return Resolved(value=_format_value(found, pure=pure), label=label(found), named_by_person=True)
+        case Choice():
+            options = tuple(Option(value=_format_value(item, pure=pure), label=label(item)) for item in found.options)
+            return Ambiguous(ask=Notice(code="which-date", args={"words": words}), options=options)
+        case Past():
+            when = label(found.value)
+            return Unresolved(notice=Notice(code="date-past", args={"when": when}), detail=f"{words!r} is in the past: {when}")
+        case Unclear():
+            question = format_date_question(found, locale=actor.locale)
+            return Unresolved(notice=Notice(code="ask", args={"question": question}), detail=f"{words!r}: {found.reason}")
+
+
+def resolve_sum(words: str, actor: Actor, *, written: Callable[[Sum], int | float | str]) -> Resolution:
+    """An amount as `written` writes it; two readings become buttons."""
+    try:
+        found = parse_sum(words, locale=actor.locale)
+    except UnclearSum as unclear:
+        if len(unclear.options) > 1:
+            options = tuple(
+                Option(value=written(item), label=format_sum(item.amount, item.currency, locale=actor.locale)) for item in unclear.options
+            )
+            return Ambiguous(ask=Notice(code="which-sum", args={"words": words}), options=options)
+        question = format_sum_question(unclear, locale=actor.locale)
+        return Unresolved(notice=Notice(code="ask", args={"question": question}), detail=f"{words!r}: {unclear.reason}")
+    return Resolved(value=written(found), label=format_sum(found.amount, found.currency, locale=actor.locale), named_by_person=True)
+
+
+def to_number(found: Sum) -> int | float:
+    """The number alone, where no currency was named or the place has none."""
+    whole = found.amount == found.amount.to_integral_value()
+    return int(found.amount) if whole else float(found.amount)
+
+
+def to_portal_money(found: Sum) -> int | float | str:
+    """The number with the currency that was named, as the portal writes money: 5000|USD. The gate takes it apart again."""
+    return f"{to_number(found)}|{found.currency}" if found.currency else to_number(found)
+
+
+def find_currency(words: str, actor: Actor) -> str:
+    """The currency that was named with a sum, "" where none was or it is no sum."""
+    try:
+        return parse_sum(words, locale=actor.locale).currency or ""
+    except UnclearSum as unclear:
+        return next((one.currency for one in unclear.options if one.currency), "")
+
+
+def _format_value(when: When, *, pure: bool) -> str:
+    return to_bitrix_date(when.day) if pure else to_bitrix_datetime(when.at)
+
+
+def _is_pure_day(field: str) -> bool:
+    """Whether the field holds a day without a time; a filter's prefix (">=CLOSEDATE") does not matter."""
+    return field.lstrip("<>=!@%").replace("_", "").lower() in _PURE_DAYS
+
+
+_SUM_QUESTIONS: Final[dict[SumReason, dict[Locale, str]]] = {
+    "no_sum": {"ru": "Какая сумма?", "en": "What is the sum?"},
+    "two_readings": {"ru": "Какая это сумма?", "en": "Which sum is it?"},
+    "negative": {"ru": "Сумма не может быть меньше нуля. Какая сумма?", "en": "A sum cannot be below zero. What is the sum?"},
+    "too_large": {"ru": "Сумма больше триллиона. Проверьте, пожалуйста.", "en": "The sum is above a trillion. Please check it."},
+    "below_kopeck": {"ru": "В сумме доли копейки. Какая сумма?", "en": "The sum has fractions of a cent. What is the sum?"},
+    "more_than_sum": {"ru": "Не понял сумму. Напишите её одним числом.", "en": "I did not get the sum. Please write it as one number."},
+}
+_DATE_QUESTIONS: Final[dict[WhenReason, dict[Locale, str]]] = {
+    "no_date": {"ru": "На какую дату?", "en": "For what date?"},
+    "which_day": {"ru": "Какого числа?", "en": "On which day?"},
+    "which_hour": {"ru": "В котором часу?", "en": "At what hour?"},
+    "impossible": {"ru": "Такой даты или времени нет. Когда?", "en": "There is no such date or time. When?"},
+    "several": {"ru": "Здесь несколько дат или часов. Какая нужна?", "en": "There are several dates or hours here. Which one?"},
+    "mismatch": {"ru": "День недели и дата не сходятся. Когда?", "en": "The weekday and the date do not agree. When?"},
+    "repeats": {"ru": "Повторять я не умею. На какую дату?", "en": "I cannot repeat things. For what date?"},
+    "too_far": {"ru": "Это больше чем через десять лет. Верна ли дата?", "en": "That is more than ten years ahead. Is the date right?"},
+}
+
+
+def format_sum_question(unclear: UnclearSum, *, locale: Locale = "ru") -> str:
+    """The question for a sum, with its readings: «Какая это сумма? 1,50 или 1 500»."""
+    readings = (" или " if locale == "ru" else " or ").join(
+        format_sum(option.amount, option.currency, locale=locale) for option in unclear.options
+    )
+    question = _SUM_QUESTIONS[unclear.reason][locale]
+    return f"{question} {readings}" if unclear.reason == "two_readings" else question
+
+
+def format_date_question(unclear: Unclear, *, locale: Locale = "ru") -> str:
+    """The question for a date."""
+    return _DATE_QUESTIONS[unclear.reason][locale]

@@ -1,0 +1,73 @@
+"""Counts the changes made for a person over all conversations and accounts, from the journal. Ring 2; each look reads what is new."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from orchestrator.gate.call.budget import build_person_key
+from orchestrator.gate.call.ports import Ledger
+from orchestrator.messages import Actor
+from state.clock import SystemClock, build_lower_id, parse_iso
+from state.journal.async_store import AsyncStore
+from state.journal.daily_count import PastStart
+
+DAY: Final = timedelta(days=1)
+PAGE: Final = 500
+OVERLAP: Final = timedelta(seconds=10)
+"""Where several processes write, events of commits under way may appear behind ones that were read: so much is read once more."""
+
+
+class JournalChangeCounter:
+    """The gate's Tally over all sessions; one for a process."""
+
+    def __init__(
+        self, store: AsyncStore, wall: Callable[[], datetime] = lambda: SystemClock().now(), *, overlap: timedelta = OVERLAP
+    ) -> None:
+        """`wall` is the clock that ids are made by; without an `overlap` only this process may write."""
+        self._store = store
+        self._overlap = overlap
+        self._wall = wall
+        self._made: dict[str, dict[str, tuple[datetime, int]]] = {}
+        """By person and effect: when, how many. So a look costs what that person did, not what everybody did."""
+        self._added = 0
+        self._read_to: datetime | None = None
+
+    async def count_changes(self, actor: Actor, ledger: Ledger) -> int:
+        """How many changes were begun for this person within the last 24 hours; raises StoreError."""
+        return sum(one.many for one in await self.list_changes(actor, ledger))
+
+    async def list_changes(self, actor: Actor, ledger: Ledger) -> Sequence[PastStart]:
+        """The calls that were begun for this person within the last 24 hours; raises StoreError."""
+        await self._read_new_events()
+        if self._added >= PAGE:
+            self._discard_old(ledger.now)
+        return list(self._list_recent(actor, ledger.now))
+
+    def _list_recent(self, actor: Actor, now: datetime) -> Iterator[PastStart]:
+        mine = {build_person_key(actor.key, actor.bitrix_user_id), actor.key}  # by the key alone: before calls named the employee
+        for person in mine:
+            for effect_id, (at, many) in self._made.get(person, {}).items():
+                if now - at < DAY:
+                    yield PastStart(at=at, effect_id=effect_id, many=many)
+
+    async def _read_new_events(self) -> None:
+        wall = self._wall()
+        since = max(wall - DAY, self._read_to - self._overlap) if self._read_to is not None else wall - DAY
+        after = build_lower_id(since)
+        while True:
+            events = await self._store.scan_clear(("CallStarted",), after, PAGE)
+            for event in events:
+                person = build_person_key(str(event.data["requested_by"]), event.data.get("requested_by_user"))
+                mine = self._made.setdefault(person, {})
+                mine[str(event.data["effect_id"])] = parse_iso(event.ts), int(event.data.get("writes", 1))
+            self._added += len(events)
+            if len(events) < PAGE:
+                break
+            after = events[-1].id
+        self._read_to = wall
+
+    def _discard_old(self, now: datetime) -> None:
+        """What is older than a day counts for nobody."""
+        kept = {person: {key: item for key, item in mine.items() if now - item[0] < DAY} for person, mine in self._made.items()}
+        self._made = {person: mine for person, mine in kept.items() if mine}
+        self._added = 0

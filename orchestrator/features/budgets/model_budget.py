@@ -1,0 +1,176 @@
+"""Whether a person may still ask the model this month, and when they are told that little is left. Ring 2; the model is not asked here.
+
+How much of the model each person used in a month: a projection of the journal that reads only what is new. Ring 2; judges nothing.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from orchestrator.gate.call.budget import FULL, WARN_AT, Tokens, build_person_key, find_month_start, to_month
+from orchestrator.gate.decide.policy_reload import PolicySource
+from orchestrator.messages import Actor, Notice
+from state.clock import SystemClock, build_lower_id, parse_iso
+from state.events.budgets import BudgetWarned
+from state.journal.async_store import AsyncStore
+from state.journal.store import ClearEvent, Store
+
+TYPES: Final = ("ModelAnswered", "BudgetWarned")
+PAGE: Final = 2000
+
+
+class UsageTotals:
+    """Counts by person, month and model; as much memory as there are people who asked within two months."""
+
+    def __init__(self) -> None:
+        """Nobody has used anything."""
+        self._used: dict[tuple[str, int], dict[str, Tokens]] = {}
+        self._warned: set[tuple[str, int]] = set()
+
+    def add_event(self, event: ClearEvent) -> None:
+        """Count one event."""
+        data = event.data
+        if event.type == "BudgetWarned":
+            self._warned.add((str(data["person"]), int(data["month"])))
+            return
+        person = build_person_key(event.actor, data.get("user"))
+        month = data.get("month") or to_month(parse_iso(event.ts), "UTC")  # before answers said it themselves
+        used = self._used.setdefault((person, month), {})
+        model = str(data.get("model") or "")
+        read, written = used.get(model, (0, 0))
+        used[model] = read + int(data.get("prompt_tokens") or 0), written + int(data.get("completion_tokens") or 0)
+
+    def sum_by_model(self, person: str, month: int) -> dict[str, Tokens]:
+        """What the person used in that month, by model."""
+        return dict(self._used.get((person, month), {}))
+
+    def list_people(self, month: int) -> list[str]:
+        """Whoever used anything in it."""
+        return sorted(person for person, at in self._used if at == month)
+
+    def list_months(self) -> list[int]:
+        """The months in which anybody used anything."""
+        return sorted({at for _, at in self._used})
+
+    def has_warning(self, person: str, month: int) -> bool:
+        """Whether they were told in that month that most of it is used."""
+        return (person, month) in self._warned
+
+    def discard_before(self, before: int) -> None:
+        """Months before that one count for nobody any more."""
+        self._used = {place: used for place, used in self._used.items() if place[1] >= before}
+        self._warned = {place for place in self._warned if place[1] >= before}
+
+
+class UsageReader:
+    """The totals as the journal has them now. One for a process."""
+
+    def __init__(
+        self,
+        store: AsyncStore,
+        wall: Callable[[], datetime] = lambda: SystemClock().now(),
+        *,
+        overlap: timedelta = timedelta(seconds=10),
+    ) -> None:
+        """`wall` is the clock that ids are made by; without an `overlap` only this process may write."""
+        self._store = store
+        self._wall = wall
+        self._overlap = overlap
+        self._read_to: datetime | None = None
+        self._recent: dict[str, datetime] = {}
+        """Events of the overlap that were counted; they are met again."""
+        self.totals = UsageTotals()
+
+    async def refresh(self, now: datetime) -> UsageTotals:
+        """The totals, with all that is stored; months that are over everywhere at `now` are forgotten. Raises StoreError."""
+        wall = self._wall()
+        since = find_month_start(wall)
+        self.totals.discard_before(to_month(find_month_start(now), "UTC"))
+        if self._read_to is not None:
+            since = max(since, self._read_to - self._overlap)
+        after = build_lower_id(since)
+        while True:
+            events = await self._store.read(_read_page, after)
+            self._count(events, wall)
+            if len(events) < PAGE:
+                break
+            after = events[-1].id
+        oldest = wall - 2 * self._overlap
+        self._recent = {known: at for known, at in self._recent.items() if at >= oldest}
+        self._read_to = wall
+        return self.totals
+
+    def _count(self, events: Iterable[ClearEvent], wall: datetime) -> None:
+        for event in events:
+            if event.id not in self._recent:
+                self._recent[event.id] = max(wall, parse_iso(event.ts))
+                self.totals.add_event(event)
+
+
+def _read_page(store: Store, after: str) -> list[ClearEvent]:
+    return store.scan_clear(TYPES, after, PAGE)
+
+
+def sum_since(store: Store, since: datetime) -> UsageTotals:
+    """The totals of everything from `since` on, read in one go; for reports. Raises StoreError."""
+    totals = UsageTotals()
+    after = build_lower_id(since)
+    while events := store.scan_clear(TYPES, after, PAGE):
+        for event in events:
+            totals.add_event(event)
+        after = events[-1].id
+    return totals
+
+
+def to_token_counts(used: dict[str, Tokens]) -> dict[str, Any]:
+    """Tokens by model for machines."""
+    return {model: {"input": read, "output": written} for model, (read, written) in sorted(used.items())}
+
+
+class MonthlyModelBudget:
+    """Watches over the budgets of the policy; where nobody has one it reads nothing. One for a process."""
+
+    def __init__(self, policies: PolicySource, usage: UsageReader) -> None:
+        """Keep the parts."""
+        self._policies = policies
+        self._usage = usage
+        self._warned: set[tuple[str, int]] = set()
+        """By this process, though the journal may not tell of it yet."""
+
+    async def find_refusal(self, actor: Actor, now: datetime) -> Notice | None:
+        """Why the model is not asked for this person any more this month, None while it is. Raises StoreError."""
+        percent = await self._calculate_percent(actor, now)
+        return Notice(code="budget-over") if percent is not None and percent >= FULL else None
+
+    async def issue_warning(self, actor: Actor, now: datetime) -> tuple[Notice, BudgetWarned] | None:
+        """What the person is told once a month, and the event that remembers it. Raises StoreError."""
+        percent = await self._calculate_percent(actor, now)
+        if percent is None or not WARN_AT <= percent < FULL:
+            return None
+        place = build_person_key(actor.key, actor.bitrix_user_id), to_month(now, actor.time_zone)
+        if place in self._warned or self._usage.totals.has_warning(*place):
+            return None
+        self._warned = {one for one in self._warned if one[1] >= place[1] - 1} | {place}
+        return Notice(code="budget-warn", args={"percent": percent}), BudgetWarned(person=place[0], month=place[1], percent=percent)
+
+    async def describe_usage(self, actor: Actor, now: datetime) -> Notice | None:
+        """For /status: how much of the month is used; None for who has no limit. Raises StoreError."""
+        percent = await self._calculate_percent(actor, now)
+        return None if percent is None else Notice(code="budget-used", args={"percent": percent})
+
+    async def _calculate_percent(self, actor: Actor, now: datetime) -> int | None:
+        budget = self._policies.now().budget
+        limits = budget.find_limits(actor)
+        if budget.calculate_percent({}, limits) is None:
+            return None
+        return budget.calculate_percent(self._sum_usage(await self._usage.refresh(now), actor, now), limits)
+
+    def _sum_usage(self, totals: UsageTotals, actor: Actor, now: datetime) -> dict[str, tuple[int, int]]:
+        """What the person used, whatever the account; with what was counted under the bare key before answers named the employee."""
+        month = to_month(now, actor.time_zone)
+        used = totals.sum_by_model(build_person_key(actor.key, actor.bitrix_user_id), month)
+        if actor.bitrix_user_id is not None:
+            for model, (read, written) in totals.sum_by_model(actor.key, month).items():
+                mine = used.get(model, (0, 0))
+                used[model] = mine[0] + read, mine[1] + written
+        return used

@@ -1,0 +1,148 @@
+"""A new value for one field of a card, read from a person's words by code and never by a model. Ring 2.
+
+What cannot be read for certain is no value: the caller says so and asks again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from orchestrator.directory.answers import Resolution, Resolved, Unresolved
+from orchestrator.gate.call import critical_fields, fields
+from orchestrator.gate.call.effect import MARKS, Call
+from orchestrator.language.money_parser import UnclearSum, format_sum, parse_sum
+from orchestrator.messages import Actor, Notice
+from orchestrator.runtime.turn import Tools
+from state.canonical import to_storable_text
+
+LONGEST: Final = 2000
+"""Characters of a text that a person may give as a value."""
+_REFERENCES: Final = {"money": "sum", "number": "sum", "date": "date", "datetime": "date", "user": "user", "stage": "stage"}
+_REFERENCES_TO: Final = {"category": "category", "company": "company", "contact": "contact"}
+_TEXTS: Final = frozenset({"text", "prose"})
+_CUSTOM_TYPES: Final = {
+    "string": "text",
+    "date": "date",
+    "datetime": "datetime",
+    "employee": "user",
+    "double": "number",
+    "integer": "number",
+}
+"""How the portal's own fields are read; others are not changed on a card."""
+_YES: Final = frozenset({"да", "yes", "y", "1"})
+_NO: Final = frozenset({"нет", "no", "n", "0"})
+_ME: Final = frozenset({"я", "мне", "меня", "на меня", "me"})
+_FLAGS: Final[Mapping[Any, Any]] = {"Y": "N", "N": "Y", "1": "0", "0": "1"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditableField:
+    """A field that may be changed on the card: `name` and `value` as the card shows them."""
+
+    code: str
+    name: str
+    value: str
+    kind: str
+
+
+def list_editable_fields(call: Call, preview: Mapping[str, Any], own_types: Mapping[str, str]) -> list[EditableField]:
+    """The fields of the card that one answer can change, in the card's order; none for batches, lists and phones.
+
+    `own_types` are the portal's types of its own fields.
+    """
+    if call.commands or call.kind != "bitrix":
+        return []
+    written = critical_fields.extract_written_fields(call)
+    found = []
+    for line in preview.get("lines") or ():
+        code = str(line["field"])
+        kind = find_answer_kind(call, code, own_types)
+        if kind and isinstance(written.get(code), str | int | float | bool):
+            found.append(EditableField(code=code, name=str(line["name"]), value=str(line["after"]), kind=kind))
+    return found
+
+
+def find_answer_kind(call: Call, code: str, own_types: Mapping[str, str]) -> str:
+    """How answers for that field are read, "" where none can be."""
+    known = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(code, code))
+    if known is not None:
+        return known.kind if known.kind in {*_REFERENCES, *_REFERENCES_TO, *_TEXTS, "flag"} else ""
+    return _CUSTOM_TYPES.get(own_types.get(code, ""), "")
+
+
+def replace_value(params: Mapping[str, Any], code: str, value: Any) -> dict[str, Any]:
+    """The params with the field set, and without the marks by which the old call would have been found again."""
+    return _set_value(strip_marks(params), code, value)
+
+
+def _set_value(params: Mapping[str, Any], code: str, value: Any) -> dict[str, Any]:
+    if code in params and not isinstance(params[code], Mapping):
+        return {**params, code: value}
+    return {key: _set_value(item, code, value) if isinstance(item, Mapping) else item for key, item in params.items()}
+
+
+def strip_marks(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The params as they were wished, without the marks of the call that they became."""
+    return {key: strip_marks(item) if isinstance(item, Mapping) else item for key, item in params.items() if key not in MARKS}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldContext:
+    """Where the value is to stand: the call of the card, and its record as it was."""
+
+    call: Call
+    before: Mapping[str, Any]
+    state: Mapping[str, Any]
+
+
+async def read_value(words: str, field: EditableField, place: FieldContext, *, actor: Actor, tools: Tools) -> Resolution:
+    """What the words mean for that field; may raise bitrix errors."""
+    call = place.call
+    said = to_storable_text(words).strip()
+    if field.kind in _TEXTS:
+        return _read_text(said)
+    if field.kind == "flag":
+        return _read_flag(said, critical_fields.extract_written_fields(call)[field.code])
+    if field.kind == "money" and (objection := _find_currency_objection(said, place, actor)) is not None:
+        return objection
+    reference = f"@{_REFERENCES.get(field.kind) or _REFERENCES_TO[field.kind]}:{said}"
+    if field.kind == "user" and said.lower() in _ME:
+        reference = "@me:"
+    params = replace_value(call.params, field.code, reference)
+    answer: Resolution = await tools.queries["resolve"](
+        reference=reference, actor=actor, method=call.method, params=params, state=place.state, text=said
+    )
+    return answer
+
+
+def _read_text(said: str) -> Resolution:
+    if len(said) > LONGEST:
+        return Unresolved(notice=Notice(code="too-long", args={"length": len(said), "limit": LONGEST}), detail="too long")
+    return Resolved(value=said, label=said, named_by_person=True)
+
+
+def _read_flag(said: str, present: Any) -> Resolution:
+    """«Да» or «нет», written as the field is written now."""
+    word = said.lower().strip(" .!")
+    if word not in _YES | _NO:
+        return Unresolved(notice=Notice(code="edit-yes-or-no"), detail="neither yes nor no")
+    is_yes = present in {"Y", "1", 1}  # True is 1
+    other = _FLAGS[present] if present in _FLAGS else type(present)(not present)
+    value = present if is_yes == (word in _YES) else other
+    return Resolved(value=value, label=word, named_by_person=True)
+
+
+def _find_currency_objection(said: str, place: FieldContext, actor: Actor) -> Unresolved | None:
+    """A sum in another currency would change two fields: that is a new wish."""
+    call = place.call
+    records = (critical_fields.extract_written_fields(call), *place.before.values())
+    present = next((found for record in records if (found := fields.find_value(record or {}, "CURRENCY_ID", call.entity))), None)
+    try:
+        given = parse_sum(said, locale=actor.locale)
+    except UnclearSum:
+        return None
+    named = given.currency
+    if named is None or (present or named) == named:
+        return None
+    args = {"has": str(present), "named": named, "sum": format_sum(given.amount, None, locale=actor.locale)}
+    return Unresolved(notice=Notice(code="edit-other-currency", args=args), detail="another currency")

@@ -1,0 +1,167 @@
+"""Open cards once more: for /pending, and after the bot was away so long that presses were lost (facts: telegram §1, §5). Ring 2.
+
+Rows for the outbox about cards: a card that is shown anew, the questions of an edit, a list of what waits. Ring 2, pure.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal
+
+from orchestrator.features.cards.field_input import EditableField
+from orchestrator.gate.approve import confirmations
+from orchestrator.messages import Notice, build_reply
+from orchestrator.runtime import outbox
+from orchestrator.runtime.input_filter import build_system_row
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import Receive, Tools
+from state.clock import format_iso, generate_id, parse_iso
+from state.events.cards import build_question_key
+from state.events.fold import list_open_confirmations
+from state.journal.async_store import AsyncStore
+from state.journal.store import InboxRow, OutboxRow
+
+log = logging.getLogger(__name__)
+
+REFRESH: Final = "refresh_cards"
+"""Kind of the input that shows the open cards of its session anew."""
+LOST_AFTER: Final = timedelta(seconds=150)
+"""Telegram keeps a press so long, a message for a day."""
+_ALIVE: Final = "cards:alive"
+_LONGEST: Final = timedelta(days=3660)
+_MOST: Final = 10_000
+MAX_LINKS: Final = 20
+
+
+async def build_pending_rows(session: Session, store: AsyncStore, *, of_others: int = 0) -> list[OutboxRow]:
+    """The answer to /pending: in a group the cards with links to where they stand, else the cards themselves at the end of the chat.
+
+    `of_others` cards wait for the person elsewhere: that is said after what waits here, and their conversations bring them.
+    """
+    entries = [dict(entry) for entry in list_open_confirmations(dict(session.state))]
+    told = outbox.build_reply_row(session.key, build_reply(Notice(code="pending", args={"count": len(entries)})), session.now)
+    also = (
+        [outbox.build_reply_row(session.key, build_reply(Notice(code="lead-pending", args={"count": of_others})), session.now)]
+        if of_others
+        else []
+    )
+    if not entries:
+        return also or [told]
+    if not is_group(session.key):
+        return [told, *(build_fresh_card_row(session.key, entry, session.now) for entry in entries), *also]
+    refs = {entry["confirmation_id"]: await store.find_sent_ref(session.key, f"card:{entry['confirmation_id']}") for entry in entries}
+    linked = [entry for entry in entries if refs[entry["confirmation_id"]]][:MAX_LINKS]
+    lines = [_build_line(entry, refs[entry["confirmation_id"]]) for entry in linked]
+    body = {"chat": session.key, "count": len(entries), "cards": lines}
+    listed = build_row(session.key, PENDING_LIST, body, session.now)
+    return [listed, *(build_fresh_card_row(session.key, entry, session.now) for entry in entries if entry not in linked)]
+
+
+def _build_line(entry: dict[str, Any], ref: str) -> dict[str, Any]:
+    return {
+        "preview": {key: value for key, value in entry["preview"].items() if key != "lines"},
+        "method": entry["method"],
+        "who": entry["requested_by_name"],
+        "until": entry["expires_at"],
+        "ref": ref,
+    }
+
+
+async def refresh_open_cards(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Show every open card of the session anew, so that a press that was lost can be made again; raises StoreError."""
+    del tools
+    shown = [build_fresh_card_row(session.key, entry, session.now, leads="too") for entry in list_open_confirmations(dict(session.state))]
+    note = (
+        [outbox.build_reply_row(session.key, build_reply(Notice(code="cards-again", args={"count": len(shown)})), session.now)]
+        if shown
+        else []
+    )
+    await session.commit(actor="system", outbox=[*note, *shown], inbox_done=[row.id])
+
+
+class CardRefresher:
+    """Notices that nobody was there for longer than a press is kept, be it a stop or a machine that slept. A round of the orchestrator."""
+
+    def __init__(self, store: AsyncStore) -> None:
+        """Nothing is read yet."""
+        self._store = store
+
+    async def run(self, receive: Receive, now: datetime) -> None:
+        """Hand in one input for each chat with an open card where the last round was too long ago; may raise StoreError.
+
+        A stop between the two steps does it again under the same names, so that it is done once.
+        """
+        last = await self._store.get_value(_ALIVE)
+        if last is not None and now - parse_iso(last) > LOST_AFTER:
+            found = await self._find_waiting_sessions(now)
+            log.info("away since %s: %d chats see their open cards anew", last, len(found), extra={"action": "cards_refreshed"})
+            if found:
+                await receive([build_system_row(REFRESH, session, f"refresh:{session}:{last}", now) for session in found])
+        await self._store.set_value(_ALIVE, format_iso(now))
+
+    async def _find_waiting_sessions(self, now: datetime) -> list[str]:
+        """Where cards wait: each of them has the timer that ends its waiting."""
+        timers = await self._store.list_due_timers(now + _LONGEST, _MOST)
+        waiting = {timer.session for timer in timers if timer.kind == confirmations.TIMER and timer.due_at > now}
+        return sorted(session for session in waiting if session.startswith("tg:"))
+
+
+EDIT = "edit"
+"""Kind of the questions: {what, confirmation_id, …}, see `bot/rendering/cards.py`."""
+PENDING_LIST = "waiting"
+"""Kind of the list of open cards in a group: {chat, cards: [{preview, method, who, until, ref}]}."""
+
+
+def build_fresh_card_row(session: str, entry: Mapping[str, Any], now: datetime, *, leads: Literal["too", "not"] = "not") -> OutboxRow:
+    """The card at the end of the chat: what stood for it before says where it went, and has no buttons any more.
+
+    Where leads see it too, theirs moves only if it is said: a person who looks for their own cards must not ring at others.
+    """
+    shown = outbox.build_card_row(session, entry, now)
+    kept = {key: value for key, value in shown.body.items() if key != "told" or leads == "too"}
+    return replace(shown, body={**kept, "anew": True})
+
+
+def build_picker_row(session: str, confirmation_id: str, fields: Sequence[EditableField], now: datetime) -> OutboxRow:
+    """Which of the fields is to be changed."""
+    shown = [{"name": field.name, "value": field.value} for field in fields]
+    body = {"what": "fields", "confirmation_id": confirmation_id, "fields": shown}
+    return build_row(session, EDIT, body, now, key=f"edit:{confirmation_id}")
+
+
+def build_picker_result_row(session: str, confirmation_id: str, code: str, now: datetime, **args: Any) -> OutboxRow:
+    """What became of the edit, in the place of the fields; `code` is the sentence."""
+    notice = Notice(code=code, args=args)
+    body = {"what": "told", "confirmation_id": confirmation_id, "notice": notice.model_dump(mode="json")}
+    return build_row(session, EDIT, body, now, key=f"edit:{confirmation_id}")
+
+
+def build_question_row(
+    session: str, confirmation_id: str, field: EditableField, now: datetime, *, ask: int, objection: Notice | None, options: Sequence[str]
+) -> OutboxRow:
+    """The value is asked for; `objection` is what was wrong with the last answer, `options` are what it may have meant."""
+    body = {
+        "what": "value",
+        "confirmation_id": confirmation_id,
+        "name": field.name,
+        "value": field.value,
+        "field_kind": field.kind,
+        "objection": objection.model_dump(mode="json") if objection else None,
+        "options": list(options),
+        "ask": ask,
+        "private": not is_group(session),
+    }
+    return build_row(session, EDIT, body, now, key=build_question_key(confirmation_id, ask))
+
+
+def is_group(session: str) -> bool:
+    """Whether several people read there."""
+    chat = session.split(":")[1] if ":" in session else ""
+    return session.startswith("tg:") and chat.startswith("-")
+
+
+def build_row(session: str, kind: str, body: Mapping[str, Any], now: datetime, *, key: str = "") -> OutboxRow:
+    """A row of one of these kinds."""
+    channel = outbox.parse_channel(session)
+    return OutboxRow(id=generate_id(), session=session, channel=channel, kind=kind, body=body, key=key, created_at=now, due_at=now)

@@ -1,0 +1,122 @@
+"""«Повторить»: a wish that is proven not to have run, or that nobody decided on in time, asked for once more as a new request. Ring 2.
+
+It goes through the gate like every other, with the exact params of the old card, and always ends on a card of its own.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from orchestrator.features.cards.field_input import strip_marks
+from orchestrator.gate.approve import undo_policy
+from orchestrator.gate.approve.confirmations import describe_refuser
+from orchestrator.gate.approve.run_approved import check_repeated_request
+from orchestrator.gate.call.modes import resolve_mode
+from orchestrator.messages import Actor, Effect, EffectKind, Notice, Outcome, Pending, Provenance, build_reply
+from orchestrator.runtime import outbox
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import Tools, admit_actor
+from state.journal.store import InboxRow, OutboxRow
+
+OUTDATED: Final = Notice(code="card-outdated")
+_FINAL_CODES: Final = frozenset({"no-access-any-more", "shadow-now", "card-outdated", "came-back-done", "came-back-unclear"})
+
+
+def is_undo(entry: Mapping[str, Any]) -> bool:
+    """Whether the card takes something back: what it restores is not for choosing."""
+    return str(entry.get("slot") or "").startswith("undo:")
+
+
+def may_repeat(entry: Mapping[str, Any]) -> bool:
+    """Whether the wish of that card has certainly not run and asking once more may help.
+
+    Taking back is asked for where it is offered: there the present values are looked at first.
+    """
+    if is_undo(entry):
+        return False
+    if entry["status"] == "expired":
+        return True
+    code = str(entry.get("code") or "")
+    return entry["status"] == "refused" and not code.startswith("gate-") and code not in _FINAL_CODES
+
+
+async def ask_again(row: InboxRow, session: Session, tools: Tools) -> None:
+    """The press ("again", confirmation id); a second one finds the card that the first has made. Raises StoreError."""
+    actor = await admit_actor(row, session, tools)
+    if actor is None:
+        return
+    words = row.body["words"]
+    entry = session.state["agent"]["confirmations"].get(words[1] if len(words) > 1 else "")
+    objection = _find_objection(entry, actor)
+    if objection is not None:
+        shown = [build_current_card(entry, session, tools)] if entry and "preview" in entry else []
+        await session.commit(actor=actor.key, outbox=[build_toast(row, objection, session), *shown], inbox_done=[row.id])
+        return
+    result = await submit_again(entry, strip_marks(entry["params"]), f"again:{entry['confirmation_id']}", actor, session, tools)
+    await session.commit(actor=actor.key, outbox=_build_answer_rows(result, row, session), inbox_done=[row.id])
+
+
+async def submit_again(
+    entry: Mapping[str, Any], params: Mapping[str, Any], slot: str, actor: Actor, session: Session, tools: Tools, *, said: str = ""
+) -> Outcome | Pending:
+    """The wish of `entry` with these params through the gate; `said` are words of the person that led to them."""
+    stored = await session.find_effect(entry["effect_id"])
+    ran = await check_repeated_request(stored, tools.gate.means)
+    if ran is not None:
+        return Outcome(status="refused", effect_id=entry["effect_id"], method=entry["method"], reason=ran.reason, detail=ran.detail)
+    kind: EffectKind = stored.call["call"]["kind"] if stored is not None else "bitrix"
+    provenance = Provenance.model_validate(entry.get("provenance") or {})
+    if said:
+        provenance = provenance.model_copy(update={"person_text": f"{provenance.person_text}\n{said}".strip()})
+    effect = Effect(
+        kind=kind,
+        method=entry["method"],
+        params=params,
+        comment=entry.get("comment", ""),
+        proposed_by=slot.partition(":")[0],
+        provenance=provenance,
+        requires_confirmation=True,
+        slot=slot,
+    )
+    mode = resolve_mode(tools.mode, actor)
+    return await tools.gate.submit(effect, actor=actor, mode=mode, turn_id=entry.get("turn_id", ""), ledger=session)
+
+
+def _find_objection(entry: Mapping[str, Any] | None, actor: Actor) -> Notice | None:
+    if entry is None or "params" not in entry:
+        return OUTDATED
+    if entry["requested_by"] != actor.key:
+        return Notice(code="not-your-card", args={"who": entry["requested_by_name"]})
+    return None if may_repeat(entry) else describe_status(entry)
+
+
+def build_current_card(entry: Mapping[str, Any], session: Session, tools: Tools) -> OutboxRow:
+    """The card as it stands now, with the button that takes it back for as long as there is one: drawn without it, it would be gone."""
+    means, entries = tools.gate.means, session.state["agent"]["confirmations"]
+    body = undo_policy.add_undo_status(entry, entries, now=session.now, policy=means.policy, catalogue=means.catalogue)
+    return outbox.build_card_row(session.key, body, session.now)
+
+
+def describe_status(entry: Mapping[str, Any]) -> Notice:
+    """How a card that cannot be changed any more stands, who decided and when."""
+    if entry["status"] == "requested":
+        return Notice(code="card-waits-already")
+    who = entry.get("approved_by_name") or entry.get("denied_by_name") or ""
+    at = entry.get(f"{entry['status']}_at") or ""
+    return Notice(code=f"card-already-{entry['status']}", args={"who": who, "at": at, **describe_refuser(entry)})
+
+
+def _build_answer_rows(result: Outcome | Pending, row: InboxRow, session: Session) -> list[OutboxRow]:
+    entries = session.state["agent"]["confirmations"]
+    if isinstance(result, Pending) and result.confirmation_id in entries:
+        code = "toast-asked-again" if entries[result.confirmation_id]["status"] == "requested" else "card-outdated"
+        shown = outbox.build_card_row(session.key, entries[result.confirmation_id], session.now)
+        return [build_toast(row, Notice(code=code), session), shown]
+    reason = result.reason if isinstance(result, Outcome) else None
+    return [build_toast(row, reason or OUTDATED, session)]
+
+
+def build_toast(row: InboxRow, notice: Notice, session: Session) -> OutboxRow:
+    """The one answer to a press, or a message where it has no press to answer."""
+    if row.body.get("callback_id"):
+        return outbox.build_toast_row(session.key, row.body["callback_id"], notice, session.now)
+    return outbox.build_reply_row(session.key, build_reply(notice), session.now)

@@ -1,0 +1,191 @@
+"""The morning digest and the evening summary: one durable timer for each person and kind, at most one message a day. Ring 2.
+
+Whether a day was sent stands in the journal and is written with the message itself: neither a second process nor a restart, a change of
+zone or of mind sends it twice. Rights, choices and zone are asked anew when a timer is due.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime, time, timedelta
+from typing import Any, Final, Literal, cast
+from zoneinfo import ZoneInfo
+
+from bitrix.errors import BitrixError, NoAccess, Refused
+from bitrix.limits.limiter import Priority
+from orchestrator.features.cards.open_cards import is_group
+from orchestrator.features.daily import message_bodies
+from orchestrator.features.daily.message_bodies import build_agenda_body, build_daily_row
+from orchestrator.features.daily.ports import People, ReadAgenda, to_daily_preferences
+from orchestrator.gate.call.permissions import find_visible_users
+from orchestrator.language.work_calendar import EVENING, LATEST, MORNING, Slot, Workdays, find_next_slot
+from orchestrator.messages import Actor, Notice, build_reply
+from orchestrator.runtime import outbox
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import Tools, admit_actor
+from state.clock import generate_id
+from state.events.daily import DailySent, find_last_day
+from state.journal.store import InboxRow, StoreError, Timer
+
+log = logging.getLogger(__name__)
+
+What = Literal["digest", "evening"]
+Receive = Callable[[Sequence[InboxRow]], Awaitable[object]]
+"""Stores inputs durably."""
+
+TIMER: Final = "daily"
+PLAN: Final = "daily_plan"
+AGAIN: Final = timedelta(minutes=10)
+"""A portal that does not answer is asked again after this, until it is too late for the day."""
+_HOURS: Final[Mapping[What, time]] = {"digest": MORNING, "evening": EVENING}
+_LEADING: Final = frozenset({"lead", "admin"})
+
+
+class DailyMessages:
+    """See the module docstring. Remembers nothing but what it has warned of."""
+
+    def __init__(self, agenda: ReadAgenda, people: People, workdays: Workdays) -> None:
+        """Keep the parts."""
+        self._agenda = agenda
+        self._people = people
+        self._workdays = workdays
+        self._lacking = 0
+
+    async def plan_timers(self, row: InboxRow, session: Session, tools: Tools) -> None:
+        """Set both timers of the person whose chat this is as they wish it now, or take them away. Raises StoreError."""
+        actor = _find_owner(session, tools)
+        timers = [self._build_timer(what, session, self._find_slot(what, actor, session)) for what in _HOURS]
+        await session.commit(actor="system", timers=timers, inbox_done=[row.id])
+
+    async def send_due(self, row: InboxRow, session: Session, tools: Tools) -> None:
+        """Send what is due, and set the timer of the next working day in the same commit. Raises StoreError."""
+        what = cast("What", row.body["what"])
+        actor = _find_owner(session, tools)
+        slot = self._find_slot(what, actor, session)
+        if actor is None or slot is None:  # the planner takes the timer away; did it not notice, the choice may have changed back meanwhile
+            slot = Slot(day=session.now.date(), at=session.now + timedelta(days=1))
+        if actor is None or slot.at > session.now:  # sent already, too late, or the person has moved
+            await session.commit(actor="system", timers=[self._build_timer(what, session, slot)], inbox_done=[row.id])
+            return
+        try:
+            body = await self._build_body(what, actor, slot, now=session.now, tools=tools)
+        except (BitrixError, StoreError) as error:
+            await self._reschedule(row, session, actor, what, slot=slot, error=error)
+        except Exception:  # a fault of ours in one day's message must not end all those to come
+            log.exception("a daily message cannot be made", extra={"action": "daily_failed", "session": session.key})
+            await self._finish(row, session, actor, DailySent(what=what, day=slot.day.toordinal(), outcome="failed"))
+        else:
+            await self._finish(row, session, actor, DailySent(what=what, day=slot.day.toordinal()), body)
+
+    async def _reschedule(self, row: InboxRow, session: Session, actor: Actor, what: What, *, slot: Slot, error: Exception) -> None:
+        """Once more in a while; when it is too late for the day by then, who waits for it is told so, and the next day is set."""
+        log.warning("a daily message is put off: %s", error, extra={"action": "daily_put_off", "session": session.key})
+        later = Slot(day=slot.day, at=session.now + AGAIN)
+        if isinstance(error, BitrixError) and later.at >= slot.at + LATEST:
+            await self._finish(row, session, actor, DailySent(what=what, day=slot.day.toordinal(), outcome="failed"), {"what": "lost"})
+            return
+        await session.commit(actor="system", timers=[self._build_timer(what, session, later)], inbox_done=[row.id])
+
+    async def show_today(self, row: InboxRow, session: Session, tools: Tools) -> None:
+        """The command /today, in a private chat alone; a portal that cannot be read is said to be so. Raises StoreError."""
+        actor = await admit_actor(row, session, tools)
+        if actor is None:
+            return
+        now = session.now
+        if is_group(session.key):  # there everybody would read somebody's own deals
+            told = outbox.build_reply_row(session.key, build_reply(Notice(code="today-elsewhere")), now)
+        else:
+            try:
+                found = await self._agenda(actor, now, team=self._list_team(actor), priority=Priority.INTERACTIVE)
+            except BitrixError as error:
+                log.warning("/today cannot be read: %s", error, extra={"action": "today_unread", "session": session.key})
+                code = "today-refused" if isinstance(error, Refused | NoAccess) else "today-unreachable"
+                told = outbox.build_reply_row(session.key, build_reply(Notice(code=code)), now)
+            else:
+                told = build_daily_row(
+                    session.key, build_agenda_body("today", found, now.astimezone(ZoneInfo(actor.time_zone)).date()), now
+                )
+        await session.commit(actor=actor.key, outbox=[told], inbox_done=[row.id])
+
+    async def _build_body(self, what: What, actor: Actor, slot: Slot, *, now: datetime, tools: Tools) -> Mapping[str, Any]:
+        if what == "digest":
+            found = await self._agenda(actor, now, team=self._list_team(actor), priority=Priority.BULK)
+            return build_agenda_body(what, found, slot.day)
+        return await tools.store.read(message_bodies.build_summary, actor, self._people.list_people(), slot)
+
+    async def _finish(self, row: InboxRow, session: Session, actor: Actor, event: DailySent, body: Mapping[str, Any] | None = None) -> None:
+        told = [build_daily_row(session.key, body, session.now)] if body is not None else []
+        following = self._find_slot(event.what, actor, session, last=event.day)
+        await session.commit(
+            event, actor="system", outbox=told, timers=[self._build_timer(event.what, session, following)], inbox_done=[row.id]
+        )
+
+    def _find_slot(self, what: What, actor: Actor | None, session: Session, *, last: int = 0) -> Slot | None:
+        """The next time that it is due; None for somebody who does not want it or may not have it."""
+        if actor is None or not self._is_wanted(what, actor):
+            return None
+        known = max(last, find_last_day(dict(session.state), what))
+        self._warn_of_missing_days(session.now)
+        return find_next_slot(session.now, _HOURS[what], actor.time_zone, workdays=self._workdays, last=known)
+
+    def _warn_of_missing_days(self, now: datetime) -> None:
+        """Once a year: without the decree's days only the rules of every year count, and a digest may come on a day off."""
+        lacking = self._workdays.find_unlisted_year(now.date())
+        if lacking and lacking != self._lacking:
+            self._lacking = lacking
+            log.warning(
+                "data/holidays.yaml does not list yet which days off are moved in %s: only the holidays of every year are left out",
+                lacking,
+                extra={"action": "holidays_missing"},
+            )
+
+    def _is_wanted(self, what: What, actor: Actor) -> bool:
+        wishes = to_daily_preferences(self._people.resolve_preferences(actor.key))
+        return wishes.digest if what == "digest" else wishes.evening and actor.role in _LEADING
+
+    def _list_team(self, actor: Actor) -> Sequence[int]:
+        """The employees whose numbers a lead is shown: those of the people of this bot whom they may see, and whom they are said to see."""
+        if actor.role not in _LEADING:
+            return ()
+        seen = find_visible_users(actor)
+        users = {person.bitrix_user_id for person in self._people.list_people() if person.bitrix_user_id is not None}
+        return sorted((users if seen is None else seen) - {actor.bitrix_user_id})
+
+    def _build_timer(self, what: What, session: Session, slot: Slot | None) -> Timer:
+        """The one timer of that kind in the person's chat; no slot takes it away."""
+        at: datetime = (
+            session.now if slot is None else max(slot.at, session.now)
+        )  # a moment of its own: the same one would be known already
+        return Timer(
+            id=f"{TIMER}:{what}:{session.key}", due_at=at, session=session.key, kind=TIMER, body={"what": what}, delete=slot is None
+        )
+
+
+class DailyPlanner:
+    """Notices whose choices, rights or zone have changed since it last looked; what it knows is this process's own."""
+
+    def __init__(self, people: People) -> None:
+        """Nobody has been looked at."""
+        self._people = people
+        self._known: dict[str, tuple[Any, ...]] = {}
+
+    async def run(self, receive: Receive, now: datetime) -> None:
+        """Hand in an input for each whose timers must be set anew: all at first, later those of whom something changed. StoreError."""
+        present = {
+            person.key: (to_daily_preferences(self._people.resolve_preferences(person.key)), person.time_zone, person.role)
+            for person in self._people.list_people()
+        }
+        changed = [key for key in dict.fromkeys([*present, *self._known]) if present.get(key) != self._known.get(key)]
+        if changed:
+            await receive([_build_plan_row(key, now) for key in changed])
+        self._known = present
+
+
+def _build_plan_row(key: str, now: datetime) -> InboxRow:
+    row_id = generate_id()
+    actor = {"key": "system", "name": "system"}
+    return InboxRow(id=row_id, source=f"{PLAN}:{row_id}", session=key, lane="express", kind=PLAN, actor=actor, body={}, received_at=now)
+
+
+def _find_owner(session: Session, tools: Tools) -> Actor | None:
+    """The person whose private chat this is, with the rights of now."""
+    return tools.refresh_actor(Actor(key=session.key, name=session.key))

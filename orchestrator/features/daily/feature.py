@@ -1,0 +1,35 @@
+"""The parts of daily help put together: kind → handler, for the tables of the workers. Ring 2; bootstrap calls it once."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from orchestrator.features.daily import digests, reminders
+from orchestrator.features.daily.ports import BuildUrl, People, ReadAgenda
+from orchestrator.language.work_calendar import Workdays
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import Tools
+from state.journal.store import InboxRow
+
+Handler = Callable[[InboxRow, Session, Tools], Awaitable[None]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DailyHelp:
+    """Handlers of inbox kinds, timer kinds and typed commands, and what keeps the timers in step with what people want."""
+
+    inbox: Mapping[str, Handler]
+    timers: Mapping[str, Handler]
+    commands: Mapping[str, Handler]
+    planner: digests.DailyPlanner
+
+
+def build_daily_help(agenda: ReadAgenda, url_of: BuildUrl, *, people: People, workdays: Workdays) -> DailyHelp:
+    """Daily help over these ports."""
+    sent = digests.DailyMessages(agenda, people, workdays)
+    kept = reminders.Reminders(url_of)
+    return DailyHelp(
+        inbox={digests.PLAN: sent.plan_timers, reminders.SET: kept.set_reminder, reminders.PRESS: kept.apply_button},
+        timers={digests.TIMER: sent.send_due, reminders.TIMER: kept.send_due},
+        commands={"today": sent.show_today, "reminders": kept.show_reminders},
+        planner=digests.DailyPlanner(people),
+    )

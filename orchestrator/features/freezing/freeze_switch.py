@@ -1,0 +1,107 @@
+"""The switch that freezes writes, for this process: what the gate asks, and the way every door works it. Ring 2; it decides nothing.
+
+Administrators are told, once, that writes were frozen or may start again. Ring 2.
+
+The input is stored with the switch itself, by whichever process or command worked it: a bot that runs tells them, whenever it runs.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from orchestrator.features.leads.approvers import Staff
+from orchestrator.gate.decide.freeze_check import to_freeze_args
+from orchestrator.messages import Notice, build_reply
+from orchestrator.runtime import outbox
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import Tools
+from state.clock import format_iso, generate_id, read_boottime
+from state.journal import freeze_switch
+from state.journal.async_store import AsyncStore
+from state.journal.freeze_switch import FreezeState, SwitchBusy, SwitchOperator, SwitchResult
+from state.journal.store import InboxRow, StoreUnwritable
+
+SURE_FOR: Final = 1.0
+"""Seconds in which nobody is asked again whether writes may start; that they are frozen is asked every time."""
+PATIENCE: Final = 8.0
+"""Seconds of waiting for somebody who died with their hand on the switch."""
+
+
+class LiveSwitch:
+    """The gate's Switch over the database. One for a process."""
+
+    def __init__(self, store: AsyncStore, clock: Callable[[], float] = read_boottime) -> None:
+        """Nothing is known yet; `clock` runs whatever becomes of the time of day."""
+        self._store = store
+        self._clock = clock
+        self._free_at: float | None = None
+
+    async def find_freeze(self) -> FreezeState | None:
+        """How it stands, None while writes may start; of other processes' work it may know a second late. Raises StoreError."""
+        if self._free_at is not None and self._clock() - self._free_at < SURE_FOR:
+            return None
+        return await self._read_switch()
+
+    async def fetch_freeze(self) -> FreezeState:
+        """Who stopped a call in this moment; blank where it was lifted again at once. Raises StoreError."""
+        return await self._read_switch() or FreezeState()
+
+    async def freeze(self, hand: SwitchOperator, reason: str = "") -> SwitchResult:
+        """No write starts any more once it returns; administrators are told. Raises StoreError: nothing has changed."""
+        self._free_at = None
+        tell = [build_news_row("frozen", hand, reason=reason)]
+        return await _retry_while_busy(lambda: self._store.write(freeze_switch.freeze, hand, reason, tell))
+
+    async def release(self, hand: SwitchOperator, seq: int | None = None) -> SwitchResult:
+        """Writes may start again; with `seq` only if that freeze still holds. Administrators are told. Raises StoreError."""
+        tell = [build_news_row("released", hand)]
+        return await _retry_while_busy(lambda: self._store.write(freeze_switch.release, hand, seq, tell))
+
+    async def _read_switch(self) -> FreezeState | None:
+        before = self._clock()
+        found = await self._store.read(freeze_switch.find_freeze)
+        self._free_at = before if found is None else None
+        return found
+
+
+async def _retry_while_busy(attempt: Callable[[], Awaitable[SwitchResult]]) -> SwitchResult:
+    """What `attempt` answers once nobody else has the hand on the switch and the database takes it; its error where that takes too long."""
+    until = read_boottime() + PATIENCE
+    while True:
+        try:
+            return await attempt()
+        except (SwitchBusy, StoreUnwritable):  # others write without a pause: what stops them must not give up first
+            if read_boottime() > until:
+                raise
+            await asyncio.sleep(0.05)
+
+
+NEWS_KIND: Final = "freeze_news"
+NEWS_SESSION: Final = "freeze-news"
+"""Not that of the switch itself, whose lease nobody may keep."""
+
+
+def build_news_row(what: str, hand: SwitchOperator, *, reason: str = "") -> InboxRow:
+    """The input that tells of it; `what` is "frozen" or "released"."""
+    row_id = generate_id()
+    return InboxRow(
+        id=row_id,
+        source=f"freeze:{row_id}",
+        session=NEWS_SESSION,
+        lane="express",
+        kind=NEWS_KIND,
+        actor={"key": hand.key, "name": hand.name},
+        body={"what": what, "at": format_iso(hand.at), "via": hand.via, "reason": reason},
+        received_at=hand.at,
+    )
+
+
+async def tell_administrators(row: InboxRow, session: Session, tools: Tools, *, staff: Staff) -> None:
+    """Every administrator but the one who did it reads it in their own chat. Raises StoreError."""
+    del tools
+    body: dict[str, Any] = dict(row.body)
+    code = "frozen-news" if body["what"] == "frozen" else "released-news"
+    notice = Notice(code=code, args=to_freeze_args(str(row.actor["name"]), body["at"], body["reason"]))
+    admins = [person for person in staff.list_people() if person.role == "admin" and person.key != row.actor["key"]]
+    rows = [outbox.build_reply_row(person.key, build_reply(notice), session.now) for person in admins]
+    await session.commit(actor="system", outbox=rows, inbox_done=[row.id])

@@ -1,0 +1,91 @@
+"""/freeze, /unfreeze and its button: an administrator stops all writing to the portal at once, or lets it start again. Ring 2.
+
+To freeze takes one word. To lift it takes a press more, of a button that counts only for the very freeze under which it was shown.
+"""
+
+from functools import partial
+from typing import Final
+
+from orchestrator.features.freezing import freeze_switch
+from orchestrator.features.leads.approvers import Staff
+from orchestrator.gate.decide.freeze_check import FreezeSwitch, build_freeze_args
+from orchestrator.messages import Action, Actor, Notice, Reply, build_reply
+from orchestrator.runtime import outbox
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import Handlers, Tools, admit_actor
+from state.canonical import to_storable_text
+from state.journal.freeze_switch import LONGEST_REASON, FreezeState, SwitchOperator
+from state.journal.store import InboxRow, OutboxRow
+
+PRESS: Final = "unfreeze"
+
+
+def build_handlers(switch: FreezeSwitch, staff: Staff | None = None) -> Handlers:
+    """The two commands and the press; the news where there is somebody to tell."""
+    return Handlers(
+        inbox={freeze_switch.NEWS_KIND: partial(freeze_switch.tell_administrators, staff=staff)} if staff is not None else {},
+        commands={"freeze": partial(_freeze, switch=switch), "unfreeze": partial(_ask_unfreeze, switch=switch)},
+        buttons={PRESS: partial(_release, switch=switch)},
+    )
+
+
+async def _freeze(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
+    """The command /freeze [reason]. Raises StoreError."""
+    actor = await _require_administrator(row, session, tools)
+    if actor is None:
+        return
+    reason = to_storable_text(str(row.body.get("args") or "")).strip()[:LONGEST_REASON]
+    turned = await switch.freeze(_build_hand(actor, session), reason)
+    code = "frozen-done" if turned.changed else "frozen-already"
+    await _answer(Notice(code=code, args=build_freeze_args(turned.state or FreezeState())), row, actor, session)
+
+
+async def _ask_unfreeze(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
+    """The command /unfreeze: how things stand, and the button. Raises StoreError."""
+    actor = await _require_administrator(row, session, tools)
+    if actor is None:
+        return
+    standing = await switch.find_freeze()
+    if standing is None:
+        await _answer(Notice(code="frozen-not"), row, actor, session)
+        return
+    button = Action(words=(PRESS, str(standing.seq)), label=Notice(code="button-unfreeze"))
+    reply = Reply(notices=(Notice(code="unfreeze-ask", args=build_freeze_args(standing)),), actions=(button,))
+    await session.commit(actor=actor.key, outbox=[outbox.build_reply_row(session.key, reply, session.now)], inbox_done=[row.id])
+
+
+async def _release(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
+    """The press ("unfreeze", number of the freeze). Raises StoreError."""
+    actor = await _require_administrator(row, session, tools)
+    if actor is None:
+        return
+    words = [str(word) for word in row.body["words"]]
+    seq = int(words[1]) if len(words) > 1 and words[1].isdecimal() else -1
+    turned = await switch.release(_build_hand(actor, session), seq)
+    if turned.changed:
+        await _answer(Notice(code="released-done"), row, actor, session)
+    elif turned.state is None:
+        await _answer(Notice(code="frozen-not"), row, actor, session)
+    else:  # lifted and frozen again since the button was shown
+        await _answer(Notice(code="frozen-again", args=build_freeze_args(turned.state or FreezeState())), row, actor, session)
+
+
+async def _require_administrator(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
+    """The sender if they are an administrator now; others are told that it is not for them."""
+    actor = await admit_actor(row, session, tools)
+    if actor is None or actor.role == "admin":
+        return actor
+    await _answer(Notice(code="freeze-admins-only"), row, actor, session)
+    return None
+
+
+async def _answer(notice: Notice, row: InboxRow, actor: Actor, session: Session) -> None:
+    callback = str(row.body.get("callback_id") or "")
+    rows: list[OutboxRow] = [outbox.build_reply_row(session.key, build_reply(notice), session.now)]
+    if callback:
+        rows.insert(0, outbox.build_toast_row(session.key, callback, Notice(code="toast-doing"), session.now))
+    await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
+
+
+def _build_hand(actor: Actor, session: Session) -> SwitchOperator:
+    return SwitchOperator(key=actor.key, name=actor.name, via=outbox.parse_channel(session.key), at=session.now)

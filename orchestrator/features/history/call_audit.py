@@ -1,0 +1,182 @@
+"""Calls for an audit, page by page: who asked, who decided, what was sent, what came of it. Ring 2; reads only.
+
+A request looks at a bounded part of the journal, in small pieces, so that nobody waits for it; where there is more its page is short and
+the next one goes on. What was done to one record is found by the index, everything else by time.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from orchestrator.features.history.record_index import RecordIndex
+from orchestrator.gate.call.serialization import build_effect_id
+from orchestrator.reports.reading.damaged_records import DamageTolerantStore
+from orchestrator.reports.reading.journal_reader import to_session_name
+from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.viewer import Viewer
+from orchestrator.reports.why.call_search import CallTrail
+from orchestrator.reports.why.call_story import Story, build_story
+from state.clock import format_iso
+from state.journal.async_store import AsyncStore
+from state.journal.store import EffectRow, Store, StoredEvent
+
+_FIRST: Final = ("ConfirmationRequested", "CallStarted", "StepRefused")
+"""The events with which a call may enter the journal."""
+_SLICE: Final = 100
+MAX_SCANNED: Final = 1000
+"""Calls that one request looks at."""
+_MAX_TRAIL: Final = 5000
+"""Records that are looked through for the end of one call: within a day nobody's conversation has more."""
+_PIECE: Final = 500
+_SHORT_PIECE: Final = 32
+"""Most calls end within a few records: the first pieces are small, each twice as long as the one before, up to `_PIECE`."""
+_ENDS: Final = frozenset({"CallSucceeded", "CallRefused", "ConfirmationDenied", "ConfirmationExpired", "ConfirmationSuperseded"})
+_UNCLEAR: Final = '"verdict":"unclear"'
+_LATE: Final = timedelta(minutes=1)
+"""Events stand in the order of their ids only nearly."""
+_OUTCOMES: Final[Mapping[str, str]] = {"requested": "waiting"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallFilter:
+    """Which calls: by or decided by that person, about that record ("deal:481"), asked for in that time; "" and None for all."""
+
+    person: str = ""
+    record: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallPage:
+    """Stories in the order in which the calls were asked for; `after` is where the next page begins, "" where there is none."""
+
+    stories: Sequence[Story]
+    after: str
+
+
+@dataclass(kw_only=True)
+class CallAudit:
+    """See the module docstring."""
+
+    store: AsyncStore
+    index: RecordIndex
+
+    async def load_page(self, viewer: Viewer, wanted: CallFilter, voice: Narrator, *, after: str, limit: int) -> CallPage:
+        """The next calls that the viewer may see. Raises StoreError."""
+        found: list[Story] = []
+        looked, last = 0, after
+        async for event in self._read_first_events(wanted, max(after, _event_id_at(wanted.since))):
+            if len(found) == limit or looked == MAX_SCANNED:
+                return CallPage(stories=found, after=last)
+            looked, last = looked + 1, event.id
+            if self._is_match(event, viewer, wanted) and await self._is_about(event, wanted.person):
+                found.append(await self.store.read(_build_story, event, voice, viewer, wanted.record))
+        return CallPage(stories=found, after="")
+
+    async def _read_first_events(self, wanted: CallFilter, after: str) -> AsyncIterator[StoredEvent]:
+        """The first events of calls behind that place, till the end of the time that is asked for."""
+        if wanted.record:
+            while ids := await self.index.list_first_event_ids(wanted.record, after, _SLICE):
+                for event in await self.store.read(_read_events, ids):
+                    yield event
+                after = ids[-1]
+            return
+        end = _event_id_at(wanted.until + _LATE) if wanted.until else ""
+        while page := await self.store.read(_read_slice, after):
+            for event in page:
+                if end and event.id > end:
+                    return
+                yield event
+            after = page[-1].id
+
+    def _is_match(self, event: StoredEvent, viewer: Viewer, wanted: CallFilter) -> bool:
+        data = event.data
+        if event.type == "CallStarted" and data.get("confirmation_id"):  # it is told with its card
+            return False
+        if (wanted.until and event.ts >= format_iso(wanted.until)) or (wanted.since and event.ts < format_iso(wanted.since)):
+            return False
+        by = str(data.get("requested_by") or event.actor)
+        before: Mapping[str, Any] = data.get("before") or {}
+        return viewer.may_see_call(to_session_name(event.stream), before=before, by=by, user=data.get("requested_by_user"))
+
+    async def _is_about(self, event: StoredEvent, person: str) -> bool:
+        """Whether that person asked for the call or decided it; everybody where nobody is named."""
+        if person in {"", str(event.data.get("requested_by") or event.actor)}:
+            return True
+        return event.type == "ConfirmationRequested" and await self.store.read(_find_decider, event) == person
+
+
+def _find_decider(store: Store, first: StoredEvent) -> str:
+    """Who decided a card: the row of a call that ran knows it, for others the end of the card does."""
+    row = store.find_effect(first.data["effect_id"])
+    if row is None or row.status in {"requested", "expired"}:
+        return ""
+    if row.call.get("approved_by"):
+        return str(row.call["approved_by"])
+    past: Any = DamageTolerantStore(store)
+    trail, _ = _collect_trail(past, first, row.effect_id, row)
+    closing = {"ConfirmationApproved", "ConfirmationDenied"}
+    closed = next((event for event in reversed(trail.events) if event.type in closing), None)  # an approval may have come to nothing
+    return str(closed.data.get("approved_by") or closed.data.get("denied_by") or "") if closed is not None else ""
+
+
+def _build_story(store: Store, first: StoredEvent, voice: Narrator, viewer: Viewer, record: str) -> Story:
+    """The call as the journal tells it, with the attempts to decide it that did not count."""
+    past: Any = DamageTolerantStore(store)
+    effect_id = str(first.data.get("effect_id") or build_effect_id(first.data["slot"]))
+    row = None if first.type == "StepRefused" else store.find_effect(effect_id)
+    trail, whole = _collect_trail(past, first, effect_id, row)
+    story = build_story(trail, past, voice=voice, catalogue=viewer.means.catalogue, record=record)
+    if not whole and row is not None:
+        story["outcome"] = _OUTCOMES.get(row.status, row.status)
+    refused = [event for event in trail.events if event.type == "DecisionRefused"]
+    attempts = [{"by": event.data["by"], "at": event.ts, "code": event.data["code"], "via": event.data["via"]} for event in refused]
+    by = str(first.data.get("requested_by") or first.actor)
+    return story | {"attempts": attempts, "by": by, "by_name": voice.find_name(by), "asked_at": first.ts, "whole": whole}
+
+
+def _collect_trail(store: Store, first: StoredEvent, effect_id: str, row: EffectRow | None) -> tuple[CallTrail, bool]:
+    """The events of one call from its first on, and whether these are all."""
+    trail = CallTrail(stream=first.stream, effect_id=effect_id, events=[first], slot=str(first.data.get("slot") or ""))
+    if row is None:
+        return trail, True
+    named = f'"effect_id":"{effect_id}"'
+    after, over, end = first.seq, row.status == "requested", first.seq + _MAX_TRAIL
+    seqs: list[int] = []
+    piece = min(_SHORT_PIECE, _PIECE)
+    while page := store.read_encrypted(first.stream, after, piece):
+        for seq, kind, data in page:
+            if named in data and not over:
+                seqs.append(seq)
+                over = _is_end(kind, data, row.status)
+        after, piece = page[-1][0], min(2 * piece, _PIECE)
+        if over or after >= end:
+            break
+    trail.events.extend(event for seq in seqs for event in store.read_events(first.stream, seq - 1, 1))
+    return trail, over
+
+
+def _is_end(kind: str, data: str, status: str) -> bool:
+    """Whether nothing more is to come for a call that stands so."""
+    if kind == "CallOutcomeUnknown":
+        return status == "unknown"
+    return kind in _ENDS or (kind == "OutcomeReconciled" and _UNCLEAR not in data)
+
+
+def _read_slice(store: Store, after: str) -> Sequence[StoredEvent]:
+    return list(DamageTolerantStore(store).scan(_FIRST, after, _SLICE))
+
+
+def _read_events(store: Store, ids: Sequence[str]) -> Sequence[StoredEvent]:
+    """The events with these ids: each is what follows the place just before it."""
+    return [event for one in ids for event in DamageTolerantStore(store).scan((), one[:-1], 1) if event.id == one]
+
+
+def _event_id_at(moment: datetime | None) -> str:
+    """A place in the order of ids just before everything made from that moment on; ids begin with the time of their making."""
+    if moment is None:
+        return ""
+    digits = f"{max(0, int((moment - _LATE).timestamp() * 1000)):012x}"
+    return f"{digits[:8]}-{digits[8:]}"

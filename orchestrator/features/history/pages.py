@@ -1,0 +1,205 @@
+"""One page of a record's history as data for the doors: who changed what, when, by whose leave, and what became of it. Ring 2.
+
+Field lines are those that a card would show, in the reader's language. Nothing here is markup, and nothing enters a model's prompt.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from orchestrator.features.history.record_index import RecordIndex, find_origin_effect, find_start_time
+from orchestrator.features.portal_events.record_changes import Change, compare_values, parse_target
+from orchestrator.gate.approve import undo_policy
+from orchestrator.gate.approve.format_values import Context, Reader, format_value
+from orchestrator.gate.call import fields
+from orchestrator.gate.call.effect import Facts, Target
+from orchestrator.gate.call.serialization import UndecodableCall, decode_call
+from orchestrator.gate.means import GateDeps
+from orchestrator.language.text import to_visible_line
+from orchestrator.messages import Actor
+from orchestrator.runtime.outbox import parse_channel
+from orchestrator.runtime.turn import RefreshActor
+from state.clock import format_iso, generate_id, parse_iso
+from state.journal.store import EffectRow, OutboxRow, StoredEvent
+
+KIND: Final = "history"
+PAGE: Final = 8
+_SAME_HAND: Final = timedelta(minutes=5)
+"""A change that a look finds so soon after a call of ours that wrote the field is that call's."""
+_HIDDEN: Final = frozenset({"superseded"})
+"""The card that took its place stands for it."""
+Entry = dict[str, Any]
+
+
+class HistoryPages:
+    """See the module docstring. May raise StoreError; names that the portal does not tell stay numbers."""
+
+    def __init__(self, index: RecordIndex, means: GateDeps, present: RefreshActor) -> None:
+        """`present` knows people by their keys."""
+        self._index = index
+        self._means = means
+        self._present = present
+
+    async def build_body(
+        self, target: str, record: Mapping[str, Any] | None, *, page: int, actor: Actor, screen: str, now: datetime
+    ) -> dict[str, Any]:
+        """The page, counted from 0 and brought into what there is; `record` is as it stands, None for one that was deleted."""
+        maker = find_origin_effect(record) if record is not None else ""
+        rows = [
+            row
+            for row in await self._index.list_calls(target, maker=maker)
+            if row.status not in _HIDDEN and row.call["call"]["kind"] == "bitrix"
+        ]
+        elsewhere = await self._find_outside_changes(target, rows)
+        merged: list[tuple[str, EffectRow | tuple[StoredEvent, Sequence[Change]]]] = [
+            (format_iso(find_start_time(row)), row) for row in rows
+        ]
+        merged += [(event.ts, (event, found)) for event, found in elsewhere]
+        merged.sort(key=lambda item: item[0], reverse=True)
+        pages = max(1, -(-len(merged) // PAGE))
+        page = max(0, min(page, pages - 1))
+        kind, number = parse_target(target)
+        shown = [
+            await self._build_call_entry(one, target, actor, now)
+            if isinstance(one, EffectRow)
+            else await self._build_outside_entry(one, target, actor, now)
+            for _, one in merged[page * PAGE : (page + 1) * PAGE]
+        ]
+        return {
+            "record": target,
+            "entity": kind.partition(":")[0],
+            "number": number,
+            "title": _format_title(record),
+            "url": self._means.names.build_card_url(kind, number, user=actor.bitrix_user_id or 0) if record is not None else "",
+            "deleted": record is None,
+            "total": len(merged),
+            "page": page,
+            "pages": pages,
+            "screen": screen,
+            "entries": shown,
+        }
+
+    async def _build_call_entry(self, row: EffectRow, target: str, actor: Actor, now: datetime) -> Entry:
+        stored, decision = row.call, await self._index.find_decision(row.effect_id)
+        asked, undone = str(stored["requested_by"]), await self._find_undo_time(row)
+        return {
+            "what": "call",
+            "when": _format_when(format_iso(find_start_time(row)), actor, now),
+            "by": self._find_name(asked, str((stored.get("actor") or {}).get("name") or "")),
+            "decided_by": self._find_name(decision.by) if decision and decision.by != asked else "",
+            "decided": decision is not None,
+            "via": decision.via if decision else "",
+            "status": row.status,
+            "undo": bool(undo_policy.parse_undo_slot(str(stored.get("slot") or ""))),
+            "undone": _format_when(undone, actor, now) if undone else "",
+            "method": stored["call"]["method"],
+            **await self._build_changes(row, target, actor),
+        }
+
+    async def _find_undo_time(self, row: EffectRow) -> str:
+        found = await self._index.find_undo(row.effect_id)
+        return format_iso(found.updated_at) if found is not None and found.status == "succeeded" else ""
+
+    async def _build_changes(self, row: EffectRow, target: str, actor: Actor) -> Entry:
+        """Verb and lines of the card, of a batch those about this record."""
+        try:
+            call = decode_call(row.call["call"], self._means.catalogue)
+            before = {_parse_target(name): image for name, image in (row.call.get("before") or {}).items()}
+            card = await self._means.preview(call, Facts(records=before), actor)
+        except (UndecodableCall, KeyError, TypeError, ValueError):  # a row of an older program, or emptied by an erasure
+            return {"verb": "", "entity": "", "lines": []}
+        number = parse_target(target)[1]
+        parts = [item for item in card["items"] if item.get("id") in (number, None)] if card["items"] else [card]
+        lines = [{name: line[name] for name in ("field", "name", "before", "after")} for part in parts for line in part["lines"]]
+        first = parts[0] if parts else card
+        return {"verb": first["verb"], "entity": first["entity"], "lines": lines}
+
+    async def _find_outside_changes(self, target: str, rows: Sequence[EffectRow]) -> list[tuple[StoredEvent, Sequence[Change]]]:
+        """Changes that were not made through the bot, as far as its looks at the record show them."""
+        kind, _ = parse_target(target)
+        entity = self._means.catalogue.entities.get(kind.partition(":")[0])
+        found: list[tuple[StoredEvent, Sequence[Change]]] = []
+        last: Mapping[str, str] | None = None
+        for event in await self._index.list_probes(target):
+            now = (event.data.get("records") or {}).get(target)
+            if now and last and entity is not None:
+                told = [one for one in compare_values(entity, last, now) if not _is_ours(one, event, rows, kind)]
+                found += [(event, told)] if told else []
+            last = now or last
+        return found
+
+    async def _build_outside_entry(self, one: tuple[StoredEvent, Sequence[Change]], target: str, actor: Actor, now: datetime) -> Entry:
+        event, found = one
+        kind, _ = parse_target(target)
+        values = event.data["records"][target]
+        reader = Reader(names=self._means.names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)
+        entity = self._means.catalogue.entities.get(kind.partition(":")[0])
+        lines = []
+        for change in found:
+            info = fields.find_field_info(entity, change.field)
+            category = int(fields.parse_number(values.get("CATEGORY_ID")) or 0)
+            context = Context(entity=kind, currency=str(values.get("CURRENCY_ID") or ""), category=category)
+            before, after = [
+                await format_value(value, info.kind if info else "text", context=context, reader=reader)
+                for value in (change.before, change.after)
+            ]
+            lines.append(
+                {"field": change.field, "name": fields.find_label(entity, change.field, actor.locale), "before": before, "after": after}
+            )
+        return {"what": "portal", "when": _format_when(event.ts, actor, now), "lines": lines}
+
+    def _find_name(self, key: str, then: str = "") -> str:
+        """What somebody is called now, else what they were called then, else their key."""
+        known = self._present(Actor(key=key, name=""))
+        return (known.name if known else "") or then or key
+
+
+def build_history_row(session: str, body: Mapping[str, Any], now: datetime) -> OutboxRow:
+    """The page as a message; another page of the same screen takes its place."""
+    key = f"history:{body['screen']}"
+    return OutboxRow(
+        id=generate_id(), session=session, channel=parse_channel(session), kind=KIND, body=dict(body), key=key, created_at=now, due_at=now
+    )
+
+
+def _format_when(moment: str, actor: Actor, now: datetime) -> str:
+    """ "18:30" today, "22.11 18:30" this year, else with the year; in the person's zone."""
+    zone = ZoneInfo(actor.time_zone)
+    here, today = parse_iso(moment).astimezone(zone), now.astimezone(zone)
+    if here.date() == today.date():
+        return f"{here:%H:%M}"
+    return f"{here:%d.%m %H:%M}" if here.year == today.year else f"{here:%d.%m.%Y %H:%M}"
+
+
+def _is_ours(change: Change, event: StoredEvent, rows: Sequence[EffectRow], kind: str) -> bool:
+    """Whether a call of ours had written that field shortly before the look."""
+    wanted = fields.to_field_key(change.field, kind)
+    seen = parse_iso(event.ts)
+    near = (
+        row
+        for row in rows
+        if row.status in {"succeeded", "unknown", "started"} and timedelta() <= seen - find_start_time(row) <= _SAME_HAND
+    )
+    return any(wanted in _list_written_fields(row, kind) for row in near)
+
+
+def _list_written_fields(row: EffectRow, kind: str) -> set[str]:
+    call = row.call["call"]
+    names: set[str] = set()
+    for leaf in call.get("commands") or [call]:
+        params = leaf.get("params") or {}
+        names |= {fields.to_field_key(name, kind) for name in (params.get("fields") or params)}
+        names |= {"status"} if leaf["method"].startswith("tasks.task.") else set()
+    return names | ({"closed", "categoryid"} if "stageid" in names else set())
+
+
+def _parse_target(name: str) -> Target:
+    kind, _, number = name.rpartition(":")
+    return kind, int(number)
+
+
+def _format_title(record: Mapping[str, Any] | None) -> str:
+    row = record or {}
+    person = " ".join(str(row[name]) for name in ("NAME", "LAST_NAME", "name", "lastName") if row.get(name))
+    return to_visible_line(str(row.get("TITLE") or row.get("title") or row.get("SUBJECT") or person or ""), limit=80)

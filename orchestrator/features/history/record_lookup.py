@@ -1,0 +1,112 @@
+"""Which record somebody means by «481», «сделки 481», "deal 481" or the address of its card. Ring 2, pure; no names are looked up.
+
+Which record «компания Вектор» behind /history is: looked up as names of requests are, among what the person may see. Ring 2.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.directory.answers import Ambiguous, Resolution, Resolved
+from orchestrator.messages import Action, Actor, Notice, Reply, build_reply
+from orchestrator.reports.why.touched_records import parse_record
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import Tools
+
+_WORDS: Final = {
+    "сдел": "deal",
+    "лид": "lead",
+    "контакт": "contact",
+    "компан": "company",
+    "задач": "task",
+    "элемент": "item",
+    "дел": "activity",
+}
+_NUMBER: Final = re.compile(r"(?:№|#|n)?\s*([1-9][0-9]{0,8})", re.ASCII | re.IGNORECASE)
+_NAMED: Final = re.compile(r"([^\W\d_]+)\s*(?:№|#|:)?\s*([1-9][0-9]{0,8})(?:[\s:]+(?:№|#)?([1-9][0-9]{0,8}))?", re.IGNORECASE)
+_CARD: Final = re.compile(r"\S*/crm/(?:type/([0-9]{1,6})|(deal|lead|contact|company))/details/([1-9][0-9]{0,8})/?\S*", re.ASCII)
+_TASK: Final = re.compile(r"\S*/tasks/task/view/([1-9][0-9]{0,8})/?\S*", re.ASCII)
+_ASKED: Final = re.compile(
+    r"(?:покажи(?:те)?\s+)?истори[яю]\s+(?:изменений\s+)?(\S.{0,60})|(?:show\s+)?(?:the\s+)?history\s+(?:of\s+)?(\S.{0,60})", re.IGNORECASE
+)
+_CURRENT: Final = (
+    ("current_deal_id", "deal"),
+    ("current_task_id", "task"),
+    ("current_contact_id", "contact"),
+    ("current_company_id", "company"),
+)
+
+
+def parse_record_reference(text: str, catalogue: Catalogue) -> str:
+    """ "deal:481" for what was written behind /history; a bare number is a deal's; "" for what names no record by number."""
+    said = text.strip().rstrip(".?!")
+    if bare := _NUMBER.fullmatch(said):
+        return f"deal:{int(bare[1])}"
+    if card := _CARD.fullmatch(said):
+        return parse_record([*([f"item:{card[1]}"] if card[1] else [card[2]]), card[3]], catalogue)
+    if task := _TASK.fullmatch(said):
+        return f"task:{int(task[1])}"
+    named = _NAMED.fullmatch(said)
+    if named is None:
+        return ""
+    word = named[1].casefold()
+    kind = next((code for start, code in _WORDS.items() if word.startswith(start)), word)
+    return parse_record([kind, *(number for number in named.groups()[1:] if number)], catalogue)
+
+
+def split_kind(text: str) -> tuple[str, str]:
+    """(kind, name) of «компания Вектор», ("", name) where no kind is said first."""
+    word, _, rest = text.strip().partition(" ")
+    folded = word.casefold()
+    kind = next((code for start, code in _WORDS.items() if folded.startswith(start)), folded if folded in _WORDS.values() else "")
+    return (kind, rest.strip()) if kind and rest.strip() else ("", text.strip())
+
+
+def parse_history_request(text: str) -> str:
+    """What stands behind «история …» in a plain message, as it would behind /history; "" for other messages."""
+    found = _ASKED.fullmatch(" ".join(text.split()).rstrip(".?!"))
+    said = (found[1] or found[2]) if found else ""
+    return said if said and any(sign.isdigit() for sign in said) else ""
+
+
+def find_current_record(state: Mapping[str, Any]) -> str:
+    """The record that the conversation is about, the one that was named last; "" when there is none."""
+    objects = state["agent"]["objects"]
+    here = {f"{kind}:{objects[key]}" for key, kind in _CURRENT if objects.get(key)}
+    latest = next((target for target in reversed(state.get("trusted") or ()) if target in here), "")
+    return latest or next((f"{kind}:{objects[key]}" for key, kind in _CURRENT if objects.get(key)), "")
+
+
+_KINDS: Final = ("deal", "company", "contact", "lead")
+"""Where a name without a kind is looked for, in this order."""
+_NAMED_KINDS: Final = frozenset({*_KINDS, "task"})
+
+
+async def find_record_by_name(said: str, actor: Actor, session: Session, tools: Tools, *, screen: str) -> str | Reply:
+    """ "deal:481"; or what is asked or told instead: several fit, too many, none. Raises BitrixError."""
+    kind, rest = split_kind(said)
+    told = build_reply(Notice(code="history-which"))
+    wanted = [(kind, rest)] if kind in _NAMED_KINDS else []
+    wanted += [(one, said) for one in _KINDS]  # «Лидер рынка» is no lead
+    for one, words in wanted if any(sign.isalpha() for sign in said) else ():
+        name = words.strip(" «»\"'“”")
+        found: Resolution = await tools.queries["resolve"](
+            reference=f"@{one}:{name}", method="", params={}, actor=actor, state=session.state, text=said
+        )
+        match found:
+            case Resolved():
+                return f"{one}:{found.value}"
+            case Ambiguous():
+                offered = [(f"{one}.{option.value}", option.label) for option in found.options]
+                actions = (Action(words=("history", record, "0", screen), label=_build_label(label)) for record, label in offered)
+                return Reply(notices=(found.ask,), actions=tuple(actions))
+            case unresolved:
+                told = build_reply(Notice(code=unresolved.notice.code, args={**unresolved.notice.args, "name": said}))
+                if unresolved.notice.code != "not-found":
+                    break
+    return told
+
+
+def _build_label(label: str) -> Notice:
+    return Notice(code="button-history-record", args={"label": label})

@@ -1,0 +1,101 @@
+"""To whom a request is shown, and who stands in for a lead who is away. Ring 2; rights are those of this moment."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Protocol
+from zoneinfo import ZoneInfo
+
+from orchestrator.gate.call.permissions import Sees, find_visible_users, is_same_person
+from orchestrator.messages import Actor
+
+_DECIDE = frozenset({"lead", "admin"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Absence:
+    """A lead does not decide up to and with `until`; `deputy` does, "" where nobody was named."""
+
+    until: date
+    deputy: str = ""
+
+
+class Staff(Protocol):
+    """Who may use the bot now; the access list implements it, and answers from memory."""
+
+    def list_people(self) -> Sequence[Actor]:
+        """All of them."""
+        ...
+
+    def find_lead(self, key: str) -> str:
+        """The key of the lead who is named for this person, "" where none is."""
+        ...
+
+    def find_absence(self, key: str) -> Absence | None:
+        """Whether the access list says that this person is away; a day that has passed may still be said."""
+        ...
+
+
+class LeadApprovers:
+    """The gate's Approvers over the access list."""
+
+    def __init__(self, staff: Staff, now: Callable[[], datetime]) -> None:
+        """`now` decides who is away: a day ends in the zone of the lead."""
+        self._staff = staff
+        self._now = now
+
+    def find_leads(self, actor: Actor, sees: Sees) -> Sequence[Actor]:
+        """The lead named for the person or who stands in; else every lead who may see the records; else the administrators who may."""
+        people = {person.key: person for person in self._staff.list_people()}
+        named = people.get(self._staff.find_lead(actor.key))
+        groups = (
+            [named] if named is not None and named.role in _DECIDE else [],
+            [person for person in people.values() if person.role == "lead"],
+            [person for person in people.values() if person.role == "admin"],
+        )
+        for group in groups:
+            here = dict.fromkeys(key for lead in group if (key := self._find_decider(lead)) in people)
+            found = [people[key] for key in here if self._may_approve(people[key], actor, sees)]
+            if found:
+                return found
+        return ()
+
+    def apply_delegation(self, actor: Actor) -> Actor:
+        """With the role and the sight of those for whom they stand in today, added to their own."""
+        for lead in self._list_replaced_leads(actor):
+            actor = actor.model_copy(update={"role": actor.role if actor.role in _DECIDE else "lead", "sees": _merge_sight(actor, lead)})
+        return actor
+
+    def map_deciders(self) -> Mapping[str, str]:
+        """Of each lead who decides for them today, "" for nobody: when that changes, cards that wait go elsewhere."""
+        return {lead.key: self._find_decider(lead) for lead in self._staff.list_people() if lead.role in _DECIDE}
+
+    def _may_approve(self, lead: Actor, asking: Actor, sees: Sees) -> bool:
+        acting = self.apply_delegation(lead)
+        return lead.may_approve and not is_same_person(lead, asking.key, asking.bitrix_user_id) and acting.role in _DECIDE and sees(acting)
+
+    def _find_decider(self, lead: Actor) -> str:
+        """The key of who decides for that lead today, "" for nobody; a deputy who is away too is stood in for in their turn."""
+        people = {person.key: person for person in self._staff.list_people()}
+        seen: set[str] = set()
+        while (away := self._find_absence(lead)) is not None:
+            seen.add(lead.key)
+            if away.deputy in seen or away.deputy not in people:
+                return ""
+            lead = people[away.deputy]
+        return lead.key
+
+    def _find_absence(self, lead: Actor) -> Absence | None:
+        away = self._staff.find_absence(lead.key)
+        return away if away is not None and self._now().astimezone(ZoneInfo(lead.time_zone)).date() <= away.until else None
+
+    def _list_replaced_leads(self, actor: Actor) -> Iterator[Actor]:
+        for lead in self._staff.list_people():
+            if lead.role in _DECIDE and lead.key != actor.key and self._find_decider(lead) == actor.key:
+                yield lead
+
+
+def _merge_sight(one: Actor, other: Actor) -> str | tuple[int, ...]:
+    """Whose records either of them sees."""
+    mine, theirs = find_visible_users(one), find_visible_users(other)
+    return "all" if mine is None or theirs is None else tuple(sorted(mine | theirs))

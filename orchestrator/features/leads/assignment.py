@@ -1,0 +1,195 @@
+"""Who decides about a card now, whoever was asked when it was made: leads go away, lose their role, are dismissed. Ring 2, no I/O.
+
+A lead goes away or comes back while cards wait: they are brought to whoever decides now, at once. Ring 2.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from orchestrator.features.leads.approvers import LeadApprovers, Staff
+from orchestrator.gate.approve import confirmations
+from orchestrator.gate.approve.confirmations import Decision, can_see_all, check_entitlement
+from orchestrator.gate.call.permissions import is_same_person
+from orchestrator.messages import Actor, Notice, build_reply
+from orchestrator.runtime import outbox
+from orchestrator.runtime.decisions import find_title
+from orchestrator.runtime.input_filter import build_system_row
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import Receive, Tools
+from state.canonical import dumps, hash_text
+from state.clock import generate_id, parse_iso
+from state.events.fold import list_open_confirmations
+from state.events.leads import LeadsAsked
+from state.journal.async_store import AsyncStore
+from state.journal.store import InboxRow, OutboxRow, Timer
+
+Entry = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeadAssignment:
+    """Of a card that waits for a lead: who decides now, and all to whose chats it is shown."""
+
+    deciders: Sequence[Actor]
+    notified: Sequence[Actor]
+    onlookers: Sequence[Actor] = ()
+    """Who looked for what waits, and is named beside those whose turn it is."""
+
+    @property
+    def named_leads(self) -> Sequence[Actor]:
+        """For whom the one who asked waits: a lead who is away keeps the card and is not named."""
+        keys = {lead.key for lead in (*self.deciders, *self.onlookers)}
+        return [lead for lead in self.notified if lead.key in keys] or self.notified
+
+    def build_event(self, entry: Entry) -> LeadsAsked | None:
+        """What is to be remembered of it, None where nothing has changed."""
+        keys, names = [lead.key for lead in self.notified], [lead.name for lead in self.named_leads]
+        waits_still = not self.notified or {lead.name for lead in self.deciders} & set(entry.get("told_names") or ())
+        if keys == list(entry.get("told") or ()) and waits_still:
+            return None
+        return LeadsAsked(confirmation_id=entry["confirmation_id"], told=keys, told_names=names)
+
+
+def is_for_lead(entry: Entry) -> bool:
+    """Whether it waits, and not for the one who asked."""
+    return entry["status"] == "requested" and bool(entry.get("told") or entry.get("four_eyes") or entry.get("lead"))
+
+
+def compute_assignment(entry: Entry, tools: Tools) -> LeadAssignment:
+    """The leads as they would be asked at this moment; of those who were asked before everybody who still may decide keeps the card."""
+    means = tools.gate.means
+    own = Actor(key=entry["requested_by"], name=entry["requested_by_name"], bitrix_user_id=entry.get("requested_by_user"))
+    requester = tools.refresh_actor(own) or own
+    asked_by = requester.bitrix_user_id
+    deciding = means.approvers.find_leads(
+        requester, lambda lead: can_see_all(lead, entry.get("before") or {}, means.catalogue, asked_by=asked_by)
+    )
+    kept = [lead for key in entry.get("told") or () if (lead := _find_person(key, tools)) is not None and may_decide(entry, lead, tools)]
+    known = {lead.key for lead in kept}
+    more = [] if known & {lead.key for lead in deciding} else [lead for lead in deciding if lead.key not in known]
+    return LeadAssignment(deciders=[*deciding] or kept, notified=[*kept, *more])
+
+
+def may_decide(entry: Entry, actor: Actor, tools: Tools) -> bool:
+    """Whether that person's yes would count."""
+    means = tools.gate.means
+    if is_same_person(actor, entry["requested_by"], entry.get("requested_by_user")):
+        return False
+    decision = Decision(
+        confirmation_id=entry["confirmation_id"], nonce="", approve=True, actor=means.approvers.apply_delegation(actor), via=""
+    )
+    return check_entitlement(entry, decision, means.catalogue) is None
+
+
+def is_asked(entry: Entry, actor: Actor, tools: Tools) -> bool:
+    """Whether the card waits for the decision of that person, among others."""
+    if not is_for_lead(entry) or not may_decide(entry, actor, tools):
+        return False
+    return actor.key in (entry.get("told") or ()) or actor.key in {lead.key for lead in compute_assignment(entry, tools).deciders}
+
+
+def add_lead(entry: Entry, lead: Actor, tools: Tools) -> LeadAssignment:
+    """As it is, and shown to this person too."""
+    asked = compute_assignment(entry, tools)
+    return LeadAssignment(
+        deciders=asked.deciders, notified=[*(one for one in asked.notified if one.key != lead.key), lead], onlookers=[lead]
+    )
+
+
+async def remember(asked: LeadAssignment, entry: Entry, session: Session) -> bool:
+    """Note who is asked from now on; whether anything has changed."""
+    event = asked.build_event(entry)
+    if event is not None:
+        await session.buffer(event, actor=entry["requested_by"])
+    return event is not None
+
+
+def _find_person(key: str, tools: Tools) -> Actor | None:
+    return tools.refresh_actor(Actor(key=key, name=""))
+
+
+KIND: Final = "leads_changed"
+"""Kind of the input that has a conversation ask anew who decides about its cards."""
+_KNOWN: Final = "leads:standing"
+_LONGEST: Final = timedelta(days=3660)
+_MOST: Final = 10_000
+
+
+class LeadsWatcher:
+    """Notices that somebody else decides than at the last round, also where that was before a restart. A round of the orchestrator."""
+
+    def __init__(self, store: AsyncStore, staff: Staff) -> None:
+        """Nothing is read yet."""
+        self._store = store
+        self._staff = staff
+        self._known: str | None = None
+
+    async def run(self, receive: Receive, now: datetime) -> None:
+        """Hand in one input for each conversation where cards wait; may raise StoreError, and is then done again."""
+        present = hash_text(dumps(LeadApprovers(self._staff, lambda: now).map_deciders()))
+        if present == self._known:
+            return
+        known = await self._store.get_value(_KNOWN)
+        if known is not None and known != present:
+            timers = await self._store.list_due_timers(now + _LONGEST, _MOST)
+            sessions = {timer.session for timer in timers if timer.kind == confirmations.TIMER and timer.due_at > now}
+            if sessions:
+                await receive(
+                    [
+                        build_system_row(KIND, session, f"leads:{session}:{present}:{int(now.timestamp())}", now)
+                        for session in sorted(sessions)
+                    ]
+                )
+        if known != present:
+            await self._store.set_value(_KNOWN, present)
+        self._known = present
+
+
+async def transfer_waiting_cards(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Bring each card that waits for a lead to whoever decides now, and tell the one who asked. Raises StoreError.
+
+    What stands already is left alone: worked twice it brings no second card.
+    """
+    out: list[OutboxRow] = []
+    looks: list[Timer] = []
+    for entry in list_open_confirmations(dict(session.state)):
+        if session.now < parse_iso(entry["expires_at"]) and is_for_lead(entry) and (brought := await transfer_card(entry, session, tools)):
+            out.extend(brought)
+            looks.append(confirmations.build_arrival_timer(entry, session))
+    await session.commit(actor="system", outbox=out, timers=looks, inbox_done=[row.id])
+
+
+async def transfer_card(entry: Mapping[str, Any], session: Session, tools: Tools) -> list[OutboxRow]:
+    """The card where it belongs by now, nothing where it lies there already; whoever decides no more keeps no button.
+
+    Who is asked from now on is noted.
+    """
+    before = list(entry.get("told") or ())
+    if not await remember(compute_assignment(entry, tools), entry, session):
+        return []
+    entry = session.state["agent"]["confirmations"][entry["confirmation_id"]]
+    left = [
+        lead for lead in before if lead not in entry["told"] and tools.refresh_actor(Actor(key=lead, name=""))
+    ]  # others read nothing more
+    gone = [lead for lead in left if await tools.store.find_sent_ref(lead, f"card:{entry['confirmation_id']}")]
+    shown = outbox.build_card_row(session.key, entry, session.now)
+    return [shown, *(_build_closed_copy(shown, lead, entry) for lead in gone), *build_news_rows(entry, session)]
+
+
+def build_news_rows(entry: Mapping[str, Any], session: Session) -> list[OutboxRow]:
+    """The one who asked is told for whom they wait now."""
+    who = ", ".join(entry.get("told_names") or ())
+    told = Notice(code="lead-moved", args={"who": who, "what": find_title(entry)})
+    return [
+        outbox.build_reply_row(
+            session.key, build_reply(told if who else Notice(code="lead-gone", args={"what": find_title(entry)})), session.now
+        )
+    ]
+
+
+def _build_closed_copy(shown: OutboxRow, lead: str, entry: Mapping[str, Any]) -> OutboxRow:
+    """The copy of somebody who decides no more."""
+    body = {**shown.body, "home": shown.session, "status": "elsewhere", "told": list(entry["told"])}
+    return replace(shown, id=generate_id(), session=lead, channel=outbox.parse_channel(lead), body=body)

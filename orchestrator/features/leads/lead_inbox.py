@@ -1,0 +1,107 @@
+"""What waits for a lead in the conversations of others: shown in the lead's own chat, with the exact call where it is asked for. Ring 2.
+
+Found by the timers of waiting cards; each card is shown by the conversation where it lives, as it stands there at that moment.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, Final
+
+from bitrix.masking import mask_value
+from orchestrator.features.leads import assignment
+from orchestrator.gate.approve import confirmations
+from orchestrator.messages import Actor, Notice, build_reply
+from orchestrator.runtime import outbox
+from orchestrator.runtime.input_filter import build_cross_session_row, wake
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import Tools, admit_actor
+from state.canonical import dumps
+from state.events.fold import list_open_confirmations
+from state.journal.journal import load_state
+from state.journal.store import InboxRow, OutboxRow
+
+SHOW_TO_LEAD: Final = "show_to_lead"
+"""Kind of the input that asks a conversation for its cards that wait for the sender."""
+DETAILS_TO_LEAD: Final = "details_to_lead"
+"""Kind of the input that asks for the exact call of one: {confirmation_id}."""
+DETAILS_BUTTON: Final = "details"
+"""The press ("details", confirmation id, home without its channel, the thread after a dot)."""
+_HOME: Final = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,12})?", re.ASCII)
+_LONGEST: Final = timedelta(days=3660)
+_MOST: Final = 10_000
+
+
+async def find_pending_elsewhere(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> tuple[int, list[InboxRow]]:
+    """How many cards of others wait for that person, and what asks their conversations to show them; none outside a private chat."""
+    if session.key != actor.key or tools.gate.means.approvers.apply_delegation(actor).role == "manager":
+        return 0, []
+    timers = await tools.store.list_due_timers(session.now + _LONGEST, _MOST)
+    homes = sorted({timer.session for timer in timers if timer.kind == confirmations.TIMER and timer.due_at > session.now} - {session.key})
+    counts = {home: len(await _load_waiting_cards(home, actor, tools)) for home in homes}
+    wanted = [build_cross_session_row(SHOW_TO_LEAD, row, home, {}, session) for home, count in counts.items() if count]
+    return sum(counts.values()), wanted
+
+
+async def _load_waiting_cards(home: str, actor: Actor, tools: Tools) -> Sequence[Mapping[str, Any]]:
+    state, _ = await tools.store.read(load_state, f"session:{home}")
+    return [entry for entry in list_open_confirmations(state) if assignment.is_asked(entry, actor, tools)]
+
+
+async def show_pending_cards(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Send the cards that wait for the sender to their own chat; whoever was not asked before is from now on. Raises StoreError."""
+    actor = tools.refresh_actor(Actor.model_validate(row.actor))
+    out: list[OutboxRow] = []
+    for entry in list_open_confirmations(dict(session.state)) if actor is not None else ():
+        if actor is None or not assignment.is_asked(entry, actor, tools):
+            continue
+        if actor.key not in (entry.get("told") or ()):
+            await assignment.remember(assignment.add_lead(entry, actor, tools), entry, session)
+            out.append(outbox.build_card_row(session.key, session.state["agent"]["confirmations"][entry["confirmation_id"]], session.now))
+        out.append(_build_copy(session.state["agent"]["confirmations"][entry["confirmation_id"]], actor, session))
+    await session.commit(actor=str(row.actor["key"]), outbox=out, inbox_done=[row.id])
+
+
+def _build_copy(entry: Mapping[str, Any], lead: Actor, session: Session) -> OutboxRow:
+    shown = outbox.build_card_row(session.key, entry, session.now)
+    body = {**shown.body, "home": session.key, "anew": True}
+    return replace(shown, session=lead.key, channel=outbox.parse_channel(lead.key), body=body)
+
+
+async def request_details(row: InboxRow, session: Session, tools: Tools) -> None:
+    """The press under a lead's copy: the card's own conversation knows the call. Raises StoreError."""
+    actor = await admit_actor(row, session, tools)
+    if actor is None:
+        return
+    match list(row.body["words"]):
+        case [_, str() as confirmation_id, str() as home] if _HOME.fullmatch(home) and session.key == actor.key:
+            toast = [_build_toast(row, Notice(code="lead-details-toast"), session)]
+            wanted = [
+                build_cross_session_row(DETAILS_TO_LEAD, row, f"tg:{home.replace('.', ':')}", {"confirmation_id": confirmation_id}, session)
+            ]
+        case _:
+            toast, wanted = [_build_toast(row, Notice(code="card-outdated"), session)], []
+    await session.commit(actor=actor.key, outbox=toast, inbox_new=wanted, inbox_done=[row.id])
+    wake(tools.store)
+
+
+async def send_details(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Show the exact call to a lead who was asked about it and may decide on it, to nobody else. Raises StoreError."""
+    actor = tools.refresh_actor(Actor.model_validate(row.actor))
+    entry = session.state["agent"]["confirmations"].get(str(row.body["confirmation_id"]))
+    out: list[OutboxRow] = []
+    if actor is not None:
+        asked = entry is not None and actor.key in (entry.get("told") or ()) and assignment.may_decide(entry, actor, tools)
+        if asked and entry is not None and "params" in entry:
+            out.append(outbox.build_details_row(actor.key, entry, session.now))
+            if actor.role == "admin":
+                text = f"{entry['method']}\n{dumps(mask_value(entry['params']))}"
+                out.append(outbox.build_code_row(actor.key, text, session.now))
+        else:
+            out.append(outbox.build_reply_row(actor.key, build_reply(Notice(code="details-none")), session.now))
+    await session.commit(actor=str(row.actor["key"]), outbox=out, inbox_done=[row.id])
+
+
+def _build_toast(row: InboxRow, notice: Notice, session: Session) -> OutboxRow:
+    return outbox.build_toast_row(session.key, str(row.body.get("callback_id") or ""), notice, session.now)

@@ -1,0 +1,88 @@
+"""While a request waits for a lead: whether it got through to them at all, and a reminder. Ring 2; timers of the requester's session."""
+
+from collections.abc import Mapping
+from datetime import datetime, time, timedelta
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from orchestrator.features.leads import assignment
+from orchestrator.features.leads.assignment import compute_assignment
+from orchestrator.gate.approve import confirmations
+from orchestrator.language.work_calendar import MORNING, to_utc
+from orchestrator.messages import Actor, Notice, build_reply
+from orchestrator.runtime import outbox
+from orchestrator.runtime.decisions import find_title
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import Tools
+from state.clock import parse_iso
+from state.journal.store import InboxRow, OutboxRow, Timer
+
+_NIGHT_FROM: Final = time(21)
+_NIGHT_TO: Final = time(8)
+
+
+async def check_arrival(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Tell the one who asked when the card reached no lead: they have never written to the bot, or have blocked it. Raises StoreError."""
+    entry = session.state["agent"]["confirmations"].get(row.body["confirmation_id"])
+    told: list[OutboxRow] = []
+    if entry is not None and _is_open(entry, session):
+        brought = entry.get("told") or ()
+        named = {lead.key for lead in compute_assignment(entry, tools).named_leads} & set(
+            brought
+        )  # that it reached a lead who is away helps nobody
+        shown = [lead for lead in named or brought if await tools.store.find_sent_ref(lead, f"card:{entry['confirmation_id']}")]
+        if not shown:
+            lost = Notice(code="lead-unreached", args={"who": ", ".join(entry.get("told_names") or ()), "what": find_title(entry)})
+            told.append(outbox.build_reply_row(session.key, build_reply(lost), session.now))
+    await session.commit(actor="system", outbox=told, timers=[_build_drop_timer(row, session)], inbox_done=[row.id])
+
+
+async def remind(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Remind who was asked, once and not at night; where none of them decides any more, others are asked. Raises StoreError.
+
+    `left` in the input are those whose turn it is; the card is brought again where it did not get through.
+    """
+    entry = session.state["agent"]["confirmations"].get(row.body["confirmation_id"])
+    if entry is None or not _is_open(entry, session):
+        await session.commit(actor="system", timers=[_build_drop_timer(row, session)], inbox_done=[row.id])
+        return
+    asked = compute_assignment(entry, tools)
+    before = set(entry.get("told") or ())
+    brought = await assignment.transfer_card(entry, session, tools)
+    entry = session.state["agent"]["confirmations"][entry["confirmation_id"]]
+    due = [lead for lead in asked.named_leads if lead.key in (row.body.get("left") or before)]
+    awake = [lead for lead in due if not _is_night(lead, session.now)]
+    later = {lead.key: _find_next_morning(lead, session.now) for lead in due if lead not in awake}
+    later |= {lead.key: session.now + tools.gate.policy.remind_lead_after for lead in asked.notified if lead.key not in before}
+    about = {"who": entry["requested_by_name"], "what": find_title(entry), "at": entry["expires_at"]}
+    told = [outbox.build_reply_row(lead.key, build_reply(Notice(code="lead-remind", args=about)), session.now) for lead in awake]
+    shown = [outbox.build_card_row(session.key, entry, session.now)] if awake and not brought else []
+    timers = [_postpone_timer(row, later, session) if later else _build_drop_timer(row, session)]
+    await session.commit(actor="system", outbox=[*brought, *shown, *told], timers=timers, inbox_done=[row.id])
+
+
+def _is_night(lead: Actor, now: datetime) -> bool:
+    """Where they are; weekends are no nights, since a request does not wait till Monday."""
+    here = now.astimezone(ZoneInfo(lead.time_zone)).time()
+    return here >= _NIGHT_FROM or here < _NIGHT_TO
+
+
+def _find_next_morning(lead: Actor, now: datetime) -> datetime:
+    """When work begins again where they are."""
+    today = now.astimezone(ZoneInfo(lead.time_zone)).date()
+    return next(at for days in range(3) if (at := to_utc(today + timedelta(days=days), MORNING, lead.time_zone)) > now)
+
+
+def _postpone_timer(row: InboxRow, later: Mapping[str, datetime], session: Session) -> Timer:
+    """The same timer for those whose time has not come; who sleeps then still is asked to wait once more."""
+    body = {"confirmation_id": row.body["confirmation_id"], "left": sorted(later)}
+    return Timer(id=row.body["timer"], due_at=min(later.values()), session=session.key, kind=confirmations.REMIND, body=body)
+
+
+def _is_open(entry: Mapping[str, Any], session: Session) -> bool:
+    """Whether there is still something to decide; after a standstill its time may be over before that was noted."""
+    return entry["status"] == "requested" and session.now < parse_iso(entry["expires_at"])
+
+
+def _build_drop_timer(row: InboxRow, session: Session) -> Timer:
+    return Timer(id=row.body["timer"], due_at=session.now, session=session.key, kind="", delete=True)

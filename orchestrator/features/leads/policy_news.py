@@ -1,0 +1,58 @@
+"""The policy file has changed, or has become faulty: administrators are told, each content once. Ring 2."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from orchestrator.features.leads.approvers import Staff
+from orchestrator.gate.decide.policy_reload import PolicyChange, PolicySource
+from orchestrator.messages import Notice, build_reply
+from orchestrator.runtime import outbox
+from orchestrator.runtime.input_filter import build_system_row
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import Tools
+from state.journal.store import InboxRow
+
+KIND: Final = "policy_news"
+SESSION: Final = "policy"
+MAX_SHOWN: Final = 5
+"""Mistakes of a file that are told; `sdelka policy check` lists all of them."""
+
+
+class PolicyWatcher:
+    """Takes the news of `LivePolicy` and brings them on their way."""
+
+    def __init__(self) -> None:
+        """Nothing has happened yet."""
+        self._news: list[PolicyChange] = []
+
+    def add_news(self, news: PolicyChange) -> None:
+        """For `LivePolicy`; returns at once."""
+        self._news.append(news)
+
+    async def run(self, policies: PolicySource, receive: Callable[[Sequence[InboxRow]], Awaitable[Any]], now: datetime) -> None:
+        """Look at the files while nobody asks for anything, and pass on what is new; raises StoreError and keeps what is left."""
+        policies.now()
+        await self.deliver_news(receive, now)
+
+    async def deliver_news(self, receive: Callable[[Sequence[InboxRow]], Awaitable[Any]], now: datetime) -> None:
+        """Store all that is new as inputs; raises StoreError and keeps what is left."""
+        while self._news:
+            news = self._news[0]
+            body = {"digest": news.digest, "faults": list(news.faults), "restart": news.restart}
+            source = f"policy:{news.content}:{int(now.timestamp()) // 60}"
+            await receive([build_system_row(KIND, SESSION, source, now, body=body)])
+            del self._news[0]
+
+
+async def tell_administrators(row: InboxRow, session: Session, tools: Tools, *, staff: Staff) -> None:
+    """Every administrator reads it in their own chat. Raises StoreError."""
+    del tools
+    faults = [str(fault) for fault in row.body["faults"]]
+    notice = Notice(code="policy-restart" if row.body["restart"] else "policy-taken", args={"digest": row.body["digest"]})
+    if faults:
+        notice = Notice(code="policy-faulty", args={"count": len(faults), "faults": "\n".join(faults[:MAX_SHOWN])})
+    rows = [
+        outbox.build_reply_row(person.key, build_reply(notice), session.now) for person in staff.list_people() if person.role == "admin"
+    ]
+    await session.commit(actor="system", outbox=rows, inbox_done=[row.id])

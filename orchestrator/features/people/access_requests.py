@@ -1,0 +1,149 @@
+"""Strangers who ask to be let in, and the administrators who answer with buttons. Ring 2; rights are asked anew at every press."""
+
+import logging
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+from bitrix.errors import BitrixError
+from orchestrator.features.people import access_removal, screens
+from orchestrator.features.people.joining import LONGEST_NAME, admit_person
+from orchestrator.features.people.people_context import PeopleContext
+from orchestrator.features.people.preferences import set_preference_by_click
+from orchestrator.features.people.registry import may_ask
+from orchestrator.features.people.staff import Employee
+from orchestrator.language.text import to_visible_line
+from orchestrator.messages import Actor
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import Tools
+from state.events.people import AccessAsked, PersonJoined
+from state.journal.store import InboxRow
+
+log = logging.getLogger(__name__)
+
+
+async def request_access(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
+    """Tell every administrator that a stranger wrote, at most once a day for each. Raises StoreError."""
+    del tools
+    person = str(row.actor["key"])
+    if (
+        desk.staff.find_actor_by_key(person) is not None
+        or desk.staff.is_fixed(person)
+        or not may_ask(desk.get_registry(session), person, session.now)
+    ):
+        await desk.commit(session, actor=person, done=[row.id])
+        return
+    admins = desk.staff.list_admins()
+    if not admins:
+        log.warning("a stranger asks for access, and nobody is an administrator", extra={"action": "access_asked"})
+    name = to_visible_line(str(row.actor["name"]), limit=LONGEST_NAME)
+    cards = screens.build_request_cards(admins, screens.build_access_question(person, name), session.now, stranger=person)
+    await desk.commit(session, AccessAsked(person=person, name=name), actor=person, outbox=cards, done=[row.id])
+
+
+async def dispatch_click(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
+    """One press of a button of ours. What is pressed is the input of whoever presses: it is checked, then done. Raises StoreError."""
+    actor = desk.staff.find_actor_by_key(str(row.actor["key"]))
+    words = tuple(str(word) for word in row.body["press"])
+    if actor is None or row.body["chat"] != actor.key:  # buttons of a private chat count there only
+        await desk.commit(session, actor=str(row.actor["key"]), done=[row.id])
+        return
+    match words:
+        case ("pref", name, value, screen):
+            await set_preference_by_click(row, (name, value, screen), actor, session, tools, desk=desk)
+        case (("revoke" | "remove" | "keep") as word, number, screen) if actor.role == "admin" and number.isdecimal():
+            await access_removal.revoke_by_click(row, (word, f"tg:{number}", screen), session, tools, desk=desk, admin=actor)
+        case (("who" | "admit" | "second" | "deny" | "back"), number, *rest) if actor.role == "admin" and number.isdecimal():
+            await _decide(row, (words[0], f"tg:{number}", *rest), session, tools, desk=desk, admin=actor)
+        case _:
+            await desk.commit(session, actor=actor.key, done=[row.id])
+
+
+async def _decide(row: InboxRow, words: tuple[str, ...], session: Session, tools: Tools, *, desk: PeopleContext, admin: Actor) -> None:
+    """An administrator's answer about a stranger."""
+    stranger = words[1]
+    name = str(desk.get_registry(session)["asked"].get(stranger, {}).get("name", ""))
+    if desk.staff.find_actor_by_key(stranger) is not None:
+        known = screens.build_message("people-is-in", about=(stranger, desk.staff.find_name(stranger)))
+        await _show(row, known, stranger, session, desk=desk, admins=[admin])
+        return
+    match words:
+        case ("who", _, ("m" | "l") as letter, page) if page.isdecimal():
+            await _ask_employee(row, (stranger, name, letter, int(page)), session, desk=desk, admin=admin)
+        case ("admit", _, ("m" | "l") as letter, employee) if employee.isdecimal() and desk.list_accounts(int(employee), but=stranger):
+            await _ask_second_account(row, (stranger, name, letter, int(employee)), session, desk=desk, admin=admin)
+        case (("admit" | "second"), _, ("m" | "l") as letter, employee) if employee.isdecimal():
+            await _admit(row, (stranger, letter, int(employee)), session, tools, desk=desk, admin=admin)
+        case ("deny", _):
+            declined = screens.build_message(
+                "people-declined", about=(stranger, name), id=screens.to_telegram_number(stranger), who=admin.name
+            )
+            await _show(row, declined, stranger, session, desk=desk, admins=desk.staff.list_admins())
+        case ("back", _):
+            await _show(row, screens.build_access_question(stranger, name), stranger, session, desk=desk, admins=[admin])
+        case _:
+            await desk.commit(session, actor=admin.key, done=[row.id])
+
+
+async def _ask_employee(row: InboxRow, asked: tuple[str, str, str, int], session: Session, *, desk: PeopleContext, admin: Actor) -> None:
+    """Which employee the stranger is: those most like their name first, those who have access last, with their Telegram number."""
+    stranger, name, letter, page = asked
+    try:
+        found = await desk.employees.list_working()
+    except BitrixError as error:
+        log.warning("the employees cannot be read: %s", error, extra={"action": "access_employees_failed"})
+        await _show_unreachable(row, (stranger, name), session, desk=desk, admin=admin)
+        return
+    taken = {item.user_id: screens.format_telegram_numbers(desk.list_accounts(item.user_id, but=stranger)) for item in found}
+    found.sort(key=lambda item: (bool(taken[item.user_id]), -_calculate_likeness(item, name), item.name))
+    body = screens.build_employee_choice((stranger, name), letter, found, page, taken)
+    await _show(row, body, stranger, session, desk=desk, admins=[admin])
+
+
+async def _ask_second_account(
+    row: InboxRow, asked: tuple[str, str, str, int], session: Session, *, desk: PeopleContext, admin: Actor
+) -> None:
+    """The employee has an account already: nobody becomes a second one of them by one press."""
+    stranger, name, letter, number = asked
+    others = desk.list_accounts(number, but=stranger)
+    body = screens.build_second_account_question((stranger, name), letter, (number, desk.staff.find_name(others[0])), others)
+    await _show(row, body, stranger, session, desk=desk, admins=[admin])
+
+
+async def _admit(row: InboxRow, chosen: tuple[str, str, int], session: Session, tools: Tools, *, desk: PeopleContext, admin: Actor) -> None:
+    stranger, letter, number = chosen
+    name = str(desk.get_registry(session)["asked"].get(stranger, {}).get("name", ""))
+    employee = await desk.employees.read_employee(number)
+    # Those of the file only the file lets in; others, whom the portal knows and who work there.
+    if desk.staff.is_fixed(stranger) or not employee.known or not employee.works:
+        await _show_unreachable(row, (stranger, name), session, desk=desk, admin=admin)
+        return
+    event = PersonJoined(
+        person=stranger,
+        name=(employee.name or name or stranger)[:LONGEST_NAME],
+        role=screens.ROLE_OF[letter],
+        bitrix_user_id=number,
+        time_zone=employee.time_zone,
+        by=admin.key,
+    )
+    await admit_person(event, row, session, tools, desk=desk)
+
+
+async def _show_unreachable(row: InboxRow, stranger: tuple[str, str], session: Session, *, desk: PeopleContext, admin: Actor) -> None:
+    """The card again as it was at first, with the reason why it did not go on."""
+    body = screens.build_access_question(*stranger)
+    await _show(row, {**body, "code": "people-asks-again"}, stranger[0], session, desk=desk, admins=[admin])
+
+
+async def _show(
+    row: InboxRow, body: dict[str, object], stranger: str, session: Session, *, desk: PeopleContext, admins: Sequence[Actor]
+) -> None:
+    rows = screens.build_request_cards(admins, body, session.now, stranger=stranger)
+    await desk.commit(session, actor=str(row.actor["key"]), outbox=rows, done=[row.id])
+
+
+def _calculate_likeness(employee: Employee, name: str) -> float:
+    """How much an employee's name is like what Telegram calls the stranger; word order does not count."""
+    ours, theirs = (
+        " ".join(sorted(text.casefold().replace("ё", "е").split())) for text in (employee.name, name.partition("@")[0].strip("( "))
+    )
+    return SequenceMatcher(a=ours, b=theirs).ratio()

@@ -1,0 +1,93 @@
+"""Invitations: made by ops, brought by a stranger, used once. Ring 2; the decisions of session `access` about links."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from orchestrator.features.people import screens
+from orchestrator.features.people.people_context import PeopleContext, build_newcomer
+from orchestrator.features.people.registry import Proof, check_link, has_too_many_tries, open_name
+from orchestrator.gate.call.modes import resolve_mode
+from orchestrator.language.text import to_visible_line
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import Tools
+from state.clock import generate_id
+from state.events.people import InvitationRefused, PersonInvited, PersonJoined
+from state.journal.store import InboxRow
+
+_REFUSAL_CODES = {"wrong": "people-link-wrong", "used": "people-link-used", "expired": "people-link-expired"}
+LONGEST_NAME = 80
+
+
+async def record_invitation(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
+    """Note an invitation that `sdelka invite` made; the same one twice counts once. Raises StoreError."""
+    del tools
+    registry, body = desk.get_registry(session), row.body
+    known = body["fingerprint"] in registry["invited"] or body["fingerprint"] in registry["used"]
+    event = PersonInvited(
+        fingerprint=body["fingerprint"],
+        bitrix_user_id=body["bitrix_user_id"],
+        role=body["role"],
+        sealed_name=body["sealed_name"],
+        expires_at=body["expires_at"],
+        by=str(row.actor["key"]),
+    )
+    await desk.commit(session, *([] if known else [event]), actor=event.by, done=[row.id])
+
+
+async def join(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
+    """Somebody brings a link: they join, or read why not. Nothing tells what other links there are. Raises StoreError."""
+    person, registry, now = str(row.actor["key"]), desk.get_registry(session), session.now
+    actor = desk.staff.find_actor_by_key(person)
+    if actor is not None:  # a second press of the same link, or of another
+        shown = screens.build_welcome(actor, resolve_mode(tools.mode, actor), desk.staff.resolve_preferences(person), now)
+        await desk.commit(session, actor=person, outbox=[shown], done=[row.id])
+        return
+    if has_too_many_tries(registry, person, now):
+        told = screens.build_row(person, screens.build_message("people-link-often"), now, key="people-link-often")
+        await desk.commit(session, actor=person, outbox=[told], done=[row.id])
+        return
+    proof = Proof(row.body["token_id"], row.body["unlock"])
+    # Who stands in the file and has no access was dismissed: a link would give them the file's rights back, whatever it was made for.
+    stands = "wrong" if desk.staff.is_fixed(person) else check_link(registry, proof.fingerprint, now)
+    joined = await _build_joined_event(row, proof, registry["invited"][proof.fingerprint], desk) if stands == "open" else None
+    if joined is None:
+        why = "wrong" if stands == "open" else stands
+        told = screens.build_row(person, screens.build_message(_REFUSAL_CODES[why]), now)
+        await desk.commit(session, InvitationRefused(person=person, why=why), actor=person, outbox=[told], done=[row.id])
+        return
+    await admit_person(joined, row, session, tools, desk=desk)
+
+
+async def _build_joined_event(row: InboxRow, proof: Proof, invitation: Mapping[str, Any], desk: PeopleContext) -> PersonJoined | None:
+    """The event that lets them in; None where the employee was dismissed meanwhile. A portal that fails keeps nobody out."""
+    employee = await desk.employees.read_employee(invitation["bitrix_user_id"])
+    if employee.known and not employee.works:
+        return None
+    person = str(row.actor["key"])
+    name = open_name(invitation["sealed_name"], proof) or employee.name or str(row.actor["name"]) or person
+    return PersonJoined(
+        person=person,
+        name=to_visible_line(name, limit=LONGEST_NAME) or person,
+        role=invitation["role"],
+        bitrix_user_id=invitation["bitrix_user_id"],
+        time_zone=employee.time_zone,
+        locale=row.body["locale"],
+        fingerprint=proof.fingerprint,
+        by=invitation["by"],
+    )
+
+
+async def admit_person(event: PersonJoined, row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
+    """One commit: the person is in, reads the welcome, and the administrators know; so does who is that employee already. StoreError."""
+    person, now = event.person, session.now
+    actor = build_newcomer(person, event.name, event.role, event.locale)
+    asked = desk.get_registry(session)["asked"].get(person)
+    others = desk.list_accounts(event.bitrix_user_id, but=person)
+    screen = generate_id()[-8:] if asked is None else screens.REQUEST  # who asked has a card that says it
+    body = screens.build_joined_message((person, event.name), event.model_dump(), others, screen)
+    told = screens.build_request_cards(desk.staff.list_admins(), body, now, stranger=person, screen=screen)
+    called = str(row.actor["name"] if asked is None else asked["name"])
+    warning = screens.build_message("people-second-account", about=(person, called), id=screens.to_telegram_number(person))
+    told += [screens.build_row(key, warning, now) for key in others if desk.staff.find_actor_by_key(key) is not None]
+    shown = screens.build_welcome(actor, resolve_mode(tools.mode, actor), {}, now)
+    await desk.commit(session, event, actor=person, outbox=[shown, *told], done=[row.id])

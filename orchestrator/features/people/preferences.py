@@ -1,0 +1,83 @@
+"""What a person wants of the bot: language, digests, alerts. Ring 2; nobody sets anything for somebody else."""
+
+from typing import Any, Final, get_args
+
+from orchestrator.features.people import screens
+from orchestrator.features.people.people_context import PeopleContext
+from orchestrator.gate.call.modes import resolve_mode
+from orchestrator.messages import Actor, Notice, Reply, build_reply
+from orchestrator.replies.code_notes import list_examples
+from orchestrator.runtime import outbox
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import Tools, admit_actor
+from state.events.people import PreferenceSet
+from state.journal.store import InboxRow, OutboxRow
+
+COMMANDS: Final = ("start", "help", "language", "settings")
+_FIRST: Final = {"start": "welcome", "help": "help"}
+_KNOWN: Final = frozenset(get_args(PreferenceSet.model_fields["preference"].annotation))
+_VALUES: Final = {"locale": ("ru", "en"), **dict.fromkeys(screens.SWITCHES, ("on", "off"))}
+
+
+def is_valid_preference(name: str, value: str) -> bool:
+    """Whether it is something that can be set; a time zone is checked where it is used."""
+    return name in _KNOWN and (value in _VALUES[name] if name in _VALUES else 0 < len(value) <= 40)  # noqa: PLR2004 - the longest zone has 32
+
+
+async def set_preference(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
+    """Set one preference of whoever sent it ({preference, value}); what cannot be set changes nothing. Raises StoreError."""
+    del tools
+    person = str(row.actor["key"])
+    name, value = str(row.body.get("preference", "")), str(row.body.get("value", ""))
+    wanted = desk.staff.find_actor_by_key(person) is not None and is_valid_preference(name, value)
+    await desk.commit(session, *([_build_event(person, name, value)] if wanted else []), actor=person, done=[row.id])
+
+
+async def set_preference_by_click(
+    row: InboxRow, pressed: tuple[str, str, str], actor: Actor, session: Session, tools: Tools, *, desk: PeopleContext
+) -> None:
+    """A switch was pressed: it is set, and the screen with the switch shows it. Raises StoreError."""
+    name, value, screen = pressed
+    if is_valid_preference(name, value):
+        await desk.commit(session, _build_event(actor.key, name, value), actor=actor.key)
+    shown = _rebuild_screen(desk.staff.find_actor_by_key(actor.key) or actor, screen, session, tools, desk=desk)
+    await desk.commit(session, actor=actor.key, outbox=[shown], done=[row.id])
+
+
+async def run_command(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
+    """/start, /help, /language, /settings in the person's own session; what one sets is shown in private only. Raises StoreError."""
+    actor = await admit_actor(row, session, tools)
+    if actor is None:
+        return
+    name, mode = str(row.body["name"]), resolve_mode(tools.mode, actor)
+    if session.key != actor.key and name in _FIRST:
+        first = Notice(code=_FIRST[name], args={"name": actor.name, "role": actor.role, "mode": mode, "private": False})
+        offers = tuple(Notice(code=code) for code in list_examples(mode))
+        told = outbox.build_reply_row(session.key, Reply(notices=(first,), examples=offers), session.now)
+    elif name in _FIRST:
+        told = screens.build_welcome(
+            actor, mode, desk.staff.resolve_preferences(actor.key), session.now, screen="h" if name == "help" else "w"
+        )
+    elif session.key != actor.key:
+        told = outbox.build_reply_row(session.key, build_reply(Notice(code="people-private-only")), session.now)
+    elif name == "language":
+        told = screens.build_language(actor, session.now)
+    else:
+        told = screens.build_settings(actor, desk.staff.resolve_preferences(actor.key), session.now)
+    await session.commit(actor=actor.key, outbox=[told], inbox_done=[row.id])
+
+
+def _build_event(person: str, name: Any, value: str) -> PreferenceSet:
+    return PreferenceSet(person=person, preference=name, value=value)
+
+
+def _rebuild_screen(actor: Actor, screen: str, session: Session, tools: Tools, *, desk: PeopleContext) -> OutboxRow:
+    """The screen that the pressed button stands on, as it is now."""
+    chosen = desk.staff.resolve_preferences(actor.key)
+    match screen[:1]:
+        case "w" | "h":
+            return screens.build_welcome(actor, resolve_mode(tools.mode, actor), chosen, session.now, screen=screen)
+        case "l":
+            return screens.build_language(actor, session.now, screen=screen)
+        case _:
+            return screens.build_settings(actor, chosen, session.now, screen=screen)

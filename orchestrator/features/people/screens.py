@@ -1,0 +1,172 @@
+"""What the registry says to people: outbox rows of kind "people", which the doors render. Ring 2, pure; knows no wire and no language.
+
+A body is {code, args, about?, buttons}. `about` is whom it is about ({key, name}), so that an erasure finds the name. A button is
+{code | label, args?, press | example}; `press` are the words that come back when it is pressed.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from orchestrator.features.people.staff import Employee
+from orchestrator.messages import Actor, Mode, Role
+from orchestrator.replies.code_notes import list_examples
+from orchestrator.runtime.outbox import parse_channel
+from state.clock import generate_id
+from state.journal.store import OutboxRow
+
+KIND: Final = "people"
+PAGE: Final = 8
+"""Employees on one screen."""
+REQUEST: Final = "0"
+"""The screen of a request; others have a name of their own."""
+ROLE_OF: Final[Mapping[str, Role]] = {"m": "manager", "l": "lead"}
+"""What an administrator may give with a button; other administrators are made by `sdelka invite`."""
+SWITCHES: Final = ("digest", "evening", "alerts")
+DEFAULTS: Final[Mapping[str, str]] = {"digest": "off", "evening": "off", "alerts": "on"}
+Button = dict[str, Any]
+Chosen = Mapping[str, str]
+
+
+def build_row(session: str, body: Mapping[str, Any], now: datetime, *, key: str = "") -> OutboxRow:
+    """A message of the registry; with a key it takes the place of the message that had it."""
+    return OutboxRow(
+        id=generate_id(), session=session, channel=parse_channel(session), kind=KIND, body=dict(body), key=key, created_at=now, due_at=now
+    )
+
+
+def build_message(code: str, *, about: tuple[str, str] | None = None, **args: Any) -> dict[str, Any]:
+    """A message without buttons; `about` is (key, name)."""
+    named = {"about": {"key": about[0], "name": about[1]}} if about else {}
+    return {"code": code, "args": args, **named, "buttons": []}
+
+
+def build_welcome(actor: Actor, mode: Mode, chosen: Chosen, now: datetime, *, screen: str = "w") -> OutboxRow:
+    """The first contact: role, mode, examples for that mode, and the switch of the morning digest; `chosen` are the person's preferences.
+
+    A `screen` that begins with "h" is that of /help; the letter alone makes a new message.
+    """
+    screen = screen if len(screen) > 1 else f"{screen}{generate_id()[-8:]}"
+    code = "people-help" if screen[0] == "h" else "people-welcome"
+    body = build_message(code, about=(actor.key, actor.name), role=actor.role, mode=mode, private=True)
+    body["buttons"] = [[{"code": code, "example": code}] for code in list_examples(mode)]
+    body["buttons"].append([_build_switch("digest", chosen, screen)])
+    return build_row(actor.key, body, now, key=f"screen:{screen}")
+
+
+def build_settings(actor: Actor, chosen: Chosen, now: datetime, *, screen: str = "") -> OutboxRow:
+    """Everything that a person may set, each with one press."""
+    screen = screen or f"s{generate_id()[-8:]}"
+    body = build_message("people-settings")
+    body["buttons"] = [[_build_switch(name, chosen, screen)] for name in SWITCHES]
+    body["buttons"].append(_build_language_buttons(actor, screen))
+    return build_row(actor.key, body, now, key=f"screen:{screen}")
+
+
+def build_language(actor: Actor, now: datetime, *, screen: str = "") -> OutboxRow:
+    """The choice of the language."""
+    screen = screen or f"l{generate_id()[-8:]}"
+    body = build_message("people-language")
+    body["buttons"] = [_build_language_buttons(actor, screen)]
+    return build_row(actor.key, body, now, key=f"screen:{screen}")
+
+
+def _build_switch(name: str, chosen: Chosen, screen: str) -> Button:
+    value = chosen.get(name, DEFAULTS[name])
+    other = "off" if value == "on" else "on"
+    return {"code": f"button-people-{name}", "args": {"state": value}, "press": ["pref", name, other, screen]}
+
+
+def _build_language_buttons(actor: Actor, screen: str) -> list[Button]:
+    return [
+        {"code": f"button-people-{locale}", "args": {"chosen": locale == actor.locale}, "press": ["pref", "locale", locale, screen]}
+        for locale in ("ru", "en")
+    ]
+
+
+def build_request_cards(
+    admins: Iterable[Actor], body: Mapping[str, Any], now: datetime, *, stranger: str, screen: str = REQUEST
+) -> list[OutboxRow]:
+    """The card about a stranger as every administrator sees it now; `screen` names that of somebody who came with a link."""
+    key = f"knock:{stranger}" if screen == REQUEST else f"joined:{stranger}:{screen}"
+    return [build_row(admin.key, body, now, key=key) for admin in admins]
+
+
+def build_joined_message(about: tuple[str, str], entry: Mapping[str, Any], others: Sequence[str], screen: str) -> dict[str, Any]:
+    """Somebody is in, as `entry` of the registry says; `others` are the accounts the employee had already. Access can be taken back."""
+    number = to_telegram_number(about[0])
+    told = {
+        "role": entry["role"],
+        "employee": str(entry["bitrix_user_id"]),
+        "others": format_telegram_numbers(others),
+        "second": bool(others),
+    }
+    body = build_message("people-joined", about=about, id=number, **told)
+    body["buttons"] = [[{"code": "button-people-revoke", "press": ["revoke", number, screen]}]]
+    return body
+
+
+def build_revoke_question(about: tuple[str, str], screen: str) -> dict[str, Any]:
+    """Is access really to be taken back?"""
+    number = to_telegram_number(about[0])
+    body = build_message("people-revoke", about=about, id=number)
+    body["buttons"] = [
+        [{"code": "button-people-remove", "press": ["remove", number, screen]}],
+        [{"code": "button-people-keep", "press": ["keep", number, screen]}],
+    ]
+    return body
+
+
+def to_telegram_number(person: str) -> str:
+    """ "tg:7" → "7"."""
+    return person.partition(":")[2]
+
+
+def format_telegram_numbers(people: Iterable[str]) -> str:
+    """Their Telegram numbers, for a sentence."""
+    return ", ".join(map(to_telegram_number, people))
+
+
+def build_access_question(stranger: str, name: str) -> dict[str, Any]:
+    """Somebody asks to be let in: as what?"""
+    number = to_telegram_number(stranger)
+    body = build_message("people-asks", about=(stranger, name), id=number, named="@" in name)
+    body["buttons"] = [[{"code": f"button-people-as-{role}", "press": ["who", number, letter, "0"]}] for letter, role in ROLE_OF.items()]
+    body["buttons"].append([{"code": "button-people-decline", "press": ["deny", number]}])
+    return body
+
+
+def build_employee_choice(
+    stranger: tuple[str, str], letter: str, found: Sequence[Employee], page: int, taken: Mapping[int, str]
+) -> dict[str, Any]:
+    """Which employee is it? One page of them; `taken` are the Telegram numbers of employees who have access already."""
+    number = to_telegram_number(stranger[0])
+    pages = max(1, -(-len(found) // PAGE))
+    page %= pages
+    body = build_message("people-which", about=stranger, id=number, role=ROLE_OF[letter], page=page + 1, pages=pages)
+    body["buttons"] = [
+        [{**_build_employee_button(item, taken.get(item.user_id, "")), "press": ["admit", number, letter, str(item.user_id)]}]
+        for item in found[page * PAGE : (page + 1) * PAGE]
+    ]
+    turn = [{"code": "button-people-more", "press": ["who", number, letter, str((page + 1) % pages)]}] if pages > 1 else []
+    body["buttons"].append([*turn, {"code": "button-people-back", "press": ["back", number]}])
+    return body
+
+
+def _build_employee_button(item: Employee, taken: str) -> Button:
+    label = f"{item.name} · №{item.user_id}"
+    return {"code": "button-people-taken", "args": {"label": label, "telegram": taken}} if taken else {"label": label}
+
+
+def build_second_account_question(
+    stranger: tuple[str, str], letter: str, employee: tuple[int, str], others: Sequence[str]
+) -> dict[str, Any]:
+    """The employee has access already: is this stranger really the same person?"""
+    number = to_telegram_number(stranger[0])
+    told = {"role": ROLE_OF[letter], "employee": str(employee[0]), "who": employee[1], "others": format_telegram_numbers(others)}
+    body = build_message("people-second", about=stranger, id=number, **told)
+    body["buttons"] = [
+        [{"code": "button-people-second", "press": ["second", number, letter, str(employee[0])]}],
+        [{"code": "button-people-back", "press": ["who", number, letter, "0"]}],
+    ]
+    return body

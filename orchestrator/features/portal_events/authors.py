@@ -1,0 +1,120 @@
+"""Who changed a record: an employee in the portal, or a person through the bot. Ring 2.
+
+The portal names only the last hand on a record, and for the bot's calls the owner of its webhook; of its own writes the bot knows more.
+Where several hands may have been at it, the last one proves nothing: the author is unknown, and nobody's own.
+
+How many events came for each record that is due, from the journal: only one proves that one hand was at it. Ring 2; reads only.
+"""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bitrix.catalogue.catalogue import Entity
+from orchestrator.features.portal_events.catch_up import START_EVENT as START
+from orchestrator.features.portal_events.recent_writes import RecentWrites, Write
+from orchestrator.features.portal_events.record_changes import Change, find_watched_fields, read_employee_id
+from orchestrator.gate.call import fields
+from orchestrator.messages import Actor
+from state.events.core import PortalEventReceived, RecordsSeen
+from state.journal.async_store import AsyncStore
+from state.journal.store import EffectRow, StoredEvent
+
+MARK = ("ORIGINATOR_ID", "sdelka")
+_ORIGIN = "ORIGIN_ID"
+_EFFECT_ID = 32
+FindEffect = Callable[[str], Awaitable[EffectRow | None]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Author:
+    """An actor of the bot (`key`), or an employee (`user`); neither is known when nothing says it."""
+
+    key: str = ""
+    user: int = 0
+
+    def is_person(self, actor: Actor) -> bool:
+        """Whether `actor` did it."""
+        return self.key == actor.key if self.key else bool(self.user) and self.user == actor.bitrix_user_id
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuthorFinder:
+    """What is known of who writes: the bot's fresh writes, the stored effects, and as whom the bot calls the portal (0: unknown)."""
+
+    recent_writes: RecentWrites
+    find_effect: FindEffect
+    own_user: int
+
+    async def find_creator(self, target: str, record: Mapping[str, Any]) -> Author:
+        """Who made the record: the mark of the bot's adds leads to the one who asked for it."""
+        entity = target.rpartition(":")[0]
+        if fields.find_value(record, MARK[0], entity) == MARK[1]:
+            row = await self.find_effect(str(fields.find_value(record, _ORIGIN, entity) or "")[:_EFFECT_ID])
+            if row is not None and row.call.get("requested_by"):
+                return Author(key=str(row.call["requested_by"]))
+        writes = self.recent_writes.find_writes(target)
+        watched = find_watched_fields(target)
+        user = read_employee_id(entity, record, watched.created_by) if watched else 0
+        return Author(key=writes[-1].who) if writes and self._is_bot_user(user) else Author(user=user)
+
+    def find_change_authors(
+        self, target: str, record: Mapping[str, Any], changes: Sequence[Change], entity: Entity, *, events: int | None
+    ) -> tuple[Author, ...]:
+        """Who changed each of these fields; `events` is how many came since they were seen, None where that or what was before is unknown.
+
+        The last hand did what the bot did not, if that is one field or the one event was not the bot's; else nobody knows.
+        """
+        watched = find_watched_fields(target)
+        user = read_employee_id(target.rpartition(":")[0], record, watched.changed_by) if watched else 0
+        writes = self.recent_writes.find_writes(target)
+        mine = [next((one for one in writes if self._is_made_by(one, change, entity, user)), None) for change in changes]
+        proven = (mine.count(None) == 1 and events is not None) or (events == 1 and not writes)
+        last = Author() if not proven or (writes and self._is_bot_user(user)) else Author(user=user)
+        return tuple(Author(key=write.who) if write else last for write in mine)
+
+    def find_deleter(self, target: str) -> Author:
+        """Who deleted the record, if it was done through the bot."""
+        writes = self.recent_writes.find_writes(target)
+        return Author(key=writes[0].who) if writes and writes[0].fields is None else Author()
+
+    def _is_made_by(self, write: Write, change: Change, entity: Entity, user: int) -> bool:
+        """Whether the bot's write made the change: it names the field, and nobody else has written since, or its value stands there."""
+        if not write.may_change(change.field, entity.name):
+            return False
+        info = fields.find_field_info(entity, change.field)
+        kind = info.kind if info else "text"
+        return self._is_bot_user(user) or write.has_written(change.field, change.after, entity=entity.name, kind=kind)
+
+    def _is_bot_user(self, user: int) -> bool:
+        return not user or not self.own_user or user == self.own_user
+
+
+_TAIL = 50
+_PAGE = 1000
+_SEVERAL = 2
+"""A start finds that something differs: how many events were missed is not known."""
+
+
+async def count_events(store: AsyncStore, stream: str, due: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
+    """Due target → how many events came since it was seen; those are left out of which it cannot be told. May raise StoreError."""
+    seq, _ = await store.read_head(stream)
+    begin = max(0, seq - _TAIL - 2 * len(due))
+    tail: list[StoredEvent] = []
+    while page := await store.read_events(stream, begin + len(tail), _PAGE):
+        tail += page
+    since = tail[0].ts if begin and tail else ""
+    found = _count_by_target(tail)
+    return {target: found[target] for target, entry in due.items() if entry["ts"] > since}
+
+
+def _count_by_target(tail: Iterable[StoredEvent]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for event in tail:
+        if event.type == RecordsSeen.__name__:
+            for target in (*event.data["records"], *event.data["gone"]):
+                found.pop(target, None)
+        elif event.type == PortalEventReceived.__name__:
+            found[event.data["target"]] += _SEVERAL if event.data["event"] == START else 1
+    return found

@@ -1,0 +1,143 @@
+"""At the start: what is known of the portal's records is compared with the portal, since nobody posts again what was missed. Ring 2.
+
+What is seen for the first time is remembered, so that its first change is told as was → is; what differs is due for a look. Deals are
+always looked at, other kinds once an event of theirs has come: nobody is told at a start of what they are not told in between.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from bitrix.catalogue.catalogue import Entity
+from bitrix.errors import BitrixError, Refused
+from bitrix.limits.limiter import Priority
+from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.features.portal_events.recent_writes import FRESH, RecentWrites
+from orchestrator.features.portal_events.record_changes import (
+    CLOSED,
+    KINDS,
+    Values,
+    compare_values,
+    extract_values,
+    parse_kind,
+    parse_target,
+)
+from state.clock import format_iso, parse_iso
+from state.events.core import CallStarted, Event, PortalEventReceived, RecordsSeen
+from state.events.fold import KEEP_SEEN
+from state.journal.async_store import AsyncStore
+
+log = logging.getLogger(__name__)
+
+START_EVENT: Final = "START"
+MOST_ALONE: Final = 500
+"""So many remembered records that no list gives are read one by one, in batches: those that were seen last."""
+_OPEN: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+    "deal": ("crm.deal.list", {CLOSED: "N"}),
+    "lead": ("crm.lead.list", {"STATUS_SEMANTIC_ID": "P"}),
+    "task": ("tasks.task.list", {"<REAL_STATUS": 5}),
+}
+"""How the open records of a kind are listed; those of smart processes have no mark for it."""
+_TAIL: Final = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScanResult:
+    """What there is, and which remembered records are gone or as good as gone."""
+
+    records: dict[str, Values]
+    gone: list[str]
+
+
+async def scan_records(reads: PortalReader, users: Sequence[int], seen: Mapping[str, Values]) -> ScanResult:
+    """The open records of these employees, KEEP_SEEN at most, and the remembered ones.
+
+    What cannot be read is left out and logged: its changes are told as they come.
+    """
+    found = ScanResult(records={}, gone=[])
+    try:
+        if users:
+            await _add_deals(found, reads, users, seen)
+            await _add_others(found, reads, users, seen)
+    except BitrixError as error:  # the portal as a whole: nothing more is asked of it
+        _log_unread("the portal", error)
+    return found
+
+
+async def _add_deals(found: ScanResult, reads: PortalReader, users: Sequence[int], seen: Mapping[str, Values]) -> None:
+    deals = await _list_open(reads, "deal", users, KEEP_SEEN)
+    found.records.update(deals or {})
+    if deals is not None and len(deals) < KEEP_SEEN:
+        found.gone.extend(_find_closed_deals(seen, deals))
+
+
+async def _add_others(found: ScanResult, reads: PortalReader, users: Sequence[int], seen: Mapping[str, Values]) -> None:
+    for kind in [kind for kind in _OPEN if kind != "deal" and any(parse_kind(target) == kind for target in seen)]:
+        room = KEEP_SEEN - len({*seen, *found.records})
+        if room > 0:  # what is remembered anew must not push out what is known
+            found.records.update(await _list_open(reads, kind, users, room) or {})
+    rest = [target for target in seen if parse_kind(target) != "deal" and target not in found.records][-MOST_ALONE:]
+    for (kind, number), record in (await reads.load_each_record([parse_target(target) for target in rest], Priority.BULK)).items():
+        if record is None:
+            found.gone.append(f"{kind}:{number}")
+        elif not isinstance(record, BitrixError):
+            found.records[f"{kind}:{number}"] = extract_values(kind, record)
+
+
+async def _list_open(reads: PortalReader, kind: str, users: Sequence[int], limit: int) -> dict[str, Values] | None:
+    """The newest open records of a kind; None where the portal refuses the list."""
+    watched = KINDS[kind]
+    method, is_open = _OPEN[kind]
+    wanted = {"filter": {watched.owner: list(users), **is_open}, "select": ["ID", *watched.fields], "order": {"ID": "DESC"}}
+    try:
+        rows = await reads.load_rows(method, wanted, limit=limit)
+    except Refused as error:
+        _log_unread(f"the list of open {kind}s", error)
+        return None
+    return {f"{kind}:{row.get('ID') or row['id']}": extract_values(kind, row) for row in rows}
+
+
+def _log_unread(what: str, error: BitrixError) -> None:
+    log.warning("%s cannot be read at the start: %s", what, error, extra={"action": "portal_start_failed"})
+
+
+async def restore_recent_writes(recent: RecentWrites, store: AsyncStore, now: datetime) -> None:
+    """Fill `recent` with what the journals say of the last seconds: the process before this one may have died over a call."""
+    for stream in await store.list_streams():
+        seq, _ = await store.read_head(stream)
+        for event in await store.read_events(stream, after=max(0, seq - _TAIL)):
+            if event.type == CallStarted.__name__ and now - parse_iso(event.ts) < FRESH:
+                row = await store.find_effect(event.data["effect_id"])
+                if row is not None:
+                    recent.record_call(row.effect_id, row.call, parse_iso(event.ts))
+                    created = str((row.outcome or {}).get("created") or "")
+                    if created:
+                        recent.record_created(row.effect_id, created)
+
+
+def compare_with_portal(
+    state: Mapping[str, Any], found: ScanResult, entities: Mapping[str, Entity], *, now: datetime, look_at: datetime
+) -> list[Event]:
+    """The events that bring the state up to date; those of what is due set the look."""
+    seen: Mapping[str, Values] = state.get("seen", {})
+    due = state.get("due", {})
+    new = {target: dict(values) for target, values in found.records.items() if target not in seen and target not in due}
+    other = [
+        target
+        for target, values in found.records.items()
+        if target in seen and compare_values(entities[parse_kind(target)], seen[target], values)
+    ]
+    other.extend(target for target in found.gone if target not in due)  # its event may say that it was deleted
+    events: list[Event] = [RecordsSeen(records=new, look_at=state.get("look_at", ""))] if new else []
+    set_here = format_iso(look_at) if other and not due else ""
+    ts = int(now.timestamp())
+    return [*events, *(PortalEventReceived(event=START_EVENT, target=target, action="update", ts=ts, look_at=set_here) for target in other)]
+
+
+def _find_closed_deals(seen: Mapping[str, Values], open_deals: Mapping[str, Values]) -> Iterable[str]:
+    """Deals that were open when they were seen last and are not listed now: closed, or handed to somebody who is not listened for."""
+    return (
+        target for target, values in seen.items() if parse_kind(target) == "deal" and values.get(CLOSED) == "N" and target not in open_deals
+    )

@@ -1,0 +1,131 @@
+"""One look: changed records are read, compared with what was seen of them, and put into messages. Ring 2; commits nothing."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bitrix.errors import BitrixError, Refused
+from bitrix.limits.limiter import Priority
+from orchestrator.directory.naming import Naming
+from orchestrator.directory.portal_reads import PortalReader, RecordOrError
+from orchestrator.features.portal_events.authors import Author, AuthorFinder
+from orchestrator.features.portal_events.news import Audience, News, NewsBuilder, RefreshActor, filter_news
+from orchestrator.features.portal_events.recent_writes import RecentWrites
+from orchestrator.features.portal_events.record_changes import Values, compare_values, extract_values, list_owners, parse_target
+from orchestrator.language.work_calendar import is_quiet
+from orchestrator.messages import Actor
+from orchestrator.runtime.outbox import build_news_row
+from orchestrator.runtime.session import Session
+from state.journal.store import OutboxRow
+
+log = logging.getLogger(__name__)
+
+Records = Mapping[str, Mapping[str, Any] | None]
+"""Target → the record as it is, None where there is none to be seen."""
+
+
+class RecordProbe:
+    """See the module docstring. Remembers only as whom the bot calls the portal."""
+
+    def __init__(self, reads: PortalReader, naming: Naming, recent: RecentWrites, *, audience: Audience, present: RefreshActor) -> None:
+        """`audience` and `present` are asked anew for every message: rights of now."""
+        self._reads = reads
+        self._naming = naming
+        self._recent = recent
+        self._audience = audience
+        self._present = present
+        self._own_user = 0
+
+    async def read(self, targets: Sequence[str]) -> dict[str, Mapping[str, Any] | None]:
+        """The records by target; one that the portal refuses to show is as good as gone and does not hold up the others.
+
+        Raises BitrixError when the portal as a whole is not to be used, a refused webhook included: what is due must stay due.
+        """
+        found = await self._reads.load_each_record([parse_target(target) for target in targets], Priority.BULK)
+        return {target: _require_record(target, found[parse_target(target)]) for target in targets}
+
+    async def collect_news(self, due: Mapping[str, str], records: Records, session: Session, *, events: Mapping[str, int]) -> list[News]:
+        """What each record that is due has to tell, by what happened to it and how many events came of it; may raise BitrixError."""
+        known: Mapping[str, Values] = session.state["portal"]["seen"]
+        hands = AuthorFinder(recent_writes=self._recent, find_effect=session.find_effect, own_user=await self._find_own_user(records))
+        found = []
+        for target, what in due.items():
+            before = known.get(target)
+            came = events.get(target, 0) if before is not None else None
+            found.append(await self._build_news(target, what, records[target], before, hands=hands, events=came))
+        return [news for news in found if news is not None]
+
+    async def _build_news(
+        self, target: str, action: str, record: Mapping[str, Any] | None, before: Values | None, *, hands: AuthorFinder, events: int | None
+    ) -> News | None:
+        """What one record has to tell; None for nothing."""
+        kind = parse_target(target)[0]
+        entity = self._reads.catalogue.entities[kind.partition(":")[0]]
+        if record is None:
+            if action != "delete" or before is None:
+                return None
+            author = hands.find_deleter(target)
+            return News(target=target, entity=entity, what="deleted", title=before.get("TITLE", ""), before=before, now={}, author=author)
+        now = extract_values(kind, record)
+        differences = compare_values(entity, before, now)
+        what = "changed" if before is not None else "added" if action == "add" else "first"
+        if what == "changed" and not differences:
+            return None
+        author = await hands.find_creator(target, record) if what == "added" else Author()
+        changed = hands.find_change_authors(target, record, differences, entity, events=events)
+        authors = [author] * len(differences) if what == "added" else changed
+        return News(
+            target=target,
+            entity=entity,
+            what=what,
+            title=self._naming.extract_title(kind, record),
+            before=before,
+            now=now,
+            changes=tuple(zip(differences, authors, strict=True)),
+            author=author,
+            record=record,
+        )
+
+    async def build_messages(self, news: Sequence[News], session: Session) -> list[OutboxRow]:
+        """One message for each person whom any of it concerns."""
+        concerned: dict[str, tuple[Actor, list[News]]] = {}
+        for one in news:
+            for owner in list_owners(one.target, one.now, one.before):
+                for actor in self._audience.find_subscribers(owner):
+                    own = filter_news(one, actor, self._naming)
+                    if own is not None:
+                        concerned.setdefault(actor.key, (actor, []))[1].append(own)
+        return [await self._build_message(actor, _select_unique(own), session) for actor, own in concerned.values()]
+
+    async def _build_message(self, actor: Actor, news: Sequence[News], session: Session) -> OutboxRow:
+        keys = {author.key for one in news for author in (one.author, *(author for _, author in one.changes)) if author.key}
+        names = {key: person.name if (person := self._present(Actor(key=key, name=key))) else key for key in keys}
+        teller = NewsBuilder(actor=actor, naming=self._naming, portal=self._reads.client.portal, names=names)
+        quiet = {"quiet": True} if is_quiet(session.now, actor.time_zone) else {}
+        return build_news_row(actor.key, {**await teller.build_body(news), **quiet}, session.now)
+
+    async def _find_own_user(self, records: Mapping[str, object]) -> int:
+        """As which employee the bot calls the portal, asked once and only when it has written just now; 0 when it is not told."""
+        if not self._own_user and any(self._recent.find_writes(target) for target in records):
+            try:
+                self._own_user = await self._reads.find_own_user()
+            except BitrixError:
+                return 0
+        return self._own_user
+
+
+def _select_unique(news: Sequence[News]) -> list[News]:
+    """A record whose former and present owner are the same person is told once."""
+    return list({one.target: one for one in news}.values())
+
+
+def _require_record(target: str, found: RecordOrError) -> Mapping[str, Any] | None:
+    """The record, None for one that is refused; raises any other failure."""
+    match found:
+        case Refused():
+            log.info("a changed record is not shown to us: %s", found, extra={"action": "portal_look_refused", "target": target})
+            return None
+        case BitrixError():
+            raise found
+        case _:
+            return found

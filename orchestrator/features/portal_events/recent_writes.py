@@ -1,0 +1,115 @@
+"""Who changed what through the bot a moment ago, so that its own changes are told under the right name. Ring 2.
+
+Kept in memory, and filled again from the journal at the start.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.gate.call import fields
+from state.clock import Clock
+from state.journal.store import EffectChange
+
+log = logging.getLogger(__name__)
+
+FRESH: Final = timedelta(seconds=90)
+_KEEP: Final = 2000
+_BROUGHT_ALONG: Final = {
+    "closed": ("stageid", "statusid"),
+    "categoryid": ("stageid",),
+    "stageid": ("categoryid",),
+}
+"""Fields that the portal changes together with others."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Write:
+    """One change on its way. `fields` is None where the call says not which it changes."""
+
+    who: str
+    at: datetime
+    effect_id: str
+    fields: Mapping[str, Any] | None
+
+    def may_change(self, name: str, entity: str) -> bool:
+        """Whether the call changes that field, or another that brings it along."""
+        key = fields.to_field_key(name, entity)
+        return self.fields is None or any(one in self.fields for one in (key, *_BROUGHT_ALONG.get(key, ())))
+
+    def has_written(self, name: str, value: str, *, entity: str, kind: str) -> bool:
+        """Whether it put exactly this value there."""
+        key = fields.to_field_key(name, entity)
+        return self.fields is not None and key in self.fields and fields.is_same_value(self.fields[key], value, kind=kind)
+
+
+class RecentWrites:
+    """See the module docstring. Fed by the commits that begin a call, read when a look finds a change."""
+
+    def __init__(self, catalogue: Catalogue, clock: Clock) -> None:
+        """Nothing has been written yet."""
+        self._catalogue = catalogue
+        self._clock = clock
+        self._writes: dict[str, list[Write]] = {}
+
+    def observe(self, changes: Sequence[EffectChange]) -> None:
+        """Look through what a session has just committed, and never disturb it; what begins no change of a record is passed over."""
+        try:
+            for change in changes:
+                if change.status == "started" and change.call is not None:
+                    self.record_call(change.effect_id, change.call, self._clock.now())
+                created = str((change.outcome or {}).get("created") or "")
+                if created:
+                    self.record_created(change.effect_id, created)
+        except Exception:  # it is stored already: a message too many is the worst that follows
+            log.exception("a write was not noted", extra={"action": "write_not_noted"})
+
+    def find_writes(self, target: str) -> tuple[Write, ...]:
+        """The fresh writes to that record, newest first."""
+        since = self._clock.now() - FRESH
+        return tuple(write for write in reversed(self._writes.get(target, ())) if write.at >= since)
+
+    def record_call(self, effect_id: str, stored: Mapping[str, Any], at: datetime) -> None:
+        """A call began at that moment; `stored` is what the effects table keeps of it."""
+        call = stored["call"]
+        for leaf in call["commands"] or [call]:
+            write = Write(who=stored["requested_by"], at=at, effect_id=effect_id, fields=self._extract_fields(leaf))
+            if not leaf["targets"]:
+                self._add_write(effect_id, write)
+            elif not self._is_add(leaf):  # a comment on a deal changes nothing of the deal
+                for entity, number in leaf["targets"]:
+                    self._add_write(f"{entity}:{number}", write)
+
+    def record_created(self, effect_id: str, target: str) -> None:
+        """What a call made has a number now."""
+        for write in self._writes.pop(effect_id, ()):
+            self._add_write(target, write)
+
+    def _add_write(self, target: str, write: Write) -> None:
+        kept = self._writes.pop(target, [])
+        since = self._clock.now() - FRESH
+        while kept and kept[0].at < since:
+            del kept[0]
+        kept.append(write)
+        self._writes[target] = kept
+        while len(self._writes) > _KEEP:
+            del self._writes[next(iter(self._writes))]
+
+    def _is_add(self, leaf: Mapping[str, Any]) -> bool:
+        spec = self._catalogue.find(leaf["method"])
+        return spec is not None and spec.verb == "add"
+
+    def _extract_fields(self, leaf: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        spec = self._catalogue.find(leaf["method"])
+        if spec is None or spec.verb != "update":
+            return None
+        written = leaf["params"].get(spec.fields_at) if spec.fields_at else leaf["params"]
+        entity = leaf["entity"]
+        return dict(_normalize_names(written, entity)) if isinstance(written, Mapping) else None
+
+
+def _normalize_names(written: Mapping[str, Any], entity: str) -> Iterator[tuple[str, Any]]:
+    return ((fields.to_field_key(name, entity), value) for name, value in written.items())

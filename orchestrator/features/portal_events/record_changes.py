@@ -1,0 +1,124 @@
+"""What is watched of the portal's records, and what differs between two looks at one. Ring 2, pure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bitrix.catalogue.catalogue import Entity
+from orchestrator.gate.call import fields
+
+Values = Mapping[str, str]
+_MAX_VALUE: Final = 250
+SUM: Final = "OPPORTUNITY"
+CURRENCY: Final = "CURRENCY_ID"
+CLOSED: Final = "CLOSED"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchedFields:
+    """The fields of one kind of record whose change is told, in the order of telling, and the fields that say who did it."""
+
+    fields: tuple[str, ...]
+    owner: str
+    changed_by: str = "MODIFY_BY_ID"
+    created_by: str = "CREATED_BY_ID"
+    stage: str = ""
+
+
+KINDS: Final = {
+    "deal": WatchedFields(
+        fields=("STAGE_ID", "CATEGORY_ID", SUM, CURRENCY, "ASSIGNED_BY_ID", "CLOSEDATE", "TITLE", CLOSED),
+        owner="ASSIGNED_BY_ID",
+        stage="STAGE_ID",
+    ),
+    "lead": WatchedFields(fields=("STATUS_ID", SUM, CURRENCY, "ASSIGNED_BY_ID", "TITLE"), owner="ASSIGNED_BY_ID", stage="STATUS_ID"),
+    "item": WatchedFields(
+        fields=("STAGE_ID", "CATEGORY_ID", SUM, CURRENCY, "ASSIGNED_BY_ID", "CLOSEDATE", "TITLE"),
+        owner="ASSIGNED_BY_ID",
+        stage="STAGE_ID",
+    ),
+    "task": WatchedFields(
+        fields=("STATUS", "DEADLINE", "RESPONSIBLE_ID", "TITLE"),
+        owner="RESPONSIBLE_ID",
+        changed_by="CHANGED_BY",
+        created_by="CREATED_BY",
+        stage="STATUS",
+    ),
+}
+"""Only kinds with a person who answers for them: contacts and companies have no stage and no sum to tell of."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """One watched field; `before` is None at first sight, when nobody knows what stood there."""
+
+    field: str
+    before: str | None
+    after: str
+
+
+def parse_target(text: str) -> tuple[str, int]:
+    """ "item:177:5" → ("item:177", 5)."""
+    kind, _, number = text.rpartition(":")
+    return kind, int(number)
+
+
+def parse_kind(target: str) -> str:
+    """ "item:177:5" → "item"."""
+    return target.partition(":")[0]
+
+
+def find_watched_fields(target: str) -> WatchedFields | None:
+    """How the record's kind is watched; None for kinds that are not."""
+    return KINDS.get(parse_kind(target))
+
+
+def extract_values(entity: str, record: Mapping[str, Any]) -> dict[str, str]:
+    """The watched values of a record in either spelling, as text."""
+    watched = KINDS[parse_kind(entity)]
+    found = {name: fields.find_value(record, name, entity) for name in watched.fields}
+    return {name: _to_text(value) for name, value in found.items()}
+
+
+def compare_values(entity: Entity, before: Values | None, now: Values) -> tuple[Change, ...]:
+    """What differs; at first sight what there is. A sum changes with its currency, and a closing goes without saying after a stage."""
+    watched = KINDS[entity.name]
+    told = [name for name in watched.fields if name != CURRENCY]
+    if before is None:
+        shown = (watched.stage, SUM)
+        return tuple(Change(field=name, before=None, after=now[name]) for name in told if name in shown and now.get(name))
+    found = [name for name in told if _is_different(entity, name, before, now)]
+    if watched.stage in found and CLOSED in found:
+        found.remove(CLOSED)
+    return tuple(Change(field=name, before=before.get(name, ""), after=now.get(name, "")) for name in found)
+
+
+def read_employee_id(entity: str, record: Mapping[str, Any], name: str) -> int:
+    """The employee's number in a field, 0 for none."""
+    number = fields.parse_number(fields.find_value(record, name, entity))
+    return int(number) if number is not None and number > 0 else 0
+
+
+def list_owners(target: str, *looks: Values | None) -> Iterator[int]:
+    """Who answers or answered for the record, each once."""
+    watched = find_watched_fields(target)
+    found = [look.get(watched.owner, "") for look in looks if look is not None] if watched else []
+    yield from (int(owner) for owner in dict.fromkeys(found) if owner.isascii() and owner.isdecimal() and int(owner))
+
+
+def _is_different(entity: Entity, name: str, before: Values, now: Values) -> bool:
+    return any(not _is_same(entity, one, before, now) for one in ((SUM, CURRENCY) if name == SUM else (name,)))
+
+
+def _is_same(entity: Entity, name: str, before: Values, now: Values) -> bool:
+    if name not in before:
+        return True  # not watched when it was seen last
+    info = fields.find_field_info(entity, name)
+    return fields.is_same_value(now.get(name, ""), before[name], kind=info.kind if info else "text")
+
+
+def _to_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "Y" if value else "N"
+    text = str(value).strip() if isinstance(value, str | int | float) else ""
+    return "".join(char for char in text if char.isprintable())[:_MAX_VALUE]

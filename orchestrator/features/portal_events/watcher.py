@@ -1,0 +1,174 @@
+"""The portal's own session: events come in, a look follows a few seconds later, and who answers for a record is told what changed. Ring 2.
+
+Events of one storm share one look. Events, looks and messages are commits like any other: nothing is lost, somebody may be told twice.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final, cast
+
+from bitrix.errors import BitrixError
+from orchestrator.directory.naming import Naming
+from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.features.portal_events.authors import count_events
+from orchestrator.features.portal_events.catch_up import compare_with_portal, restore_recent_writes, scan_records
+from orchestrator.features.portal_events.news import Audience, RefreshActor
+from orchestrator.features.portal_events.probe import RecordProbe, Records
+from orchestrator.features.portal_events.recent_writes import RecentWrites
+from orchestrator.features.portal_events.record_changes import extract_values, find_watched_fields, parse_target
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import Handler, Handlers, Tools
+from state.clock import Clock, format_iso, generate_id, parse_iso
+from state.events.core import PortalEventReceived, PortalLookFailed, RecordsSeen
+from state.journal.async_store import AsyncStore
+from state.journal.store import InboxRow, OutboxRow, StoreError, Timer
+
+log = logging.getLogger(__name__)
+
+SESSION: Final = "portal:"
+TIMER: Final = "portal_look"
+LOOK_AFTER: Final = timedelta(seconds=3)
+"""Longer than the portal's clock tick of one second: a second change within the tick has the first one's ts and is taken for it."""
+CALM: Final = timedelta(seconds=15)
+"""Nobody is told more often than this, however long a storm lasts."""
+MAX_LOOK: Final = 500
+_SLOWEST: Final = timedelta(minutes=10)
+
+START: Final = "portal_start"
+"""The kind of the input that a start of the program is."""
+
+
+def _to_handler(work: Callable[[InboxRow, Session], Awaitable[None]]) -> Handler:
+    """As a handler: it needs nothing of what turns work with."""
+
+    async def handler(row: InboxRow, session: Session, _: Tools) -> None:
+        await work(row, session)
+
+    return handler
+
+
+class PortalWatcher:
+    """See the module docstring. Remembers nothing but the bot's own fresh writes; all else is in the session's state."""
+
+    def __init__(
+        self, reads: PortalReader, naming: Naming, store: AsyncStore, clock: Clock, *, audience: Audience, present: RefreshActor
+    ) -> None:
+        """`audience` and `present` are asked anew for every message: rights of now."""
+        self._reads = reads
+        self._store = store
+        self._audience = audience
+        self.recent_writes = RecentWrites(reads.catalogue, clock)
+        self._look = RecordProbe(reads, naming, self.recent_writes, audience=audience, present=present)
+
+    @property
+    def session(self) -> str:
+        """The key of the portal's own session."""
+        return f"{SESSION}{self._reads.client.portal}"
+
+    def build_handlers(self) -> Handlers:
+        """What it does with the inputs of its session."""
+        return Handlers(
+            inbox={START: _to_handler(self.find_missed), "portal_event": _to_handler(self.receive_event)},
+            timers={TIMER: _to_handler(self.probe_due)},
+        )
+
+    def build_start_row(self, now: datetime) -> InboxRow:
+        """The input that this start of the program is."""
+        row_id = generate_id()
+        actor = {"key": "system", "name": "system"}
+        source = f"{START}:{row_id}"
+        return InboxRow(id=row_id, source=source, session=self.session, lane="express", kind=START, actor=actor, body={}, received_at=now)
+
+    async def receive_event(self, row: InboxRow, session: Session) -> None:
+        """Record one posted event, and set the look if none is set; raises StoreError."""
+        body = row.body
+        self._reads.reference.discard_for_event(body["event"])
+        target = body["target"] if find_watched_fields(body["target"]) else ""
+        look_at = _find_next_probe_time(session) if target and not _is_set(session) else None
+        event = PortalEventReceived(
+            event=body["event"],
+            target=target,
+            action=body["action"],
+            ts=body["ts"],
+            member_id=body["member_id"],
+            look_at=format_iso(look_at) if look_at else "",
+        )
+        timers = [_build_timer(session, look_at)] if look_at else []
+        await session.commit(event, actor="portal", timers=timers, inbox_done=[row.id])
+
+    async def find_missed(self, row: InboxRow, session: Session) -> None:
+        """Find out what was missed while nobody listened; when it cannot be found out, changes are told as they come. Raises StoreError."""
+        await restore_recent_writes(self.recent_writes, self._store, session.now)
+        state, due_at = _get_state(session), _find_next_probe_time(session)
+        found = await scan_records(self._reads, self._audience.list_watched_users(), state.get("seen", {}))
+        events = compare_with_portal(state, found, self._reads.catalogue.entities, now=session.now, look_at=due_at)
+        sets = any(isinstance(event, PortalEventReceived) and event.look_at for event in events)
+        await session.commit(*events, actor="system", timers=[_build_timer(session, due_at)] if sets else [], inbox_done=[row.id])
+
+    async def probe_due(self, row: InboxRow, session: Session) -> None:
+        """Read what is due, tell whom it concerns, remember what was seen; when it cannot be, later. Raises StoreError."""
+        due: Mapping[str, Mapping[str, Any]] = _get_state(session).get("due", {})
+        targets = list(due)[:MAX_LOOK]
+        if not targets:
+            await session.commit(actor="system", timers=[_build_timer(session, None)], inbox_done=[row.id])
+            return
+        try:
+            records = await self._look.read(targets)
+            events = await count_events(self._store, session.stream, due)
+            news = await self._look.collect_news({target: due[target]["action"] for target in targets}, records, session, events=events)
+            told = await self._look.build_messages(news, session)
+        except BitrixError as error:
+            log.warning("changed records cannot be read: %s", error, extra={"action": "portal_look_failed"})
+            await self._reschedule_probe(row, session, str(error))
+        except StoreError:
+            raise
+        except Exception as error:  # a fault of ours must not end the looking for good
+            log.exception("changed records cannot be told of", extra={"action": "portal_look_failed"})
+            await self._reschedule_probe(row, session, type(error).__name__)
+        else:
+            await self._commit_probe(row, session, records, told)
+
+    async def reschedule(self, row: InboxRow, session: Session) -> None:
+        """A look over which processes have died again and again is set for later, so that what is due is not forgotten."""
+        await self._reschedule_probe(row, session, "given up")
+
+    async def _commit_probe(self, row: InboxRow, session: Session, records: Records, told: Sequence[OutboxRow]) -> None:
+        """One commit: what was seen, the messages, the next look if anything is left, and this one done."""
+        rest = len(_get_state(session)["due"]) > len(records)
+        next_look = session.now + (CALM if told else LOOK_AFTER) if rest else None
+        event = RecordsSeen(
+            records={target: extract_values(parse_target(target)[0], record) for target, record in records.items() if record is not None},
+            gone=[target for target, record in records.items() if record is None],
+            told=[message.session for message in told],
+            look_at=format_iso(next_look) if next_look else "",
+        )
+        await session.commit(event, actor="system", outbox=told, timers=[_build_timer(session, next_look)], inbox_done=[row.id])
+
+    async def _reschedule_probe(self, row: InboxRow, session: Session, reason: str) -> None:
+        tries = int(_get_state(session)["tries"]) + 1
+        next_look = session.now + min(_SLOWEST, timedelta(seconds=5 * 2 ** min(tries, 10)))
+        event = PortalLookFailed(reason=reason[:300], tries=tries, look_at=format_iso(next_look))
+        await session.commit(event, actor="system", timers=[_build_timer(session, next_look)], inbox_done=[row.id])
+
+
+def _get_state(session: Session) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", session.state.get("portal", {}))
+
+
+def _is_set(session: Session) -> bool:
+    """Whether a look is set, as every commit does that leaves something due; one that a clock set back has put far off does not count."""
+    portal = _get_state(session)
+    return bool(portal.get("due")) and bool(portal["look_at"]) and parse_iso(portal["look_at"]) <= session.now + _SLOWEST
+
+
+def _find_next_probe_time(session: Session) -> datetime:
+    """Soon, but not sooner after the last message than people bear."""
+    soon = session.now + LOOK_AFTER
+    told_at = _get_state(session).get("told_at")
+    return max(soon, min(parse_iso(told_at), session.now) + CALM) if told_at else soon
+
+
+def _build_timer(session: Session, due_at: datetime | None) -> Timer:
+    """The one timer of the portal's session; None takes it away."""
+    return Timer(id=f"{TIMER}:{session.key}", due_at=due_at or session.now, session=session.key, kind=TIMER, delete=due_at is None)

@@ -1,0 +1,212 @@
+"""The button «↩ Отменить»: a look at the records, then a card like any other through the gate. Ring 2.
+
+It writes nothing itself. A press is worked in the session of the call, with the rights of the moment, and shows one card however often
+it comes.
+
+Why something is not taken back, said with the field, what stands there now, and who was last at the record. Ring 2; reads names only.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from bitrix.errors import BitrixError
+from orchestrator.features.undo.rules import Conflict, Records, RestoreCall, plan_restore
+from orchestrator.gate.approve import undo_policy
+from orchestrator.gate.approve.format_values import Reader
+from orchestrator.gate.approve.preview import Names
+from orchestrator.gate.approve.undo_conflict import build_last_editor_args, find_last_editor
+from orchestrator.gate.approve.undo_conflict import format_field_value as value_in_words
+from orchestrator.gate.approve.undo_policy import UndoPart
+from orchestrator.gate.call.critical_fields import to_field_code
+from orchestrator.gate.call.modes import resolve_mode
+from orchestrator.gate.call.permissions import may_touch
+from orchestrator.gate.call.ports import Ledger
+from orchestrator.gate.call.reasons import build_read_refusal
+from orchestrator.gate.means import GateDeps
+from orchestrator.messages import Actor, Effect, Notice, Outcome, Pending, Provenance, build_reply
+from orchestrator.runtime import outbox
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import Handlers, Tools, admit_actor
+from state.clock import format_iso
+from state.journal.store import EffectRow, InboxRow, OutboxRow
+
+PRESS: Final = "undo"
+_ATTEMPTS: Final = 20
+"""So often one may ask to undo a call and then decline the card."""
+_GIVEN_UP: Final = frozenset({"denied", "expired", "superseded", "refused"})
+_LEADING: Final = frozenset({"lead", "admin"})
+
+
+def build_handlers() -> Handlers:
+    """The press of ("undo", effect id)."""
+    return Handlers(buttons={PRESS: propose_undo})
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Answer:
+    """What the person is told, and the card that they are shown."""
+
+    notice: Notice
+    card: str = ""
+
+
+async def propose_undo(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Show a card that would take the call back, or say why there is none. Raises StoreError."""
+    actor = await admit_actor(row, session, tools)
+    if actor is None:
+        return
+    words: list[str] = list(row.body.get("words") or ())
+    effect_id = words[1] if len(words) > 1 else ""
+    answer = await _undo(effect_id, actor, row, session=session, tools=tools)
+    rows = [*_build_answer_rows(answer, actor, row, session), *_build_card_rows(answer, effect_id, session, tools.gate.means)]
+    await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
+
+
+async def _undo(effect_id: str, actor: Actor, row: InboxRow, *, session: Session, tools: Tools) -> _Answer:
+    means = tools.gate.means
+    effect = await session.find_effect(effect_id)
+    if effect is None or effect.stream != session.stream:
+        return _Answer(notice=Notice(code="undo-elsewhere"))
+    if not _is_entitled(effect, actor):
+        return _Answer(notice=Notice(code="undo-not-yours", args={"who": _find_name(str(effect.call["requested_by"]), tools)}))
+    slot = await _find_free_slot(effect_id, session)
+    if isinstance(slot, _Answer):
+        return slot
+    found = _find_parts(effect, session, means)
+    if isinstance(found, Notice):
+        return _Answer(notice=found)
+    try:
+        plan = await _plan_undo(found, actor, means)
+    except BitrixError as error:
+        return _Answer(notice=build_read_refusal(error).reason)
+    if isinstance(plan, Notice):
+        return _Answer(notice=plan)
+    named = frozenset(f"{kind}:{number}" for kind, number in plan.targets)
+    effect_back = Effect(
+        method=plan.method,
+        params=plan.params,
+        proposed_by=PRESS,
+        provenance=Provenance(targets=named),  # the person pressed the button of this very call
+        requires_confirmation=True,
+        slot=slot,
+    )
+    mode = resolve_mode(tools.mode, actor)
+    return _to_answer(await tools.gate.submit(effect_back, actor=actor, mode=mode, turn_id=row.id, ledger=session))
+
+
+def _to_answer(result: Outcome | Pending) -> _Answer:
+    if isinstance(result, Pending):
+        return _Answer(notice=Notice(code="undo-shown"), card=result.confirmation_id)
+    if result.status == "planned":
+        return _Answer(notice=Notice(code="shadow-now"))
+    return _Answer(notice=result.reason or Notice(code="undo-none"))
+
+
+def _find_parts(effect: EffectRow, session: Session, means: GateDeps) -> tuple[UndoPart, ...] | Notice:
+    """The parts of the call, or why it cannot be taken back whatever the records hold."""
+    done = undo_policy.find_completed(effect)
+    if done is None:
+        return Notice(code="undo-not-done")
+    parts = undo_policy.build_undo_parts(done, policy=means.policy, catalogue=means.catalogue)
+    if isinstance(parts, Notice):
+        return parts
+    end = undo_policy.calculate_deadline(done, means.policy)
+    if session.now >= end:
+        return Notice(code="undo-late", args={"at": format_iso(end)})
+    return parts if all(part.target[1] for part in parts) else Notice(code="undo-none")
+
+
+async def _plan_undo(parts: tuple[UndoPart, ...], actor: Actor, means: GateDeps) -> RestoreCall | Notice:
+    """What would take it back, by the records as they are now; somebody who may not touch them learns nothing of them."""
+    records = await means.records.load_records([part.target for part in parts])
+    for part in parts:
+        record = records.get(part.target)
+        if record is not None and not may_touch(actor, part.call.entities.get(part.call.entity), record):
+            return Notice(code="gate-not-yours", args={"entity": part.target[0], "id": part.target[1]})
+    found = plan_restore(parts, records, means.catalogue)
+    return await describe_conflict(found, records, actor, means.names) if isinstance(found, Conflict) else found
+
+
+async def _find_free_slot(effect_id: str, ledger: Ledger) -> str | _Answer:
+    """The place for the effect that takes it back; an answer where one has been taken already. A card that was declined gives it free."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        slot = undo_policy.build_undo_slot(effect_id, attempt)
+        last = await _find_latest(undo_policy.build_undo_effect_id(effect_id, attempt), ledger)
+        if last is None:
+            return slot
+        if last.status not in _GIVEN_UP:
+            return _explain_taken(last)
+    return _Answer(notice=Notice(code="undo-too-often"))
+
+
+async def _find_latest(effect_id: str, ledger: Ledger) -> EffectRow | None:
+    """The effect in a place as it stands: one that drifted while its card waited goes on under another id."""
+    row = await ledger.find_effect(effect_id)
+    while row is not None and row.status == "superseded":
+        further = await ledger.find_effect(undo_policy.build_replacement_id(row.effect_id))
+        if further is None:
+            return row
+        row = further
+    return row
+
+
+def _explain_taken(row: EffectRow) -> _Answer:
+    match row.status:
+        case "succeeded":
+            return _Answer(notice=Notice(code="undo-done", args={"at": format_iso(row.updated_at)}))
+        case "requested":
+            return _Answer(notice=Notice(code="undo-open"), card=str(row.call.get("confirmation_id") or ""))
+        case "approved" | "started":
+            return _Answer(notice=Notice(code="undo-running"))
+        case _:
+            return _Answer(notice=Notice(code="undo-unknown"))
+
+
+def _is_entitled(effect: EffectRow, actor: Actor) -> bool:
+    """Who asked for it, who approved it, or who leads; what they may see is looked at besides."""
+    return actor.key in {effect.call.get("requested_by"), effect.call.get("approved_by")} or actor.role in _LEADING
+
+
+def _find_name(key: str, tools: Tools) -> str:
+    known = tools.refresh_actor(Actor(key=key, name=key))
+    return known.name if known else key
+
+
+def _build_answer_rows(answer: _Answer, actor: Actor, row: InboxRow, session: Session) -> list[OutboxRow]:
+    """The press is answered once. A refusal is also left to be read where nobody else reads along; others see none of it."""
+    callback = str(row.body.get("callback_id") or "")
+    alone = actor.key == session.key or not callback
+    if answer.card or not alone:
+        return [outbox.build_toast_row(session.key, callback, answer.notice, session.now)] if callback else []
+    rows = [outbox.build_toast_row(session.key, callback, Notice(code="undo-refused"), session.now)] if callback else []
+    return [*rows, outbox.build_reply_row(session.key, build_reply(answer.notice), session.now)]
+
+
+def _build_card_rows(answer: _Answer, effect_id: str, session: Session, means: GateDeps) -> list[OutboxRow]:
+    """The card of the undo, and the card of the call without a button that does nothing any more."""
+    entries = cast("Mapping[str, Mapping[str, Any]]", session.state["agent"]["confirmations"])
+    rows = [outbox.build_card_row(session.key, entries[answer.card], session.now)] if answer.card in entries else []
+    if answer.notice.code not in {"undo-late", "undo-done"}:
+        return rows
+    old = next((entry for entry in entries.values() if entry["effect_id"] == effect_id and entry["status"] == "executed"), None)
+    if old is not None:
+        body = undo_policy.add_undo_status(old, entries, now=session.now, policy=means.policy, catalogue=means.catalogue)
+        rows.append(outbox.build_card_row(session.key, body, session.now))
+    return rows
+
+
+async def describe_conflict(conflict: Conflict, records: Records, actor: Actor, names: Names) -> Notice:
+    """The sentence about the first of the fields, with how many others there are. Names that cannot be read are left out."""
+    first = conflict.fields[0]
+    record = records.get(first.part.target) or {}
+    reader = Reader(names=names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)
+    args = {
+        "field": to_field_code(first.part.call, first.name),
+        "now": await value_in_words(first.part.call, first.name, first.now, record, reader),
+        "more": len(conflict.fields) - 1,
+        "others": ", ".join(to_field_code(one.part.call, one.name) for one in conflict.fields[1:]),
+        **build_last_editor_args(await find_last_editor(record, names)),
+        "id": first.part.target[1],
+    }
+    return Notice(code="undo-changed", args=args)

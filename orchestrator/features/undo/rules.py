@@ -1,0 +1,254 @@
+"""What a call is taken back by, once the records were read: the one call that puts back what stood there, or why not. Ring 2, pure.
+
+Every value that our call wrote must still stand there. A value that somebody else has put there since is never overwritten, and nothing
+is taken back by halves.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from bitrix.catalogue.catalogue import Catalogue, Method
+from bitrix.client.batch import MAX_COMMANDS, BatchError, Command, build_cmd
+from orchestrator.gate.approve.undo_policy import UndoPart, find_task_state
+from orchestrator.gate.call import fields, multifields
+from orchestrator.gate.call.critical_fields import extract_written_fields
+from orchestrator.gate.call.effect import Target
+from orchestrator.gate.call.multifields import Element, Step
+from orchestrator.gate.normalize.merge_multifields import find_steps
+from orchestrator.messages import Notice
+
+Record = Mapping[str, Any]
+Records = Mapping[Target, Record | None]
+_MEANT_WITH: Final = {"opportunity": "CURRENCY_ID", "stageid": "CATEGORY_ID"}
+_STEPS: Final = 2
+"""So many changes of state lead back at most: a completed task is renewed, and begun again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RestoreCall:
+    """The call to propose, and the records that it is about."""
+
+    method: str
+    params: Mapping[str, Any]
+    targets: tuple[Target, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangedField:
+    """A field that does not hold any more what our call wrote."""
+
+    part: UndoPart
+    name: str
+    """As the record has it."""
+    now: Any
+    as_before: bool = False
+    """It is what stood there before our call: somebody has put it back by hand."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conflict:
+    """Somebody changed these since: nothing is taken back."""
+
+    fields: tuple[ChangedField, ...]
+
+
+@dataclass(kw_only=True)
+class _PartResult:
+    """What came of one part."""
+
+    calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    changed: list[ChangedField] = field(default_factory=list)
+
+
+def plan_restore(parts: Sequence[UndoPart], records: Records, catalogue: Catalogue) -> RestoreCall | Conflict | Notice:
+    """The call that takes all of `parts` back, the last one first; a Notice says in words why there is none. Never raises."""
+    gone = next((part.target for part in parts if records.get(part.target) is None), None)
+    if gone is not None:
+        return Notice(code="undo-gone", args={"entity": gone[0].partition(":")[0], "id": gone[1]})
+    found: list[_PartResult] = []
+    for part in reversed(parts):
+        back = _restore_part(part, records[part.target] or {}, catalogue)
+        if isinstance(back, Notice):
+            return back
+        found.append(back)
+    changed = tuple(one for back in found for one in back.changed)
+    calls = [call for back in found for call in back.calls]
+    others = tuple(one for one in changed if not one.as_before)
+    if others or (changed and calls):
+        return Conflict(fields=others or changed)
+    if not calls:
+        return Notice(code="undo-already-so" if changed else "undo-nothing")
+    targets = tuple(part.target for part in parts)
+    if len(calls) == 1:
+        return RestoreCall(method=calls[0][0], params=calls[0][1], targets=targets)
+    return _build_batch(calls, targets, chained=len(parts) == 1)
+
+
+def _build_batch(calls: Sequence[tuple[str, dict[str, Any]]], targets: tuple[Target, ...], *, chained: bool) -> RestoreCall | Notice:
+    """Several calls as one card; those of one record depend on each other."""
+    commands = [Command(f"u{number:02}", method, params) for number, (method, params) in enumerate(calls)]
+    if len(commands) > MAX_COMMANDS:
+        return Notice(code="undo-none")
+    try:
+        return RestoreCall(method="batch", params={"halt": int(chained), "cmd": build_cmd(commands)}, targets=targets)
+    except BatchError:
+        return Notice(code="undo-none")
+
+
+def _restore_part(part: UndoPart, record: Record, catalogue: Catalogue) -> _PartResult | Notice:
+    if part.call.spec.leads_to:
+        return _restore_state(part, record, catalogue)
+    if part.call.spec.verb == "add":
+        return _restore_add(part, record)
+    return _restore_fields(part, record)
+
+
+def _restore_state(part: UndoPart, record: Record, catalogue: Catalogue) -> _PartResult | Notice:
+    now, was, spec = find_task_state(record), find_task_state(part.old), part.call.spec
+    if now == was:
+        return _PartResult(changed=[ChangedField(part=part, name="STATUS", now=now, as_before=True)])
+    if now not in spec.leads_to:
+        return _PartResult(changed=[ChangedField(part=part, name="STATUS", now=now)])
+    way = _find_transition(now, was, spec, catalogue)
+    if way is None:
+        return Notice(code="undo-none")
+    return _PartResult(calls=[(method.name, {method.target[0]: part.target[1]}) for method in way])
+
+
+def _find_transition(now: str, was: str, spec: Method, catalogue: Catalogue) -> tuple[Method, ...] | None:
+    """The shortest row of actions that leads from one state to the other, if there is one of few steps."""
+    actions = [method for method in catalogue if method.leads_to and method.entity == spec.entity]
+    ways: list[tuple[str, tuple[Method, ...]]] = [(now, ())]
+    for _ in range(_STEPS):
+        ways = [(one.leads_to[0], (*way, one)) for state, way in ways for one in actions if state in one.comes_from]
+        found = next((way for state, way in ways if state == was), None)
+        if found is not None:
+            return found
+    return None
+
+
+def _restore_add(part: UndoPart, record: Record) -> _PartResult:
+    """The new record goes again, as long as nobody has made something else of it."""
+    back, call = _PartResult(), part.call
+    for name, sent in extract_written_fields(call).items():
+        if name in part.unchanged or multifields.is_multifield(name) or not fields.has_field(record, name, call.entity):
+            continue
+        now = fields.find_value(record, name, call.entity)
+        if not is_same_value(part, name, sent, now):
+            back.changed.append(ChangedField(part=part, name=name, now=now))
+    kind = {name: call.params[name] for name in ("entityTypeId",) if name in call.params}
+    if not back.changed:
+        back.calls.append((part.undo.name, {**kind, part.undo.target[0]: part.target[1]}))
+    return back
+
+
+def _restore_fields(part: UndoPart, record: Record) -> _PartResult:
+    back, call = _PartResult(), part.call
+    steps = find_steps(call, part.old)
+    put: dict[str, Any] = {}
+    for name, sent in extract_written_fields(call).items():
+        known = call.spec.stands_for.get(name, name)
+        if name in steps:
+            _restore_phones(part, name, steps[name], record, put=put, back=back)
+            continue
+        was, now = fields.find_value(part.old, known, call.entity), fields.find_value(record, known, call.entity)
+        if is_same_value(part, known, sent, was) or (name in part.unchanged and is_same_value(part, known, was, now)):
+            continue
+        if fields.has_field(record, known, call.entity) and is_same_value(part, known, sent, now):
+            put[name] = "" if was is None else was
+            continue
+        back.changed.append(ChangedField(part=part, name=known, now=now, as_before=is_same_value(part, known, was, now)))
+    back.changed.extend(_check_companions(part, record, put))
+    if put:
+        back.calls.append(_build_update(part, put))
+    return back
+
+
+def _check_companions(part: UndoPart, record: Record, put: Mapping[str, Any]) -> Iterator[ChangedField]:
+    """A sum in another currency by now, a stage of another funnel: the old value would mean something else."""
+    entity = part.call.entity
+    written = {fields.to_field_key(name, entity) for name in extract_written_fields(part.call)}
+    for name in put:
+        other = _MEANT_WITH.get(fields.to_field_key(name, entity), "")
+        if (
+            not other
+            or fields.to_field_key(other, entity) in written
+            or not (fields.has_field(part.old, other, entity) and fields.has_field(record, other, entity))
+        ):
+            continue
+        now = fields.find_value(record, other, entity)
+        if not is_same_value(part, other, fields.find_value(part.old, other, entity), now):
+            yield ChangedField(part=part, name=other, now=now)
+
+
+def _restore_phones(part: UndoPart, name: str, steps: Sequence[Step], record: Record, *, put: dict[str, Any], back: _PartResult) -> None:
+    """Phones and addresses element by element, each by its own ID as it is now."""
+    kinds = {step.kind for step in steps}
+    before = [one for one in multifields.parse_elements(part.old) if one.kind in kinds]
+    present = [one for one in multifields.parse_elements(record) if one.kind in kinds]
+    if not steps:
+        return
+    if _count_keys(present) != _count_keys(multifields.apply_steps(steps, before)):
+        values, again = "; ".join(one.value for one in present), _count_keys(present) == _count_keys(before)
+        back.changed.append(ChangedField(part=part, name=name, now=values, as_before=again))
+        return
+    inverse = [found for step in steps if (found := _invert_step(step, present)) is not None]
+    put[name] = multifields.build_value(inverse, in_items=part.call.method.startswith("crm.item."), new=False)
+
+
+def _invert_step(step: Step, present: Sequence[Element]) -> Step | None:
+    if step.verb == "remove" and step.old is not None:
+        return Step(verb="add", kind=step.kind, value=step.old.value, value_type=step.old.value_type)
+    if step.verb == "edit" and step.old is not None:
+        now = next((one for one in present if one.id == step.old.id), None)
+        return Step(verb="edit", kind=step.kind, value=step.old.value, value_type=step.old.value_type, old=now) if now else None
+    wanted = Element(id="", kind=step.kind, value=step.value).key
+    now = next((one for one in present if one.key == wanted), None)
+    return Step(verb="remove", kind=step.kind, old=now) if now else None
+
+
+def _count_keys(elements: Sequence[Element]) -> Counter[tuple[str, str]]:
+    return Counter(one.key for one in elements)
+
+
+def _build_update(part: UndoPart, put: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The update that writes these back, by the same method where it undoes itself."""
+    call, undo = part.call, part.undo
+    if undo.name == call.spec.name:
+        base = {name: value for name, value in call.params.items() if name != undo.fields_at and name not in put}
+        kept = (
+            {**base, undo.fields_at: dict(put)} if undo.fields_at else {name: put.get(name, value) for name, value in call.params.items()}
+        )
+        return undo.name, kept
+    own = {call.spec.stands_for.get(name, name): value for name, value in put.items()}
+    at = {undo.fields_at: own} if undo.fields_at else own
+    return undo.name, {undo.target[0]: part.target[1], **at}
+
+
+def is_same_value(part: UndoPart, name: str, sent: Any, now: Any) -> bool:
+    """Whether two values of a field say the same; doubt counts as a change, since what it hides would be overwritten."""
+    info = fields.find_field_info(part.call.entities.get(part.call.entity), name)
+    kind = info.kind if info else "text"
+    if fields.is_same_value(sent, now, kind=kind):
+        return True
+    match kind:
+        case "text" | "prose":
+            return isinstance(sent, str) and isinstance(now, str) and sent.split() == now.split()
+        case "date":
+            return fields.is_same_value(sent, now, kind="datetime")
+        case "datetime":
+            known = _trim_to_precision(str(sent))
+            return bool(known) and str(now).startswith(known)
+        case _:
+            return False
+
+
+def _trim_to_precision(text: str) -> str:
+    """A day, or a moment to the minute where it names no zone, which the portal reads in its own; "" for what is told exactly."""
+    plain = text.strip().replace(" ", "T")
+    day, _, clock = plain.partition("T")
+    if len(day) != len("2026-12-01") or any(sign in clock for sign in "+-Z"):
+        return ""
+    return f"{day}T{clock[: len('10:00')]}" if clock else day

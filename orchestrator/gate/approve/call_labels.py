@@ -1,0 +1,147 @@
+"""What a call is called in a sentence for people: verb, kind of record, its title, and the first changes. Ring 2.
+
+Made before the call runs and stored with it, so that a doubtful one can be named when the portal does not answer.
+
+What a change is called that was proposed, from the proposal alone: of one that was not made there is often nothing else. Ring 2.
+
+It judges nothing and looks at no portal.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bitrix.catalogue.catalogue import Catalogue, Method
+from orchestrator.gate.approve.preview import preview
+from orchestrator.gate.call import effect_kinds
+from orchestrator.gate.call.effect import Call, Facts, Refuse
+from orchestrator.gate.call.serialization import build_effect_id
+from orchestrator.gate.normalize.normalize import normalize
+from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook
+from orchestrator.language.text import Locale, trim_text
+from orchestrator.messages import Actor, Effect
+
+log = logging.getLogger(__name__)
+
+_CHANGES = 3
+_TITLES = 3
+_VALUE = 60
+
+
+def build_call_label(call: Call, card: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments by which a notice names `call`, taken from its card; the sentence is `call-named` of the doors' catalogues."""
+    if call.commands:
+        titles = [str(item["title"]) for item in card["items"] if item["title"]]
+        return _build_label_args(call.method, verb="batch", count=len(card["items"]), title="», «".join(_truncate(titles, _TITLES)))
+    lines = [line for line in card["lines"] if line["field"] not in call.system_fields and line["after"] != card["title"]]
+    changes = "; ".join(_truncate([_format_change(line) for line in lines], _CHANGES))
+    return _build_label_args(call.method, verb=card["verb"], entity=card["entity"], title=str(card["title"]), changes=changes)
+
+
+async def build_offline_label(call: Call, facts: Facts, actor: Actor) -> dict[str, Any]:
+    """The same for a call without a card, from what was read already: a free write costs no further reads, and {} never stops it."""
+    try:
+        return build_call_label(call, await preview(call, facts, _NoNames(), locale=actor.locale, zone=actor.time_zone))
+    except Exception:  # only a label: the call was judged, and runs without one
+        log.exception("a call cannot be named", extra={"action": "naming_failed", "method": call.method})
+        return {}
+
+
+def build_doubt_args(effect_id: str, stored: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a sentence about a stored call of doubtful outcome; `effect_id` is there where no card has a button for it."""
+    known = stored.get("named") or _build_label_args(stored["call"]["method"])
+    return {**known, "effect_id": "" if stored["confirmation_id"] else effect_id}
+
+
+def _build_label_args(
+    method: str, *, verb: str = "other", entity: str = "", count: int = 1, title: str = "", changes: str = ""
+) -> dict[str, Any]:
+    parts = {(True, True): "both", (True, False): "title", (False, True): "changes"}.get((bool(title), bool(changes)), "none")
+    return {"method": method, "verb": verb, "entity": entity, "count": count, "title": title, "changes": changes, "parts": parts}
+
+
+def _format_change(line: Mapping[str, Any]) -> str:
+    before = f"{trim_text(line['before'], limit=_VALUE)} → " if line["before"] else ""
+    return f"{line['name']}: {before}{trim_text(line['after'], limit=_VALUE)}"
+
+
+def _truncate(items: Sequence[str], most: int) -> list[str]:
+    return [*items[:most], "…"] if len(items) > most else list(items)
+
+
+class _NoNames:
+    """Names without a portal: every number stays a number."""
+
+    async def find_user_name(self, user_id: int) -> str:
+        """No name."""
+        return _no_name(user_id)
+
+    async def find_stage_name(self, entity: str, stage_id: str, category_id: int = 0) -> str:
+        """No name."""
+        return _no_name(entity, stage_id, category_id)
+
+    async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
+        """No name."""
+        return _no_name(category_id, entity)
+
+    async def find_kind_name(self, entity: str, locale: Locale) -> str:
+        """No name."""
+        return _no_name(entity, locale)
+
+    async def find_title(self, entity: str, record_id: int) -> str:
+        """No name."""
+        return _no_name(entity, record_id)
+
+    async def find_field_title(self, entity: str, name: str) -> str:
+        """No title."""
+        return _no_name(entity, name)
+
+    async def describe_field_value(self, entity: str, name: str, value: Any, *, locale: Locale, zone: str) -> str | None:
+        """No words."""
+        del entity, name, value, locale, zone
+        return None
+
+    async def load_currency_book(self) -> CurrencyBook:
+        """No currencies but the well-known ones."""
+        return NO_CURRENCY_BOOK
+
+    def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
+        """No address."""
+        return _no_name(entity, record_id, user)
+
+
+def _no_name(*what: object) -> str:
+    del what
+    return ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProposalLabel:
+    """A proposed change in words."""
+
+    named: dict[str, Any]
+    """The arguments of `call-named` in the doors' catalogues, and the id of the effect."""
+    essence: str = ""
+    """Of the call; none where the proposal has no single reading."""
+
+
+async def describe_proposal(effect: Effect, *, catalogue: Catalogue, portal: str, actor: Actor) -> ProposalLabel | None:
+    """How a sentence names the change behind `effect`; None for what changes nothing. Raises nothing."""
+    effect_id = build_effect_id(effect.slot)
+    call = normalize(effect, catalogue=catalogue, portal=portal, actor=actor, effect_id=effect_id)
+    bare = build_doubt_args(effect_id, {"call": {"method": effect.method}, "confirmation_id": ""})
+    if isinstance(call, Refuse):
+        spec = catalogue.find(effect.method) or effect_kinds.find(effect_kinds.resolve_kind(effect.kind, effect.method), effect.method)
+        if spec is not None and set(spec.classes) <= {"R"}:
+            return None
+        return ProposalLabel(named=bare | (_describe_method(spec) if spec else {}))
+    if call.reads_only:
+        return None
+    named = await build_offline_label(call, Facts(), actor)
+    return ProposalLabel(named={**(named or bare), "effect_id": effect_id}, essence=call.essence)
+
+
+def _describe_method(spec: Method) -> dict[str, Any]:
+    """The verb and the kind of record of a method, where its parameters tell nothing."""
+    return {"verb": spec.verb if spec.verb != "action" else spec.name.rpartition(".")[2].lower(), "entity": spec.entity}

@@ -1,0 +1,90 @@
+"""What stands already of a wish when it is submitted: its own earlier step, its card, doubts about what went before. Ring 2, pure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from orchestrator.gate.approve.call_labels import build_doubt_args
+from orchestrator.gate.call.effect import Allow, Ask, Call, Verdict
+from orchestrator.gate.call.serialization import get_essence
+from orchestrator.messages import Actor, Notice, Outcome, Pending
+from state.clock import format_iso
+from state.events.fold import list_open_confirmations
+from state.journal.store import EffectRow
+
+FOUND_DONE = "the answer was lost, but the portal shows that it was done"
+_SAME_UNKNOWN = Notice(code="same-call-unknown")
+_AFTER_UNKNOWN = Notice(code="after-unknown")
+_WAITS = Notice(code="card-waits-already")
+
+
+def find_open_card(state: Mapping[str, Any], wanted: str, actor: Actor) -> Mapping[str, Any] | None:
+    """The card on which this very wish of this very person waits; in a group another person's card is theirs."""
+    return next((entry for entry in _find_same_requests(state, wanted) if entry["requested_by"] == actor.key), None)
+
+
+def build_pending(entry: Mapping[str, Any], *, method: str, turn_id: str) -> Pending:
+    """The card of `entry` once more; that it waits already is said unless this very turn asked for it."""
+    notice = _WAITS if entry.get("turn_id") != turn_id else None
+    return Pending(effect_id=entry["effect_id"], confirmation_id=entry["confirmation_id"], method=method, notice=notice)
+
+
+def add_doubts(verdict: Verdict, call: Call, state: Mapping[str, Any], actor: Actor) -> Verdict:
+    """A write asks when it, or a step before it, may have happened unheard; its card says that somebody else's waits for the same."""
+    if call.reads_only or not isinstance(verdict, Allow | Ask):
+        return verdict
+    doubts = tuple(_find_doubts(call, state))
+    others = tuple(_find_requests_of_others(call, state, actor)) if doubts or isinstance(verdict, Ask) else ()
+    if not doubts and not others:
+        return verdict
+    if isinstance(verdict, Allow):
+        return Ask(reasons=(*doubts, *others))
+    return replace(verdict, reasons=(*verdict.reasons, *doubts, *others))
+
+
+def restore_outcome(row: EffectRow) -> Outcome | Pending:
+    """What became of an effect that was submitted before: after a crash the turn goes on from here and repeats nothing."""
+    method = row.call["call"]["method"]
+    if row.status in {"requested", "approved"}:
+        return Pending(effect_id=row.effect_id, confirmation_id=row.call["confirmation_id"], method=method)
+    if row.outcome is not None and row.outcome["status"] == row.status:
+        return Outcome.model_validate({**row.outcome, "call": row.call["call"]["params"]})
+    if row.status == "succeeded":  # found out by a look at the portal, so there is no answer of it
+        found = Outcome(status="succeeded", effect_id=row.effect_id, method=method, detail=FOUND_DONE, call=row.call["call"]["params"])
+        return found.model_copy(update={"call_class": "".join(row.call["call"]["classes"])})
+    return _build_unfinished_outcome(row, method)
+
+
+def _build_unfinished_outcome(row: EffectRow, method: str) -> Outcome:
+    unknown = row.status in {"started", "unknown"}
+    told = Notice(code="outcome-unknown", args=build_doubt_args(row.effect_id, row.call))
+    over = Notice(code=f"card-already-{row.status}", args={"who": "", "at": format_iso(row.updated_at), "by": "bot"})
+    return Outcome(
+        status="unknown" if unknown else "refused",
+        effect_id=row.effect_id,
+        method=method,
+        reason=told if unknown else over,
+        detail=f"this step stands as {row.status} since before the restart",
+        call=row.call["call"]["params"],
+    )
+
+
+def _find_same_requests(state: Mapping[str, Any], wanted: str) -> Iterator[Mapping[str, Any]]:
+    return (entry for entry in list_open_confirmations(dict(state)) if entry.get("essence") == wanted)
+
+
+def _find_requests_of_others(call: Call, state: Mapping[str, Any], actor: Actor) -> Iterator[Notice]:
+    for entry in _find_same_requests(state, get_essence(call)):
+        if entry["requested_by"] != actor.key:
+            yield Notice(code="same-wish-waits", args={"who": entry["requested_by_name"]})
+
+
+def _find_doubts(call: Call, state: Mapping[str, Any]) -> Iterator[Notice]:
+    agent = state["agent"]
+    about_to_run = (entry for entry in agent["confirmations"].values() if entry["status"] == "approved")
+    open_ones = [*state["unknown"].values(), *agent["in_progress"], *about_to_run]
+    if get_essence(call) in {item.get("essence") for item in open_ones}:
+        yield _SAME_UNKNOWN
+    begun = (state.get("turn") or {}).get("started", "")
+    if begun and any(item["ts"] >= begun and not item["confirmation_id"] for item in state["unknown"].values()):
+        yield _AFTER_UNKNOWN

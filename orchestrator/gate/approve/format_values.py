@@ -1,0 +1,245 @@
+"""Values as people read them on a card: names for codes, money with its currency, moments in the person's zone. Ring 2.
+
+It shows what will be sent and nothing kinder: a value it cannot read is shown as it is.
+"""
+
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Protocol, assert_never
+from zoneinfo import ZoneInfo
+
+from bitrix.client.batch import find_references
+from bitrix.errors import BitrixError
+from orchestrator.gate.call import fields
+from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.multifields import Step
+from orchestrator.language.date_format import format_day, parse_portal_date
+from orchestrator.language.money_format import CurrencyBook, find_base_currency, format_sum
+from orchestrator.language.text import Locale, format_phone
+
+EMPTY = "—"
+_LONGEST_ID = 15
+_LONG_AGO = date(1, 1, 1)  # any other year than the shown one, so that the year stands there
+_FLAGS = {"ru": {"Y": "Да", "1": "Да", "N": "Нет", "0": "Нет"}, "en": {"Y": "Yes", "1": "Yes", "N": "No", "0": "No"}}
+_DELETED = {"ru": "удалить {value}", "en": "remove {value}"}
+_ADDED = {"ru": "добавить {value}", "en": "add {value}"}
+_FROM_COMMAND = {"ru": "из ответа другой команды: {value}", "en": "from another command's answer: {value}"}
+UNKNOWN = {"ru": "неизвестно", "en": "unknown"}
+"""What stood there is not in what was read."""
+MADE_BY = {"ru": "запись из команды {key}", "en": "the record made by command {key}"}
+NAMED_BY = {"ru": "запись из ответа команды {key}", "en": "a record from the answer of command {key}"}
+_TASK_STATUS = {
+    "ru": {"2": "ждёт выполнения", "3": "выполняется", "4": "ждёт контроля", "5": "завершена", "6": "отложена"},
+    "en": {"2": "pending", "3": "in progress", "4": "awaiting control", "5": "completed", "6": "deferred"},
+}
+
+
+class Names(Protocol):
+    """Names of people, stages and records; may read the portal and then raise BitrixError."""
+
+    async def find_user_name(self, user_id: int) -> str:
+        """A colleague's name."""
+        ...
+
+    async def find_stage_name(self, entity: str, stage_id: str, category_id: int = 0) -> str:
+        """The name of a stage."""
+        ...
+
+    async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
+        """The name of a funnel."""
+        ...
+
+    async def find_kind_name(self, entity: str, locale: Locale) -> str:
+        """What a smart process calls its records; "" for the kinds that doors name themselves."""
+        ...
+
+    async def find_title(self, entity: str, record_id: int) -> str:
+        """What a record is called."""
+        ...
+
+    async def find_field_title(self, entity: str, name: str) -> str:
+        """What the portal calls a field, "" where it has no title or cannot be asked."""
+        ...
+
+    async def describe_field_value(self, entity: str, name: str, value: Any, *, locale: Locale, zone: str) -> str | None:
+        """The value of the portal's own field in words; None where the value says all."""
+        ...
+
+    async def load_currency_book(self) -> CurrencyBook:
+        """How the portal writes its currencies; never fails."""
+        ...
+
+    def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
+        """The address of its card as `user` sees it, "" when it has none."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """Whose eyes the card is for, and where names come from."""
+
+    names: Names
+    locale: Locale
+    zone: str
+    user: int = 0
+    """The person's number in the portal, 0 for one without."""
+    now: datetime | None = None
+    """Days of this year are said without it; None says the year always."""
+
+    def format_day(self, day: date) -> str:
+        """A day as the person reads it."""
+        return format_day(day, today=self.now.astimezone(ZoneInfo(self.zone)).date() if self.now else _LONG_AGO, locale=self.locale)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """What the meaning of a value hangs on: the kind of record, its currency and its funnel."""
+
+    entity: str
+    currency: str = ""
+    category: int = 0
+    is_new: bool = False
+    """It is to be made: what names no currency gets the portal's own."""
+
+
+async def format_value(value: Any, kind: str, *, context: Context, reader: Reader) -> str:
+    """`value` in words; EMPTY for nothing."""
+    if value is None or value in ("", [], {}):
+        return EMPTY
+    if find_references(value):
+        return _FROM_COMMAND[reader.locale].format(value=format_plain(value, reader))
+    match kind:
+        case "user" | "company" | "contact" | "category":
+            return await _format_names(value, kind, context=context, reader=reader)
+        case "stage":
+            return await _name_or_default(reader.names.find_stage_name(context.entity, str(value), context.category), str(value), reader)
+        case "money":
+            return await _format_money(value, context, reader)
+        case "date" | "datetime":
+            return _format_moment(value, kind, reader)
+        case "flag":
+            return _FLAGS[reader.locale].get(
+                str(value), _FLAGS[reader.locale]["Y" if value is True else "N"] if value in (True, False) else format_plain(value, reader)
+            )
+        case "enum" if context.entity == "task":
+            return _TASK_STATUS[reader.locale].get(str(value), format_plain(value, reader))
+        case _:
+            return format_plain(value, reader)
+
+
+def format_plain(value: Any, reader: Reader) -> str:
+    """Any JSON value on one line, with every hidden sign named and a visible cut."""
+    return escape_text(_flatten(value), locale=reader.locale)
+
+
+def format_steps(steps: Sequence[Step], reader: Reader) -> str:
+    """What happens to each phone or address: added, edited or removed; one whose value is new to the record is never called an edit."""
+    return escape_text("; ".join(_format_step(step, reader.locale) for step in steps), locale=reader.locale) or EMPTY
+
+
+def format_multifield(kind: str, value: str) -> str:
+    """A phone as people write it, anything else as it is."""
+    return format_phone(value) if kind == "PHONE" else value
+
+
+def _format_step(step: Step, locale: Locale) -> str:
+    was, value = format_multifield(step.kind, step.old.value if step.old is not None else ""), format_multifield(step.kind, step.value)
+    match step.verb:
+        case "add":
+            return _ADDED[locale].format(value=_format_typed(value, step.value_type))
+        case "edit" if step.old is not None and step.value == step.old.value:
+            return f"{_format_typed(was, step.old.value_type)} → {_format_typed(value, step.value_type)}"
+        case "edit" if was == value and step.old is not None:  # the same number written otherwise: that is what changes
+            return f"{step.old.value} → {step.value}"
+        case "edit":
+            return f"{was} → {value}"
+        case "remove":
+            return _DELETED[locale].format(value=was)
+        case _:
+            assert_never(step.verb)
+
+
+def _format_typed(value: str, value_type: str) -> str:
+    return f"{value} ({value_type})" if value_type not in {"", "WORK"} else value
+
+
+async def format_own_value(name: str, value: Any, *, context: Context, reader: Reader) -> str:
+    """The value of a field of the portal's own, by the names that the portal gives it; else as it is."""
+    if value is None or value in ("", [], {}) or find_references(value):
+        return await format_value(value, "text", context=context, reader=reader)
+    try:
+        found = await reader.names.describe_field_value(context.entity, name, value, locale=reader.locale, zone=reader.zone)
+    except BitrixError:
+        found = None
+    return format_plain(value, reader) if found is None else escape_text(found, locale=reader.locale)
+
+
+async def _format_names(value: Any, kind: str, *, context: Context, reader: Reader) -> str:
+    found = [
+        await _format_name(item, kind, context=context, reader=reader)
+        for item in sorted(fields.parse_ids(value), key=lambda item: (len(item), item))
+    ]
+    return ", ".join(found) or EMPTY
+
+
+async def _format_name(item: str, kind: str, *, context: Context, reader: Reader) -> str:
+    if not (item.isascii() and item.isdigit()):
+        return format_plain(item, reader)
+    if len(item) > _LONGEST_ID:
+        return f"№{escape_text(item, locale=reader.locale)}"
+    number = int(item)
+    match kind:
+        case "user":
+            return await _name_or_default(reader.names.find_user_name(number), f"№{item}", reader)
+        case "category":
+            return await _name_or_default(reader.names.find_category_name(number, context.entity), f"№{item}", reader)
+        case _:
+            return await _name_or_default(reader.names.find_title(kind, number), f"№{item}", reader)
+
+
+async def _name_or_default(name: Awaitable[str], otherwise: str, reader: Reader) -> str:
+    """The name, or the number where the portal cannot be asked: a card never fails for a name."""
+    try:
+        found = await name
+    except BitrixError:
+        found = ""
+    return escape_text(found or otherwise, locale=reader.locale)
+
+
+async def _format_money(value: Any, context: Context, reader: Reader) -> str:
+    amount = fields.parse_number(value)
+    if amount is None:
+        return format_plain(value, reader)
+    book = await reader.names.load_currency_book()
+    currency = context.currency or (find_base_currency(book) if context.is_new else "")
+    return format_sum(amount, escape_text(currency) if currency else None, locale=reader.locale, book=book)
+
+
+def _format_moment(value: Any, kind: str, reader: Reader) -> str:
+    text = str(value).strip()
+    try:
+        if kind == "date" or "T" not in text:
+            return (
+                reader.format_day(parse_portal_date(text))
+                if len(text) == len("2026-11-21") or kind == "date"
+                else format_plain(text, reader)
+            )
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return format_plain(text, reader)
+    if moment.tzinfo is None:
+        return format_plain(text, reader)
+    try:
+        here = moment.astimezone(ZoneInfo(reader.zone))
+    except OverflowError:  # beyond the year 9999 where the person is
+        return format_plain(text, reader)
+    return f"{reader.format_day(here.date())}, {here:%H:%M}"
+
+
+def _flatten(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {_flatten(item)}" for name, item in value.items())
+    if isinstance(value, list):
+        return "; ".join(_flatten(item) for item in value)
+    return str(value)

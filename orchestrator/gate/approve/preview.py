@@ -1,0 +1,288 @@
+"""What a card shows: было → станет, rendered from the very call that will be sent. Ring 2; reads names only.
+
+DESIGN §3 "Preview". What the code does not understand is shown as it is; nothing that will be written is left out.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from bitrix.client.batch import find_references
+from bitrix.errors import BitrixError
+from orchestrator.gate.approve.format_values import (
+    EMPTY,
+    MADE_BY,
+    NAMED_BY,
+    UNKNOWN,
+    Context,
+    Names,
+    Reader,
+    format_multifield,
+    format_own_value,
+    format_plain,
+    format_steps,
+    format_value,
+)
+from orchestrator.gate.call import critical_fields, fields, multifields
+from orchestrator.gate.call.effect import MARKS, Call, Facts
+from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.targets import get_at_path
+from orchestrator.gate.normalize.batch import find_reference_key
+from orchestrator.gate.normalize.merge_multifields import find_steps, walk_commands
+from orchestrator.language.money_format import NO_CURRENCY_BOOK, find_base_currency, format_sum
+from orchestrator.language.text import Locale, format_phone
+
+__all__ = ["Names", "preview"]
+
+log = logging.getLogger(__name__)
+
+KIND = "entityTypeId"
+"""The line that says which kind of record it is; it changes nothing."""
+_KIND_NAME = {"ru": "Вид записи", "en": "Kind of record"}
+_LOST = {"ru": "Что пропадёт", "en": "What is lost"}
+_LOST_FIELDS = ("OPPORTUNITY", "STAGE_ID", "STATUS_ID", "COMPANY_ID", "CONTACT_ID", "DEADLINE")
+_TITLE = 80
+_SOME_NUMBER = 987654321
+_ADDRESS = frozenset({"ownerId", "ownerTypeId"})
+"""They say where the record hangs, and change nothing of it."""
+_PARAMS: dict[str, tuple[str, str, str]] = {
+    "userid": ("Кому", "To", "user"),
+    "message": ("Текст", "Text", "prose"),
+    "text": ("Текст", "Text", "prose"),
+    "dialogid": ("Кому", "To", "text"),
+    "handler": ("Куда", "Where to", "text"),
+    "event": ("Событие", "Event", "text"),
+    "attendees": ("Участники", "Attendees", "user"),
+    "name": ("Название", "Name", "text"),
+    "from": ("Начало", "From", "datetime"),
+    "to": ("Окончание", "To", "datetime"),
+    "rows": ("Товары", "Products", "text"),
+    "productrows": ("Товары", "Products", "text"),
+    "items": ("Контакты", "Contacts", "text"),
+    "chatid": ("Куда", "Where to", "text"),
+    "url": ("Куда", "Where to", "text"),
+    "at": ("Когда", "When", "datetime"),
+    "record": ("Запись", "Record", "text"),
+}
+
+
+async def preview(
+    call: Call, facts: Facts, names: Names, *, locale: Locale, zone: str = "Europe/Moscow", user: int = 0, now: datetime | None = None
+) -> dict[str, Any]:
+    """The card as JSON data: {verb, entity, id, title, url, lines, items, count, sum?, made_url?}; each line {field, name, before, after}.
+
+    `user` is whose card it is; days of the year of `now` are said without it. Names that cannot be read are shown as numbers; nothing is
+    raised for them.
+    """
+    reader = Reader(names=names, locale=locale, zone=zone, user=user, now=now)
+    if not call.commands:
+        return {**await _build_card(call, facts, reader), "items": [], "count": 1}
+    items = [{"key": leaf.key, "method": leaf.method, **await _build_card(leaf, then, reader)} for leaf, then in walk_commands(call, facts)]
+    card = {"verb": "batch", "entity": "", "id": None, "title": "", "url": "", "lines": [], "items": items, "count": len(items)}
+    total = await _format_total(call.commands, facts, reader)
+    return {**card, "sum": total} if total else card
+
+
+async def _build_card(call: Call, facts: Facts, reader: Reader) -> dict[str, Any]:
+    target = next(iter(call.targets), None)
+    about = call.entity.partition(":")[0]
+    card: dict[str, Any] = {"verb": _find_verb(call), "entity": about, "id": target[1] if target else None}
+    card["title"] = await _find_title(call, facts, reader)
+    card["url"] = reader.names.build_card_url(target[0], target[1], user=reader.user) if target else ""
+    if call.spec.verb == "add" and about and not target:
+        card["made_url"] = _build_future_url(about, reader)
+    card["lines"] = [] if call.reads_only else [*await _build_kind_lines(call, reader), *await _build_lines(call, facts, reader)]
+    return card
+
+
+def _build_future_url(entity: str, reader: Reader) -> str:
+    """Where the card of the new record will be, with {id} in the place of its number; "" for kinds without cards."""
+    address = reader.names.build_card_url(entity, _SOME_NUMBER, user=reader.user)
+    return "{id}".join(address.rsplit(str(_SOME_NUMBER), 1)) if address else ""
+
+
+async def _build_kind_lines(call: Call, reader: Reader) -> list[dict[str, str]]:
+    """Which smart process the record belongs to: the heading says only that it is an item."""
+    if not call.entity.startswith("item:"):
+        return []
+    kind = escape_text(await reader.names.find_kind_name(call.entity, reader.locale), locale=reader.locale, limit=_TITLE)
+    return [{"field": KIND, "name": _KIND_NAME[reader.locale], "before": "", "after": kind}] if kind else []
+
+
+def _find_verb(call: Call) -> str:
+    """add, update and the like; an action by the last word of its method, such as complete."""
+    return call.spec.verb if call.spec.verb != "action" else call.method.rpartition(".")[2].lower()
+
+
+async def _find_title(call: Call, facts: Facts, reader: Reader) -> str:
+    """What the record is called: as it stands, or for a new one as it will be; never what the call itself would call an existing one."""
+    if not call.targets and call.unknown_target:
+        return _describe_by_command(call, reader.locale)
+    if not call.targets:
+        entity = call.entities.get(call.entity)
+        written = critical_fields.extract_written_fields(call)
+        title = fields.find_value(written, entity.title_field if entity else "TITLE", call.entity)
+        if call.entity == "contact":
+            title = " ".join(str(part) for name in ("NAME", "LAST_NAME") if (part := fields.find_value(written, name, call.entity)))
+        return escape_text(str(title or ""), locale=reader.locale, limit=_TITLE)
+    name, number = call.targets[0]
+    record = facts.records.get((name, number))
+    if record is None:
+        return escape_text(f"№{number}")
+    parts = [fields.find_value(record, field, name) for field in ("TITLE", "SUBJECT", "NAME", "LAST_NAME")]
+    person = " ".join(str(part) for part in parts[2:] if part)
+    return escape_text(str(parts[0] or parts[1] or person or f"№{number}"), locale=reader.locale, limit=_TITLE)
+
+
+def _describe_by_command(call: Call, locale: Locale) -> str:
+    """A record that only the answer of another command will name."""
+    written = next((value for path in call.spec.target if find_references(value := get_at_path(call.params, path))), "")
+    words = (MADE_BY if call.target_created else NAMED_BY)[locale]
+    return escape_text(words.format(key=find_reference_key(written) or "?"), locale=locale, limit=_TITLE)
+
+
+async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[dict[str, str]]:
+    """One line per written field, the critical ones first; values that hold already are left out while others change."""
+    if call.spec.verb == "delete":
+        return await _build_lost_lines(call, facts, reader)
+    record = critical_fields.find_current_record(call, facts) if call.spec.verb != "add" else None
+    critical = set(call.spec.critical)
+    apart = {*MARKS, *call.spec.forced, *(_ADDRESS if call.spec.verb == "update" and not call.spec.fields_at else ())}
+    written = {name: value for name, value in critical_fields.extract_written_fields(call).items() if name not in apart}
+    lines: list[tuple[bool, bool, dict[str, str]]] = []
+    for name, value in written.items():
+        held = critical_fields.has_value(call, name, value, record)
+        lines.append((held, name not in critical, await _build_line(call, name, value, record=record, reader=reader)))
+    changed = [line for line in lines if not line[0]] or lines
+    return [line for _, _, line in sorted(changed, key=lambda found: found[1])]
+
+
+async def _build_lost_lines(call: Call, facts: Facts, reader: Reader) -> list[dict[str, str]]:
+    """What a deletion takes with it: sum, stage, whose it is, company; of a record that nobody could read, that it is so."""
+    record = critical_fields.find_current_record(call, facts)
+    if record is None:
+        return [{"field": "", "name": _LOST[reader.locale], "before": "", "after": UNKNOWN[reader.locale]}]
+    entity = call.entities.get(call.entity)
+    names = [*_LOST_FIELDS, *([entity.owner_field] if entity else [])]
+    context = _build_context(call, record, {})
+    lines: list[dict[str, str]] = []
+    for name in names:
+        value = fields.find_value(record, name, call.entity)
+        if not name or value in (None, "", 0, "0", []) or not _find_kind(call, name):
+            continue
+        after = await _format_any_value(name, value, _find_kind(call, name), context=context, reader=reader)
+        lines.append({"field": name, "name": await _find_name(call, name, reader), "before": "", "after": after})
+    return lines
+
+
+async def _build_line(call: Call, name: str, value: Any, *, record: Mapping[str, Any] | None, reader: Reader) -> dict[str, str]:
+    kind = _find_kind(call, name)
+    said = await _find_name(call, name, reader)
+    if kind == "multifield":
+        return {"field": name, "name": said, **_format_multifield_change(call, name, value, record=record, reader=reader)}
+    written = critical_fields.extract_written_fields(call)
+    old = None if record is None else _find_present_value(call, record, name)
+    if record is not None and not fields.has_field(record, call.spec.stands_for.get(name, name), call.entity):
+        before = UNKNOWN[reader.locale]
+    else:
+        before = "" if record is None else await _format_any_value(name, old, kind, context=_build_context(call, record, {}), reader=reader)
+    after = await _format_any_value(name, value, kind, context=_build_context(call, record, written), reader=reader)
+    return {"field": name, "name": said, "before": before, "after": after}
+
+
+async def _format_any_value(name: str, value: Any, kind: str, *, context: Context, reader: Reader) -> str:
+    """The value as its kind reads; of a field that only the portal knows by the names that the portal gives. Never raises."""
+    try:
+        if kind:
+            return await format_value(value, kind, context=context, reader=reader)
+        return await format_own_value(name, value, context=context, reader=reader)
+    except Exception:  # a value that nobody foresaw must not keep the card from being shown
+        log.exception("a value cannot be put in words", extra={"action": "preview_value_failed", "field": name})
+        return format_plain(value, reader)
+
+
+def _format_multifield_change(call: Call, name: str, value: Any, *, record: Mapping[str, Any] | None, reader: Reader) -> dict[str, str]:
+    """Phones and addresses as people read them: what there is, and what is added, edited or removed."""
+    held = [element for element in multifields.parse_elements(record) if name.upper() in {element.kind, "FM"}]
+    steps = find_steps(call, record).get(name)
+    after = format_steps(steps, reader) if steps else format_plain(value, reader)  # what cannot be read is shown as it is sent
+    if record is None:
+        return {"before": "", "after": after}
+    values = [format_multifield(element.kind, element.value) for element in held] or _format_plain_phone(
+        _find_present_value(call, record, name)
+    )
+    return {"before": escape_text("; ".join(values), locale=reader.locale) or EMPTY, "after": after}
+
+
+def _format_plain_phone(value: Any) -> list[str]:
+    """A phone that the portal gives as plain text."""
+    return [format_phone(value)] if isinstance(value, str) else []
+
+
+def _find_present_value(call: Call, record: Mapping[str, Any], name: str) -> Any:
+    return fields.find_value(record, call.spec.stands_for.get(name, name), call.entity)
+
+
+def _find_kind(call: Call, name: str) -> str:
+    """How a field reads, "" for one that neither the catalogue nor the list of parameters knows."""
+    found = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(name, name))
+    if found is not None:
+        return found.kind
+    return _PARAMS.get(fields.to_field_key(name), ("", "", ""))[2]
+
+
+async def _find_name(call: Call, name: str, reader: Reader) -> str:
+    locale = reader.locale
+    known = call.spec.stands_for.get(name, name)
+    said = fields.find_label(call.entities.get(call.entity), known, locale)
+    if said == known and fields.to_field_key(known) not in _PARAMS:
+        said = await _find_field_title(call, known, reader) or known
+    if said != known or fields.to_field_key(known) not in _PARAMS:
+        return escape_text(said, locale=locale, limit=_TITLE)
+    russian, english, _ = _PARAMS[fields.to_field_key(known)]
+    return english if locale == "en" else russian
+
+
+async def _find_field_title(call: Call, name: str, reader: Reader) -> str:
+    try:
+        return await reader.names.find_field_title(call.entity, name)
+    except BitrixError:
+        return ""
+
+
+def _build_context(call: Call, record: Mapping[str, Any] | None, written: Mapping[str, Any]) -> Context:
+    """Currency and funnel as they will be, or as they are."""
+    currency = fields.find_value(written, "CURRENCY_ID", call.entity) or fields.find_value(record or {}, "CURRENCY_ID", call.entity)
+    category = fields.find_value(written, "CATEGORY_ID", call.entity) or fields.find_value(record or {}, "CATEGORY_ID", call.entity)
+    funnel = fields.parse_number(category)
+    is_new = call.spec.verb == "add" and record is None
+    return Context(entity=call.entity, currency=str(currency or ""), category=int(funnel or 0), is_new=is_new)
+
+
+def _find_kept_sum(record: Mapping[str, Any] | None, written: Mapping[str, Any], leaf: Call) -> dict[str, Any]:
+    """The sum that a record keeps: its worth is at stake when it is given away or moved."""
+    if record is None or fields.has_field(written, "OPPORTUNITY", leaf.entity):
+        return {}
+    return {"OPPORTUNITY": fields.find_value(record, "OPPORTUNITY", leaf.entity)}
+
+
+async def _format_total(commands: Sequence[Call], facts: Facts, reader: Reader) -> str:
+    """What the records that the commands change are worth as they will be, a sum for each currency; "" where none has a sum."""
+    found: list[tuple[Context, Decimal]] = []
+    counted: set[Any] = set()
+    for leaf in commands:
+        if leaf.reads_only or (leaf.targets and leaf.targets[0] in counted):
+            continue
+        written, record = critical_fields.extract_written_fields(leaf), critical_fields.find_current_record(leaf, facts)
+        amount = fields.parse_number(fields.find_value({**written, **_find_kept_sum(record, written, leaf)}, "OPPORTUNITY", leaf.entity))
+        if amount is not None:
+            counted.update(leaf.targets[:1])
+            found.append((_build_context(leaf, record, written), amount))
+    book = await reader.names.load_currency_book() if found else NO_CURRENCY_BOOK
+    sums: dict[str, Decimal] = {}
+    for context, amount in found:
+        currency = escape_text(context.currency or (find_base_currency(book) if context.is_new else ""))
+        sums[currency] = sums.get(currency, Decimal(0)) + amount
+    return " + ".join(format_sum(amount, code or None, locale=reader.locale, book=book) for code, amount in sorted(sums.items()))

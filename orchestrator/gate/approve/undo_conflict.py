@@ -1,0 +1,105 @@
+"""Whether somebody changed what an undo would put back, while its card waited; and the words for that. Ring 2; reads names only.
+
+Any other call is shown anew when its record changed; an undo is refused then, since it must never overwrite what came after it.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from bitrix.catalogue.names import MULTIFIELDS
+from bitrix.errors import BitrixError
+from orchestrator.gate.approve.format_values import Context, Reader, format_own_value, format_plain, format_value
+from orchestrator.gate.approve.preview import Names
+from orchestrator.gate.approve.revalidate import build_before_image, find_context_field
+from orchestrator.gate.approve.undo_policy import find_task_state
+from orchestrator.gate.call import critical_fields, fields, multifields
+from orchestrator.gate.call.effect import Call, Facts, Refuse
+from orchestrator.messages import Actor, Notice
+
+Record = Mapping[str, Any]
+_LAST_EDITOR_FIELDS: Final = ("MODIFY_BY_ID", "CHANGED_BY", "updatedBy")
+
+
+async def check_undo_conflict(call: Call, facts: Facts, shown: Mapping[str, Any], *, actor: Actor, names: Names) -> Refuse | None:
+    """The refusal of an undo whose card showed `shown`; None where what it would replace still stands. Unreadable names are left out."""
+    changed = list(_find_changed_fields(call, facts, shown))
+    if not changed:
+        return None
+    leaf, name = changed[0]
+    record = facts.records.get(leaf.targets[0]) or {}
+    reader = Reader(names=names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)
+    args = {
+        "field": critical_fields.to_field_code(leaf, name),
+        "now": await format_field_value(leaf, name, fields.find_value(record, name, leaf.entity), record, reader),
+        "more": len(changed) - 1,
+        "others": ", ".join(critical_fields.to_field_code(one, other) for one, other in changed[1:]),
+        **build_last_editor_args(await find_last_editor(record, names)),
+        "id": leaf.targets[0][1],
+    }
+    return Refuse(reason=Notice(code="undo-changed", args=args), detail="somebody changed it while the card of the undo waited")
+
+
+def _find_changed_fields(call: Call, facts: Facts, shown: Mapping[str, Any]) -> Iterator[tuple[Call, str]]:
+    fresh = build_before_image(call, facts)
+    for leaf in call.leaves:
+        if leaf.reads_only or not leaf.targets:
+            continue
+        place = f"{leaf.targets[0][0]}:{leaf.targets[0][1]}"
+        old, now = shown.get(place) or {}, fresh.get(place) or {}
+        if leaf.spec.leads_to:
+            if find_task_state(old) != find_task_state(now):
+                yield leaf, "STATUS"
+            continue
+        for name in _list_restored_fields(leaf) if leaf.spec.verb == "update" else sorted({*old, *now}):
+            known = leaf.spec.stands_for.get(name, name)
+            if not _is_same(leaf, known, fields.find_value(now, known, leaf.entity), fields.find_value(old, known, leaf.entity)):
+                yield leaf, known
+
+
+def _list_restored_fields(leaf: Call) -> Iterator[str]:
+    """What the call writes, and what gives a written value its meaning: a sum of another currency by now is another sum."""
+    found: dict[str, str] = {}
+    for name in critical_fields.extract_written_fields(leaf):
+        for one in (*(MULTIFIELDS if name.upper() == "FM" else (name,)), find_context_field(name, leaf.entity)):
+            found.setdefault(fields.to_field_key(one, leaf.entity), one)
+    return (name for name in found.values() if name)
+
+
+def _is_same(leaf: Call, name: str, now: Any, shown: Any) -> bool:
+    if multifields.is_multifield(name):
+        return bool(now == shown)
+    found = fields.find_field_info(leaf.entities.get(leaf.entity), name)
+    return fields.is_same_value(now, shown, kind=found.kind if found else "text")
+
+
+def build_last_editor_args(name: str) -> dict[str, str]:
+    """The arguments of a sentence that names who changed the record last, where that is known."""
+    return {"who": name, "known": "yes" if name else "no"}
+
+
+async def find_last_editor(record: Record, names: Names) -> str:
+    """Who changed the record last, "" where the portal does not say; it need not be who changed this field."""
+    number: Any = next(
+        (found for name in _LAST_EDITOR_FIELDS if (found := fields.parse_number(fields.find_value(record, name))) is not None), None
+    )
+    if not number or number < 0:
+        return ""
+    try:
+        return await names.find_user_name(int(number))
+    except BitrixError:
+        return ""
+
+
+async def format_field_value(call: Call, name: str, now: Any, record: Record, reader: Reader) -> str:
+    """What a field of `record` holds now, as cards show it."""
+    entity = call.entity
+    info = fields.find_field_info(call.entities.get(entity), name)
+    currency = str(fields.find_value(record, "CURRENCY_ID", entity) or "")
+    category = int(fields.parse_number(fields.find_value(record, "CATEGORY_ID", entity)) or 0)
+    context = Context(entity=entity, currency=currency, category=category)
+    if multifields.is_multifield(name):
+        elements = [one.value for one in multifields.parse_elements(record) if one.kind == name.upper()] if isinstance(now, list) else []
+        return format_plain("; ".join(elements) if isinstance(now, list) else now, reader)
+    if info is None:
+        return await format_own_value(name, now, context=context, reader=reader)
+    return await format_value(now, info.kind, context=context, reader=reader)

@@ -1,0 +1,289 @@
+"""Which calls that were made can be taken back, and until when. Ring 2; it looks at no record and proposes nothing.
+
+Taken back is only what leads to exactly what stood there before: fields of records with a whole before-image, states of tasks, and new
+records where the policy opens their deletion. What the portal then did by itself (robots, notices) stays.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from bitrix.catalogue.catalogue import Catalogue, Method
+from bitrix.client.batch import BatchError, parse_commands
+from orchestrator.gate.call import fields, targets
+from orchestrator.gate.call.critical_fields import extract_written_fields, to_field_code
+from orchestrator.gate.call.effect import Call, Target
+from orchestrator.gate.call.multifields import is_multifield
+from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.call.ports import Ledger
+from orchestrator.gate.call.serialization import build_effect_id
+from orchestrator.gate.normalize.merge_multifields import find_steps
+from orchestrator.messages import Notice, Outcome
+from state.clock import format_iso, parse_iso
+from state.journal.store import EffectRow
+
+SLOT: Final = "undo:"
+_ONE_WAY: Final = {("lead", "statusid"): "CONVERTED"}
+"""A state that the portal leads nobody out of again."""
+STATES: Final = ("REAL_STATUS", "STATUS")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompletedCall:
+    """A call that the portal carried out, as the journal keeps it."""
+
+    effect_id: str
+    method: str
+    params: Mapping[str, Any]
+    before: Mapping[str, Any]
+    at: datetime
+    slot: str = ""
+    created: str = ""
+    unchanged: tuple[str, ...] = ()
+    """Fields that the portal left as they were."""
+    commands: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class UndoPart:
+    """One write of a call that can be taken back: the record it was about, and what of it stood there before ({} for a new one)."""
+
+    call: Call
+    target: Target
+    old: Mapping[str, Any]
+    undo: Method
+    unchanged: frozenset[str] = field(default_factory=frozenset)
+
+
+def find_completed(found: EffectRow | Mapping[str, Any]) -> CompletedCall | None:
+    """The call behind an effect or behind an entry of the state's confirmations; None for one that was not carried out."""
+    if isinstance(found, EffectRow):
+        return _from_row(found) if found.status == "succeeded" and found.call["call"].get("kind") == "bitrix" else None
+    return _from_entry(found) if found.get("status") == "executed" and found.get("before") is not None else None
+
+
+def is_undo_offered(found: EffectRow | Mapping[str, Any], *, now: datetime, policy: Policy, catalogue: Catalogue) -> bool:
+    """Whether a button that takes it back is worth showing. What the records hold by now is looked at when it is pressed. Never raises."""
+    return bool(find_undo_deadline(found, now=now, policy=policy, catalogue=catalogue))
+
+
+def find_undo_deadline(found: EffectRow | Mapping[str, Any], *, now: datetime, policy: Policy, catalogue: Catalogue) -> str:
+    """Until when the button is shown, as stored text; "" where there is none to show."""
+    done = find_completed(found)
+    if (
+        done is None
+        or now >= calculate_deadline(done, policy)
+        or isinstance(build_undo_parts(done, policy=policy, catalogue=catalogue), Notice)
+    ):
+        return ""
+    return format_iso(calculate_deadline(done, policy))
+
+
+def calculate_deadline(done: CompletedCall, policy: Policy) -> datetime:
+    """When it is too late."""
+    return done.at + policy.undo_for
+
+
+def build_undo_slot(effect_id: str, attempt: int = 1) -> str:
+    """The place of the effect that takes another one back: the store keeps one effect a place, so nothing is taken back twice."""
+    return f"{SLOT}{effect_id}" if attempt == 1 else f"{SLOT}{effect_id}/{attempt}"
+
+
+def parse_undo_slot(slot: str) -> str:
+    """The effect that one in this place takes back, "" for any other place."""
+    return slot.removeprefix(SLOT).partition("/")[0] if slot.startswith(SLOT) else ""
+
+
+def build_undo_effect_id(effect_id: str, attempt: int = 1) -> str:
+    """The id of the effect that takes this one back."""
+    return build_effect_id(build_undo_slot(effect_id, attempt))
+
+
+def add_undo_status(
+    entry: Mapping[str, Any], entries: Mapping[str, Mapping[str, Any]], *, now: datetime, policy: Policy, catalogue: Catalogue
+) -> dict[str, Any]:
+    """An entry of the state's confirmations as its card is to be drawn: with `find_undo_deadline`, or with `undone_at` and `undone_by`."""
+    back = next(
+        (one for one in entries.values() if one["status"] == "executed" and parse_undo_slot(str(one.get("slot"))) == entry["effect_id"]),
+        None,
+    )
+    if back is not None:
+        return {**entry, "undone_at": back.get("executed_at", ""), "undone_by": back.get("approved_by_name", "")}
+    until = find_undo_deadline(entry, now=now, policy=policy, catalogue=catalogue)
+    return {**entry, "undo_until": until} if until else dict(entry)
+
+
+def find_original(entry: Mapping[str, Any], entries: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The entry that this one takes back, whose card changes with it; None where it is no undo or its call had no card."""
+    wanted = parse_undo_slot(str(entry.get("slot") or ""))
+    return next((one for one in entries.values() if wanted and one.get("effect_id") == wanted), None)
+
+
+async def find_undoable(results: Iterable[Any], ledger: Ledger, *, policy: Policy, catalogue: Catalogue) -> tuple[str, ...]:
+    """Of what a turn has done without a card the effects that can be taken back: what its answer offers to undo. Raises StoreError."""
+    done = [item for item in results if isinstance(item, Outcome) and item.status == "succeeded" and item.call_class not in {"", "R"}]
+    rows = [row for item in done if (row := await ledger.find_effect(item.effect_id)) is not None]
+    free = [row for row in rows if not row.call.get("confirmation_id")]
+    return tuple(row.effect_id for row in free if is_undo_offered(row, now=ledger.now, policy=policy, catalogue=catalogue))
+
+
+def build_replacement_id(effect_id: str) -> str:
+    """The id under which an approved call goes on when its record had changed while the card waited."""
+    return build_effect_id(f"{effect_id}/again")
+
+
+def build_undo_parts(done: CompletedCall, *, policy: Policy, catalogue: Catalogue) -> tuple[UndoPart, ...] | Notice:
+    """Every write of the call with what it takes to undo it; the reason where the whole cannot be undone. Never raises."""
+    if parse_undo_slot(done.slot):
+        return Notice(code="undo-of-undo")
+    leaves = [leaf for leaf in _list_leaves(done, catalogue) if not leaf.reads_only]
+    if not leaves:
+        return Notice(code="undo-none")
+    if any(report.get("status") != "success" for report in done.commands):
+        return Notice(code="undo-partly")
+    found: list[UndoPart] = []
+    for leaf in leaves:
+        part = _build_part(leaf, done, policy=policy, catalogue=catalogue)
+        if isinstance(part, Notice):
+            return part
+        found.append(part)
+    if len({part.target for part in found}) < len(found):
+        return Notice(code="undo-same-record")
+    return tuple(found)
+
+
+def _from_row(row: EffectRow) -> CompletedCall:
+    outcome, stored = row.outcome or {}, row.call
+    return CompletedCall(
+        effect_id=row.effect_id,
+        method=stored["call"]["method"],
+        params=stored["call"].get("params") or {},
+        before=stored.get("before") or {},
+        at=row.updated_at,
+        slot=stored.get("slot") or "",
+        created=str(outcome.get("created") or ""),
+        unchanged=tuple(outcome.get("unchanged") or ()),
+        commands=tuple(outcome.get("commands") or ()),
+    )
+
+
+def _from_entry(entry: Mapping[str, Any]) -> CompletedCall:
+    return CompletedCall(
+        effect_id=entry["effect_id"],
+        method=entry["method"],
+        params=entry.get("params") or {},
+        before=entry["before"],
+        at=parse_iso(entry["executed_at"]),
+        slot=entry.get("slot") or "",
+        unchanged=tuple(entry.get("unchanged") or ()),
+        commands=tuple(entry.get("commands") or ()),
+    )
+
+
+def _list_leaves(done: CompletedCall, catalogue: Catalogue) -> Iterator[Call]:
+    """The commands of a batch, else the call itself, by today's catalogue; nothing of one that cannot be read any more."""
+    if done.method != "batch":
+        yield from _build_leaf("", done.method, done.params, catalogue)
+        return
+    try:
+        commands = parse_commands(done.params.get("cmd"))
+    except (BatchError, ValueError):
+        return
+    for command in commands:
+        yield from _build_leaf(command.key, command.method, command.params, catalogue)
+
+
+def _build_leaf(key: str, method: str, params: Mapping[str, Any], catalogue: Catalogue) -> Iterator[Call]:
+    spec = catalogue.find(method)
+    if spec is None:
+        return
+    about = targets.find_entity_name(spec, params, catalogue)
+    own = about if spec.entity == "item" else spec.entity
+    aim = targets.find(spec, params, catalogue)
+    entities = targets.find_definitions(own, about, catalogue=catalogue)
+    yield Call(
+        kind="bitrix",
+        method=spec.name,
+        params=params,
+        spec=spec,
+        classes=spec.classes,
+        portal="",
+        key=key,
+        targets=aim.targets,
+        entity=own,
+        entities=entities,
+    )
+
+
+def _build_part(call: Call, done: CompletedCall, *, policy: Policy, catalogue: Catalogue) -> UndoPart | Notice:
+    undo = catalogue.find(call.spec.undo) if call.spec.undo else None
+    if undo is None:
+        return Notice(code="undo-none")
+    if call.spec.verb == "add":
+        return _build_add_part(call, undo, done, policy)
+    own = call.targets[0] if call.targets and call.targets[0][0] == call.entity else None
+    old = done.before.get(f"{own[0]}:{own[1]}") if own else None
+    if own is None or not old:
+        return Notice(code="undo-none")
+    left = frozenset(name for text in done.unchanged for key, _, name in [text.rpartition(": ")] if key == call.key)
+    part = UndoPart(call=call, target=own, old=old, undo=undo, unchanged=left)
+    if call.spec.leads_to:
+        return part if find_task_state(old) else Notice(code="undo-no-before", args={"field": "STATUS"})
+    if call.spec.verb != "update" or undo.verb != "update":
+        return Notice(code="undo-none")
+    wrong = next(_find_unrestorable(part), None)
+    return part if wrong is None else wrong
+
+
+def _build_add_part(call: Call, undo: Method, done: CompletedCall, policy: Policy) -> UndoPart | Notice:
+    """A new record, where the policy opens the deletion of such. The number is known of the effect only, not of its card."""
+    family = call.method.rpartition(".")[0]
+    if undo.verb != "delete" or undo.name.rpartition(".")[0] != family or call.key or call.targets:
+        return Notice(code="undo-none")
+    if "D" in undo.classes and not policy.is_listed(policy.open_methods, undo.name):
+        return Notice(code="undo-add-closed")
+    kind, _, number = done.created.rpartition(":")
+    return UndoPart(call=call, target=(call.entity, int(number) if kind and number.isdecimal() else 0), old={}, undo=undo)
+
+
+def _find_unrestorable(part: UndoPart) -> Iterator[Notice]:
+    """Why fields of an update cannot be written back as they were."""
+    call, old = part.call, part.old
+    written = extract_written_fields(call)
+    keys = {fields.to_field_key(name, call.entity) for name in written}
+    if "categoryid" in keys and not keys & {"stageid", "statusid"}:
+        yield Notice(code="undo-funnel")
+    steps = find_steps(call, old)
+    for name, value in written.items():
+        told = {"field": to_field_code(call, name)}
+        known = call.spec.stands_for.get(name, name)
+        if is_multifield(name):
+            if name not in steps:
+                yield Notice(code="undo-no-before", args=told)
+            continue
+        if not fields.has_field(old, known, call.entity):
+            yield Notice(code="undo-no-before", args=told)
+            continue
+        was = fields.find_value(old, known, call.entity)
+        if _ONE_WAY.get((call.entity, fields.to_field_key(known, call.entity))) == value:
+            yield Notice(code="undo-one-way", args=told)
+        if not is_writable(was) and not _is_same(call, known, value, was):
+            yield Notice(code="undo-not-writable", args=told)
+
+
+def is_writable(value: Any) -> bool:
+    """Whether the portal takes a value in the form in which it gives it: files are described, and an empty list clears nothing."""
+    if isinstance(value, Mapping) or value in ([], ()):
+        return False
+    return not isinstance(value, list) or all(isinstance(item, str | int | float) for item in value)
+
+
+def _is_same(call: Call, name: str, value: Any, was: Any) -> bool:
+    found = fields.find_field_info(call.entities.get(call.entity), name)
+    return fields.is_same_value(value, was, kind=found.kind if found else "text")
+
+
+def find_task_state(record: Mapping[str, Any]) -> str:
+    """The state of a task, "" where the record does not show it."""
+    return next((str(found) for name in STATES if (found := fields.find_value(record, name)) not in (None, "")), "")

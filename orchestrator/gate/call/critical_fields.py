@@ -1,0 +1,172 @@
+"""Which changes a person must see first: sums, people, stages, and everything the catalogue calls critical. Ring 2, pure."""
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from orchestrator.gate.call import fields
+from orchestrator.gate.call.effect import Call, Facts
+from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.call.reasons import ask
+from orchestrator.messages import Actor, Notice
+
+_SUMS = frozenset({"opportunity", "taxvalue", "price"})
+_PEOPLE = frozenset(
+    {
+        "assignedbyid",
+        "responsibleid",
+        "createdby",
+        "createdbyid",
+        "accomplices",
+        "auditors",
+        "observers",
+        "observerids",
+        "attendees",
+        "members",
+    }
+)
+_STAGES = frozenset({"stageid", "statusid"})
+_RESPONSIBLE = frozenset({"assignedbyid", "responsibleid"})
+_LONGEST_NUMBER = 9
+_TASK_WAITS = "2"
+_CLASS_CODES = (("D", "gate-class-delete"), ("M", "gate-class-money"), ("N", "gate-class-outward"))
+
+
+def collect_ask_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts) -> Iterator[Notice]:
+    """Every reason to ask that lies in the call itself (DESIGN §3 "Ask when", S004-29, S004-37, S004-76)."""
+    if call.reads_only:
+        return
+    yield from _collect_class_reasons(call)
+    if call.spec.asks:
+        yield ask("gate-critical-action", method=call.method)
+    if call.unknown_target and call.references:
+        yield ask("gate-reference-id")
+    yield from _collect_field_reasons(call, policy=policy, actor=actor, facts=facts)
+
+
+def extract_written_fields(call: Call) -> Mapping[str, Any]:
+    """The fields a call writes, by the name it writes them under."""
+    if call.spec.fields_at:
+        place = call.params.get(call.spec.fields_at)
+        return place if isinstance(place, Mapping) else {}
+    apart = {path.partition(".")[0] for path in (*call.spec.target, call.spec.target_entity.removeprefix("@"))}
+    return {name: value for name, value in call.params.items() if name not in apart}
+
+
+def find_critical_fields(call: Call, policy: Policy) -> dict[str, Any]:
+    """Those written fields whose change asks, without what the system set."""
+    names = to_field_keys(call.spec.critical, call.entity) | to_field_keys(policy.critical_fields, call.entity)
+    return {
+        name: value
+        for name, value in extract_written_fields(call).items()
+        if name not in call.system_fields and fields.to_field_key(name, call.entity) in names
+    }
+
+
+@lru_cache(maxsize=1024)  # of what the catalogue and the policy list
+def to_field_keys(names: tuple[str, ...] | frozenset[str], entity: str) -> frozenset[str]:
+    """The keys of these names."""
+    return frozenset(fields.to_field_key(name, entity) for name in names)
+
+
+def find_current_record(call: Call, facts: Facts) -> Mapping[str, Any] | None:
+    """The present state of the record a call changes; None for a new one and for one that was not read."""
+    return next((facts.records[target] for target in call.targets if facts.records.get(target) is not None), None)
+
+
+def list_written_sums(call: Call) -> Iterator[tuple[str, Any]]:
+    """The sums that the call writes, by the name it writes them under, read or not."""
+    return ((name, value) for name, value in extract_written_fields(call).items() if fields.to_field_key(name) in _SUMS)
+
+
+def build_field_path(call: Call, name: str) -> str:
+    """Where a written field stands in the params."""
+    return f"{call.spec.fields_at}.{name}" if call.spec.fields_at else name
+
+
+def to_field_code(call: Call, name: str) -> str:
+    """The field by the name the catalogue knows it under, so that doors can say it in words."""
+    name = call.spec.stands_for.get(name, name)
+    entity = call.entities.get(call.entity)
+    return entity.by_key.get(fields.to_field_key(name, entity.name), name) if entity else name
+
+
+def _collect_class_reasons(call: Call) -> Iterator[Notice]:
+    for letter, code in _CLASS_CODES:
+        if letter in call.classes:
+            yield ask(code, method=call.method)
+    if "C" in call.classes:
+        code = "gate-binding" if call.method in {"event.bind", "event.unbind"} else "gate-class-config"
+        yield ask(code, method=call.method)
+
+
+def _collect_field_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts) -> Iterator[Notice]:
+    critical = find_critical_fields(call, policy)
+    for name, value in critical.items():
+        path = build_field_path(call, name)
+        if any(found == path or found.startswith(f"{path}.") for found in call.references):
+            yield ask("gate-reference-field", field=to_field_code(call, name))
+        elif call.spec.verb != "add" and not has_value(call, name, value, find_current_record(call, facts)):
+            yield ask("gate-critical", field=to_field_code(call, name))
+    if call.spec.verb == "add":
+        yield from _collect_add_reasons(call, actor=actor, facts=facts)
+        extra = {fields.to_field_key(name, call.entity) for name in policy.critical_fields}
+        yield from (ask("gate-critical", field=name) for name in critical if fields.to_field_key(name, call.entity) in extra)
+
+
+def has_value(call: Call, name: str, value: Any, record: Mapping[str, Any] | None) -> bool:
+    """Whether the record has this value already, so that nothing changes; a field that the record does not show does not count."""
+    stands_for = call.spec.stands_for.get(name, name)
+    if record is None or not fields.has_field(record, stands_for, call.entity):
+        return False
+    found = fields.find_field_info(call.entities.get(call.entity), stands_for)
+    return fields.is_same_value(value, fields.find_value(record, stands_for, call.entity), kind=found.kind if found else "text")
+
+
+def _collect_add_reasons(call: Call, *, actor: Actor, facts: Facts) -> Iterator[Notice]:
+    """A new record asks for a sum, another person, a later stage; a deadline of one's own is no change."""
+    speaker = frozenset() if actor.bitrix_user_id is None else frozenset({str(actor.bitrix_user_id)})
+    for name, value in extract_written_fields(call).items():
+        key = fields.to_field_key(name, call.entity)
+        if name in call.system_fields or value in (None, "", [], {}):
+            continue
+        if key in _SUMS and fields.parse_number(value) != 0:
+            yield ask("gate-add-sum", field=to_field_code(call, name))
+        elif key in _PEOPLE and fields.parse_ids(value) - speaker:
+            yield ask("gate-add-person", field=to_field_code(call, name))
+        elif _is_later_stage(call, key, value, facts):
+            yield ask("gate-add-stage", field=to_field_code(call, name))
+
+
+def _is_later_stage(call: Call, key: str, value: Any, facts: Facts) -> bool:
+    """Whether a new record would not begin at the beginning; a funnel whose first stage is not known counts as such."""
+    if call.entity == "task":
+        return key in {"status", "realstatus"} and str(value) != _TASK_WAITS
+    return key in _STAGES and str(value) != facts.first_stages.get(f"{call.entity}:{_find_category(call)}")
+
+
+def find_required_funnel(call: Call) -> str:
+    """The funnel whose first stage decides about a new record ("deal:1"); "" for calls that no stage decides about."""
+    if call.spec.verb != "add" or call.entity == "task":
+        return ""
+    names = (
+        name for name, value in extract_written_fields(call).items() if name not in call.system_fields and value not in (None, "", [], {})
+    )
+    staged = any(fields.to_field_key(name, call.entity) in _STAGES for name in names)
+    return f"{call.entity}:{_find_category(call)}" if staged and len(_find_category(call)) <= _LONGEST_NUMBER else ""
+
+
+def find_responsible_fields(call: Call, facts: Facts) -> Iterator[tuple[str, Any]]:
+    """The fields by which the call gives a record to somebody else than it has now, each with what it writes."""
+    if call.reads_only:
+        return
+    record = find_current_record(call, facts) if call.spec.verb != "add" else None
+    for name, value in extract_written_fields(call).items():
+        key = fields.to_field_key(call.spec.stands_for.get(name, name), call.entity)
+        if key in _RESPONSIBLE and name not in call.system_fields and not has_value(call, name, value, record):
+            yield name, value
+
+
+def _find_category(call: Call) -> str:
+    value = fields.find_value(extract_written_fields(call), "CATEGORY_ID", call.entity)
+    return str(value) if value not in (None, "") else "0"

@@ -1,0 +1,44 @@
+"""Text of strangers made safe to read on a card: nothing in it may hide, turn around or fake a line. Ring 2, pure."""
+
+import re
+import unicodedata
+
+from orchestrator.language.text import Locale
+
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_BLANK_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5\ufe0e")
+_MAX_MARKS = 2
+_PLAIN = re.compile(r"[ -~А-Яа-яЁё«»—№₽]*")
+"""Signs that are shown as they are, in whatever order: most texts hold no others."""
+_REST = {"ru": " … (ещё {count} зн.)", "en": " … ({count} more characters)"}
+LIMIT = 200
+
+
+def escape_text(text: str, *, locale: Locale = "ru", limit: int = LIMIT) -> str:
+    """One line of `text`: signs that are not seen are named, new lines are drawn, a cut says how much is missing."""
+    if len(text) <= limit and _PLAIN.fullmatch(text):
+        return text.strip()
+    normal = unicodedata.normalize("NFC", text)
+    shown = _escape_signs(normal[:limit])
+    if len(normal) <= limit:
+        return shown
+    return shown.rstrip() + _REST[locale].format(count=len(normal) - limit)
+
+
+def _escape_signs(text: str) -> str:
+    parts: list[str] = []
+    marks = 0
+    for char in text.replace("\r\n", "\n"):
+        marks = marks + 1 if unicodedata.category(char) in {"Mn", "Me"} else 0
+        parts.append(_escape_sign(char, marks))
+    return "".join(parts).strip()
+
+
+def _escape_sign(char: str, marks: int) -> str:
+    if char in "\n\r\u2028\u2029":
+        return " ⏎ "
+    if char == "\t" or unicodedata.category(char) == "Zs":
+        return " "
+    if unicodedata.category(char) in _HIDDEN or char in _BLANK_LETTERS or marks > _MAX_MARKS:
+        return f"⟨U+{ord(char):04X}⟩"
+    return char

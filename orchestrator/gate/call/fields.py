@@ -1,0 +1,164 @@
+"""Field names in any of the portal's spellings, and values compared as the portal would. Ring 2, pure; reads nothing."""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from bitrix.catalogue import names
+from bitrix.catalogue.catalogue import Entity, FieldInfo
+from bitrix.catalogue.names import to_field_key
+
+__all__ = [
+    "MULTIFIELDS",
+    "find_field_info",
+    "find_label",
+    "find_value",
+    "has_field",
+    "is_same_value",
+    "parse_ids",
+    "parse_number",
+    "to_field_key",
+]
+
+_NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?", re.ASCII)
+_PLAIN = (str, int, float)
+_FIRST_TOO_LARGE = 10**15
+"""The first whole number that has too many digits for it."""
+_DATE = re.compile(
+    r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2})?(?P<offset>Z|[+-][0-9]{2}:?[0-9]{2}))?", re.ASCII
+)
+MULTIFIELDS = frozenset({*(kind.lower() for kind in names.MULTIFIELDS), "fm"})
+
+
+def find_value(record: Mapping[str, Any], name: str, entity: str = "") -> Any:
+    """The value of a field in a record of either family; None when the record does not have it."""
+    if name in record:  # two own fields may share a key
+        return record[name]
+    wanted = to_field_key(name, entity)
+    return next((value for key, value in record.items() if to_field_key(key, entity) == wanted), None)
+
+
+def has_field(record: Mapping[str, Any], name: str, entity: str = "") -> bool:
+    """Whether the record shows this field at all: one that it leaves out may hold anything."""
+    if name in record:
+        return True
+    wanted = to_field_key(name, entity)
+    return any(to_field_key(key, entity) == wanted for key in record)
+
+
+def find_field_info(entity: Entity | None, name: str) -> FieldInfo | None:
+    """How a field is called and reads; None for one that the catalogue does not describe."""
+    if entity is None:
+        return None
+    known = entity.by_key.get(to_field_key(name, entity.name))
+    return None if known is None else entity.fields[known]
+
+
+def find_label(entity: Entity | None, name: str, locale: str) -> str:
+    """The name of a field for people, or its code."""
+    found = find_field_info(entity, name)
+    if found is None:
+        return name
+    return found.en if locale == "en" else found.ru
+
+
+def is_same_value(new: Any, old: Any, *, kind: str = "text") -> bool:
+    """Whether writing `new` over `old` changes nothing; doubt counts as a change."""
+    if _is_empty(new, kind) or _is_empty(old, kind):
+        return _is_empty(new, kind) and _is_empty(old, kind)
+    if kind == "multifield":
+        return _is_same_multifield(new, old)
+    if not (isinstance(new, _PLAIN) and isinstance(old, _PLAIN)):
+        if _is_list(new) or _is_list(old):
+            return _as_words(new) == _as_words(old)
+        if isinstance(new, Mapping) or isinstance(old, Mapping):
+            return bool(new == old)
+    return _is_same_scalar(_to_text(new), _to_text(old), kind)
+
+
+def parse_number(value: Any) -> Decimal | None:
+    """The number behind a JSON number or its plain text; None for everything else, also for odd digits and spaces."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int) and -_FIRST_TOO_LARGE < value < _FIRST_TOO_LARGE:
+        return Decimal(value)
+    text = _to_text(value)
+    return Decimal(text) if _NUMBER.fullmatch(text) else None
+
+
+def parse_ids(value: Any) -> frozenset[str]:
+    """The ids a value names: one, or a list of them, as text."""
+    if _is_list(value):
+        return frozenset(_to_text(item) for item in value)
+    if isinstance(value, Mapping):
+        return frozenset(_to_text(item) for item in value.values())
+    return frozenset() if _is_empty(value, "user") else frozenset({_to_text(value)})
+
+
+def _is_empty(value: Any, kind: str) -> bool:
+    if value is None or value in ("", [], {}):
+        return True
+    if isinstance(value, bool):
+        return False
+    return kind in {"money", "user", "company", "contact", "category", "number"} and parse_number(value) == 0
+
+
+def _to_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "Y" if value else "N"
+    return value.strip() if isinstance(value, str) else str(value)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _as_words(value: Any) -> list[str]:
+    return sorted(_to_text(item) for item in value) if _is_list(value) else [_to_text(value)]
+
+
+def _is_same_scalar(new: str, old: str, kind: str) -> bool:
+    if new == old:
+        return True
+    numbers = parse_number(new), parse_number(old)
+    if None not in numbers:
+        return numbers[0] == numbers[1]
+    if kind == "flag":
+        return {"1": "Y", "0": "N"}.get(new, new) == {"1": "Y", "0": "N"}.get(old, old)
+    if kind == "date":
+        return _is_same_day(new, old)
+    return kind == "datetime" and _is_same_moment(new, old)
+
+
+def _is_same_day(new: str, old: str) -> bool:
+    """A plain day over any form of that day; a full moment only over one of the same day and offset, since the portal shifts others."""
+    days = _DATE.fullmatch(new), _DATE.fullmatch(old)
+    if days[0] is None or days[1] is None or days[0]["day"] != days[1]["day"]:
+        return False
+    return days[0]["offset"] is None or days[0]["offset"] == days[1]["offset"]
+
+
+def _is_same_moment(new: str, old: str) -> bool:
+    try:
+        moments = datetime.fromisoformat(new), datetime.fromisoformat(old)
+    except ValueError:
+        return False
+    if any(moment.tzinfo is None for moment in moments):
+        return False
+    return moments[0] == moments[1]
+
+
+def _is_same_multifield(new: Any, old: Any) -> bool:
+    """True only when every written element names an existing one by ID and leaves it as it is."""
+    if not _is_list(new) or not _is_list(old):
+        return False
+    present = {_to_text(item.get("ID")): item for item in old if isinstance(item, Mapping)}
+    return all(isinstance(item, Mapping) and _is_same_element(item, present.get(_to_text(item.get("ID")))) for item in new)
+
+
+def _is_same_element(new: Mapping[str, Any], old: Mapping[str, Any] | None) -> bool:
+    if old is None or "ID" not in new or "VALUE" not in new:
+        return False
+    return all(key in {"ID", "VALUE", "VALUE_TYPE", "TYPE_ID"} and _to_text(value) == _to_text(old.get(key)) for key, value in new.items())

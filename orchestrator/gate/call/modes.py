@@ -1,0 +1,52 @@
+"""What each mode lets through, and the mode that holds for an actor. Ring 2, pure.
+
+The methods of a mode as the model is told of them (S004-3): names, classes and what each needs. Pure; never an address (S004-42).
+"""
+
+from collections.abc import Iterator
+
+from bitrix.catalogue.catalogue import Catalogue, Method
+from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.policy import Policy
+from orchestrator.messages import MODES, Actor, Mode
+
+
+def resolve_mode(mode: Mode, actor: Actor) -> Mode:
+    """The lower of the agent's mode and the highest mode the actor may use (DESIGN §6)."""
+    return MODES[min(MODES.index(mode), MODES.index(actor.max_mode))]
+
+
+def may_run(call: Call, mode: Mode) -> bool:
+    """Whether the mode knows the call at all: canary = reads and safe creates, full = all listed (S004-8, S004-28, S004-68).
+
+    Shadow runs nothing, so it lets every call through to be planned.
+    """
+    if mode != "canary":
+        return True
+    return call.reads_only or (call.spec.safe_create and set(call.classes) <= {"R", "W"})
+
+
+_WORDS = {"R": "reads", "W": "changes", "D": "deletes", "C": "configures the portal", "M": "money", "N": "sends outward"}
+
+
+def format_methods(catalogue: Catalogue, policy: Policy, mode: Mode) -> str:
+    """One line a method, reads first."""
+    listed = [method for method in catalogue if is_offered(method, policy, mode)]
+    return "\n".join(_format_lines(sorted(listed, key=lambda method: (not method.reads_only, method.name))))
+
+
+def is_offered(method: Method, policy: Policy, mode: Mode) -> bool:
+    """Whether the model is told of a method at all; what it is not told of is refused by the gate all the same."""
+    if policy.is_listed(policy.refuse_methods, method.name):
+        return False
+    seldom = "D" in method.classes or method.closed or method.rare
+    if seldom and not policy.is_listed(policy.open_methods, method.name):
+        return False
+    return mode != "canary" or method.reads_only or method.safe_create or method.name == "batch"
+
+
+def _format_lines(methods: list[Method]) -> Iterator[str]:
+    for method in methods:
+        what = ", ".join(_WORDS[name] for name in method.classes)
+        needs = f"; needs {', '.join(method.required)}" if method.required else ""
+        yield f"- {method.name}: {what}{needs}"

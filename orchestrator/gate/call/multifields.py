@@ -1,0 +1,285 @@
+"""Phones, e-mails and the like of a record: what a write would really do to them, brought to the one form that does it. Ring 2, pure.
+
+On an update an element without ID is added once more, one with ID and no value is deleted, and several shapes do nothing at all
+(facts on Bitrix24 §4.1). Here each element becomes one step (add, edit, remove); what would double a value or change nothing is left out,
+and what has no single reading is refused.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+from bitrix.catalogue.names import MULTIFIELDS
+from bitrix.client.batch import find_references
+from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.params import build_shape_refusal
+
+Verb = Literal["add", "edit", "remove"]
+_NEW: Final = re.compile(r"n[0-9]{1,4}", re.ASCII)
+_NUMBER: Final = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
+_DIGITS: Final = re.compile(r"[0-9]+", re.ASCII)
+_LOCAL: Final = 11
+_SHORTEST: Final = 5
+_SHOWN: Final = 40
+_NAMES: Final = {"id": "ID", "typeid": "TYPE_ID", "valuetype": "VALUE_TYPE", "value": "VALUE", "delete": "DELETE"}
+_CLASSIC_SHAPE: Final = (
+    'a list of elements: {"VALUE": "+7…", "VALUE_TYPE": "WORK"} adds, {"ID": 156, "VALUE": "+7…"} edits, {"ID": 156, "DELETE": "Y"} removes'
+)
+_FM_SHAPE: Final = (
+    'fm, a map: {"n0": {"typeId": "PHONE", "valueType": "WORK", "value": "+7…"}} adds, {"156": {"typeId": "PHONE", "value": "+7…"}} edits'
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Element:
+    """One phone or address that a record has; `id` is "" for one that an earlier command of the batch adds."""
+
+    id: str
+    kind: str
+    value: str
+    value_type: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What makes it the same as another: the digits of a phone, an address in any case."""
+        return self.kind, _to_comparable(self.kind, self.value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """What one written element does. `old` is what it does it to."""
+
+    verb: Verb
+    kind: str
+    value: str = ""
+    value_type: str = ""
+    old: Element | None = None
+
+
+def parse_elements(record: Mapping[str, Any] | None) -> tuple[Element, ...]:
+    """The phones and addresses of a record of either family; one that shows none has none."""
+    return tuple(_parse_record_elements(record or {}))
+
+
+def is_multifield(name: str) -> bool:
+    """Whether this field holds phones or addresses, in either family."""
+    return name.upper() in {*MULTIFIELDS, "FM"}
+
+
+def find_field_name(kind: str, *, in_items: bool) -> str:
+    """The field that holds this kind."""
+    return "fm" if in_items else kind
+
+
+def parse_steps(name: str, value: Any, present: Sequence[Element] | None, *, in_items: bool) -> tuple[Step, ...]:
+    """What writing `value` under `name` does to a record with `present`; None for a new record. Raises Refusal for what is unclear."""
+    kind = name.upper()
+    if in_items != (kind == "FM"):
+        raise build_shape_refusal(name, _FM_SHAPE if in_items else _CLASSIC_SHAPE)
+    given = _parse_universal(value, present) if in_items else _parse_classic(kind, value, present)
+    steps = [_build_step(element, present, name) for element in given]
+    named = [step.old.id for step in steps if step.old is not None]
+    if len(named) != len(set(named)):
+        raise build_shape_refusal(name, "a list that names each element once")
+    return tuple(_select_effective_steps(steps, present or (), name))
+
+
+def apply_steps(steps: Sequence[Step], present: Sequence[Element]) -> tuple[Element, ...]:
+    """The phones and addresses of the record once the steps are done."""
+    touched = {step.old.id: step for step in steps if step.old is not None}
+    kept = [element for element in present if element.id not in touched]
+    edited = [replace(step.old, value=step.value, value_type=step.value_type) for step in steps if step.verb == "edit" and step.old]
+    added = [Element(id="", kind=step.kind, value=step.value, value_type=step.value_type) for step in steps if step.verb == "add"]
+    return (*kept, *edited, *added)
+
+
+def build_value(steps: Sequence[Step], *, in_items: bool, new: bool) -> Any:
+    """The value whose only reading is these steps."""
+    if not in_items:
+        return [_classic_element(step) for step in steps]
+    if new:
+        return [_universal_element(step) for step in steps]
+    count = sum(step.old is None for step in steps)
+    width = len(str(max(count - 1, 0)))  # stored JSON sorts its keys: n10 may not come before n2, or the call would be another one
+    adds = iter(f"n{number:0{width}}" for number in range(count))
+    return {step.old.id if step.old else next(adds): _universal_element(step) for step in steps}
+
+
+def remove_missing(value: Any, held: Collection[str]) -> tuple[Any, list[str]]:
+    """What `build_value` has made, without the elements whose ID is not among `held`; and the IDs of those."""
+    if isinstance(value, Mapping):
+        gone = [key for key in value if _NUMBER.fullmatch(key) and key not in held]
+        return {key: item for key, item in value.items() if key not in gone}, gone
+    numbers = [str(item.get("ID") or "") for item in value]
+    kept = [item for item, number in zip(value, numbers, strict=True) if not number or number in held]
+    return kept, [number for number in numbers if number and number not in held]
+
+
+def to_record_fields(record: Mapping[str, Any], now: Sequence[Element]) -> dict[str, Any]:
+    """The fields of `record` that hold phones and addresses, as they read once it has `now`."""
+    own: dict[str, list[dict[str, str]]] = {name: [] for name in record if is_multifield(name)}
+    of_all = next((name for name in own if name.upper() == "FM"), None)
+    for element in now:
+        name = of_all or next((name for name in own if name.upper() == element.kind), element.kind)
+        part = {"ID": element.id, "TYPE_ID": element.kind, "VALUE": element.value, "VALUE_TYPE": element.value_type}
+        own.setdefault(name, []).append(part)
+    return own
+
+
+def find_unmet_steps(steps: Sequence[Step], now: Sequence[Element]) -> tuple[Step, ...]:
+    """The steps that a look at the record does not bear out."""
+    keys = {element.key for element in now}
+    by_id = {element.id: element for element in now}
+    return tuple(step for step in steps if not _is_met(step, keys, by_id))
+
+
+def _is_met(step: Step, keys: set[tuple[str, str]], by_id: Mapping[str, Element]) -> bool:
+    if step.verb == "add" or step.old is None:
+        return (step.kind, _to_comparable(step.kind, step.value)) in keys
+    found = by_id.get(step.old.id)
+    if step.verb == "remove":
+        return found is None
+    return found is not None and found.key == (step.kind, _to_comparable(step.kind, step.value))
+
+
+def _parse_record_elements(record: Mapping[str, Any]) -> Iterator[Element]:
+    for name, value in record.items():
+        kind = name.upper()
+        if kind not in {*MULTIFIELDS, "FM"}:
+            continue
+        for key, item in _pairs(value):
+            own = _to_classic_names(item) if isinstance(item, Mapping) else {}
+            of = kind if kind != "FM" else str(own.get("TYPE_ID") or "").upper()
+            if own.get("VALUE") not in (None, "") and of in MULTIFIELDS:
+                yield Element(id=str(own.get("ID") or key), kind=of, value=str(own["VALUE"]), value_type=str(own.get("VALUE_TYPE") or ""))
+
+
+def _parse_classic(kind: str, value: Any, present: Sequence[Element] | None) -> list[dict[str, Any]]:
+    """The elements of one kind as a list, each with its kind."""
+    if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
+        return [_parse_single_value(kind, str(value).strip(), present)]
+    if isinstance(value, Mapping) and {key.lower().replace("_", "") for key in value} <= _NAMES.keys() and value:
+        value = [value]
+    items = [item for _, item in _pairs(value)]
+    if not items:
+        raise build_shape_refusal(kind, _CLASSIC_SHAPE)
+    return [{**_parse_element(item, kind, _CLASSIC_SHAPE), "TYPE_ID": kind} for item in items]
+
+
+def _parse_single_value(kind: str, value: str, present: Sequence[Element] | None) -> dict[str, Any]:
+    """A bare value means "this is the phone": it takes the place of the only one, or is the first; with several it is unclear."""
+    mine = [element for element in present or () if element.kind == kind]
+    if len(mine) > 1:
+        raise build_shape_refusal(kind, f"{_CLASSIC_SHAPE}; the record has {_format_elements(mine)}", foreign_text=True)
+    return {"VALUE": value, "TYPE_ID": kind, **({"ID": mine[0].id} if mine else {})}
+
+
+def _parse_universal(value: Any, present: Sequence[Element] | None) -> list[dict[str, Any]]:
+    """The elements of `fm`, each with its kind; keys of the map become ids."""
+    if not isinstance(value, Mapping | list) or not value:
+        raise build_shape_refusal("fm", _FM_SHAPE)
+    known = {element.id: element for element in present or ()}
+    found = []
+    for key, item in value.items() if isinstance(value, Mapping) else ((None, item) for item in value):
+        own = _parse_element(item, "fm", _FM_SHAPE)
+        by_number = key is not None and present is not None and not _NEW.fullmatch(key)
+        if by_number and (not _NUMBER.fullmatch(str(key)) or str(own.setdefault("ID", key)) != key):
+            raise build_shape_refusal(f"fm.{key}", _FM_SHAPE)
+        old = known.get(str(own.get("ID") or ""))
+        kind = str(own.get("TYPE_ID") or (old.kind if old else "")).upper()
+        if kind not in MULTIFIELDS:
+            raise build_shape_refusal("fm.typeId", f"one of {', '.join(MULTIFIELDS)}; {_FM_SHAPE}")
+        found.append({**own, "TYPE_ID": kind})
+    return found
+
+
+def _parse_element(item: Any, name: str, shape: str) -> dict[str, Any]:
+    """One written element under the classic names; raises Refusal for odd ones."""
+    if isinstance(item, str) and item.strip() and name != "fm":
+        return {"VALUE": item.strip()}
+    own = _to_classic_names(item) if isinstance(item, Mapping) else {}
+    if not own or len(own) != len(item) or not own.keys() <= set(_NAMES.values()):
+        raise build_shape_refusal(name, shape)
+    if any(isinstance(part, Mapping | list | bool | float) for part in own.values()):
+        raise build_shape_refusal(name, shape)
+    return own
+
+
+def _build_step(own: Mapping[str, Any], present: Sequence[Element] | None, name: str) -> Step:
+    number, kind = str(own.get("ID") or "").strip(), str(own["TYPE_ID"])
+    value, value_type = str(own.get("VALUE") or "").strip(), str(own.get("VALUE_TYPE") or "")
+    gone = not value or str(own.get("DELETE") or "").upper() in {"Y", "1", "TRUE"}
+    if not number:
+        if gone:
+            raise build_shape_refusal(name, "an element with a value, or with the ID of the one to remove")
+        return Step(verb="add", kind=kind, value=value, value_type=value_type)
+    old = next((element for element in present or () if element.id == number and element.kind == kind), None)
+    if old is None:
+        held = [element for element in present or () if element.kind == kind]
+        raise build_shape_refusal(
+            f"{name} ID {number}", f"the ID of an element that the record has: {_format_elements(held)}", foreign_text=True
+        )
+    if gone:
+        return Step(verb="remove", kind=kind, old=old)
+    return Step(verb="edit", kind=kind, value=value, value_type=value_type or old.value_type, old=old)
+
+
+def _select_effective_steps(steps: Sequence[Step], present: Sequence[Element], name: str) -> Iterator[Step]:
+    """The steps that change something; raises Refusal for an edit that would make two of one."""
+    named = {step.old.id for step in steps if step.old is not None}
+    held = {element.key for element in present if element.id not in named}
+    changes = [step for step in steps if not _changes_nothing(step)]
+    held |= {step.old.key for step in steps if step.old is not None and _changes_nothing(step)}
+    for step in sorted(changes, key=lambda step: step.verb == "add"):
+        key = (step.kind, _to_comparable(step.kind, step.value))
+        if step.verb != "remove" and key in held:
+            if step.verb == "edit":
+                raise build_shape_refusal(f"{name} {step.value}", "a value that the record does not hold already")
+            continue
+        held |= {key} if step.verb != "remove" else set()
+        yield step
+
+
+def _changes_nothing(step: Step) -> bool:
+    return step.verb == "edit" and step.old is not None and (step.value, step.value_type) == (step.old.value, step.old.value_type)
+
+
+def _classic_element(step: Step) -> dict[str, Any]:
+    if step.verb == "remove" and step.old is not None:
+        return {"ID": step.old.id, "DELETE": "Y"}
+    element: dict[str, Any] = {"VALUE": step.value}
+    if step.value_type:
+        element["VALUE_TYPE"] = step.value_type
+    return {"ID": step.old.id, **element} if step.old is not None else element
+
+
+def _universal_element(step: Step) -> dict[str, Any]:
+    element: dict[str, Any] = {"typeId": step.kind, "value": step.value}
+    return {**element, "valueType": step.value_type} if step.value_type else element
+
+
+def _pairs(value: Any) -> list[tuple[str, Any]]:
+    """Key and element of a list, or of the map that PHP makes of one."""
+    if isinstance(value, Mapping):
+        return [(str(key), item) for key, item in value.items()]
+    return [("", item) for item in value] if isinstance(value, list) else []
+
+
+def _to_classic_names(item: Mapping[str, Any]) -> dict[str, Any]:
+    """An element under the classic names, whichever family wrote it."""
+    return {_NAMES.get(key.lower().replace("_", ""), key): value for key, value in item.items()}
+
+
+def _to_comparable(kind: str, value: str) -> str:
+    text = "".join(value.split()).casefold()
+    if kind != "PHONE":
+        return text.rstrip("/")
+    digits = "".join(_DIGITS.findall(text))
+    if len(digits) < _SHORTEST or find_references(value):
+        return text
+    return f"7{digits[1:]}" if len(digits) == _LOCAL and digits[0] == "8" else digits
+
+
+def _format_elements(found: Sequence[Element]) -> str:
+    return "; ".join(f"ID {element.id}: {escape_text(element.value, limit=_SHOWN)}" for element in found) or "none"

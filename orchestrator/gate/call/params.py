@@ -1,0 +1,195 @@
+"""The parameters of one call brought to the portal's spelling, or refused. Ring 2, pure; adds nothing of its own."""
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from bitrix.catalogue import names
+from bitrix.catalogue.catalogue import Entity, Method
+from orchestrator.gate.call import fields, targets
+from orchestrator.gate.call.effect import Refuse
+from orchestrator.gate.call.reasons import refuse
+from state.canonical import NotCanonical, check
+
+MAX_DEPTH = 16
+_RESERVED = frozenset({"auth", "access_token", "ap", "aplogin", "sessid", "method", "rest_user_id"})
+_FIELD_SIGNS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
+_OPTIONS = frozenset({"REGISTER_SONET_EVENT", "REGISTER_HISTORY_EVENT"})
+_YES = frozenset({"Y", "1", "true", "True"})
+_RECORDS = frozenset({*names.CRM.values(), "item"})
+_ORIGIN = frozenset({"originatorid", "originid", "originversion"})
+
+
+class Refusal(Exception):
+    """The call cannot be brought to one exact form."""
+
+    def __init__(self, verdict: Refuse) -> None:
+        self.verdict = verdict
+        super().__init__(verdict.detail)
+
+
+def build_refusal(code: str, **args: Any) -> Refusal:
+    """The refusal of that code, ready to be raised."""
+    return Refusal(refuse(code, **args))
+
+
+def build_shape_refusal(param: str, expected: str, *, foreign_text: bool = False) -> Refusal:
+    """The refusal of a value that has no single reading; the model reads all of what is expected, however long that is."""
+    found = refuse("gate-param-invalid", param=param, expected=expected)
+    return Refusal(replace(found, detail=f"{found.reason.args['param']} must be {expected}.", foreign_text=foreign_text))
+
+
+def parse_params(params: Mapping[str, Any]) -> dict[str, Any]:
+    """`params` as JSON data of our own; raises Refusal for what JSON readers disagree about or what nests too deep."""
+    try:
+        plain = _copy(dict(params), depth=0)
+        check(plain)
+    except ValueError as error:  # a number of thousands of digits cannot even be named
+        raise build_refusal("gate-params", why=error) from None
+    return dict(plain)
+
+
+def normalize_names(spec: Method, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Top-level names in the portal's spelling and order; raises Refusal for unknown, reserved and doubled ones.
+
+    The order matters: the task.* family reads its parameters by position (facts on Bitrix24, pitfall 10).
+    """
+    known = _list_known_names(spec)
+    result: dict[str, Any] = {}
+    for written, value in params.items():
+        if written.lower() in _RESERVED:
+            raise build_refusal("gate-param-reserved", param=written)
+        name = known.get(written.lower(), written)
+        if written.lower() not in known and ("*" not in spec.params or not set(written) <= _FIELD_SIGNS):
+            raise build_refusal("gate-param-unknown", method=spec.name, param=written, hint=build_hint(written, known.values()))
+        if name.lower() in {given.lower() for given in result}:
+            raise build_refusal("gate-param-twice", param=name)
+        result[name] = value
+    return sort_params(spec, {**result, **spec.forced})
+
+
+def sort_params(spec: Method, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Top-level parameters in the order of the catalogue row."""
+    order = {name: place for place, name in enumerate(_list_known_names(spec).values())}
+    return dict(sorted(params.items(), key=lambda item: order.get(item[0], len(order))))
+
+
+def convert_ids(spec: Method, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Ids written as text become numbers."""
+    result = {name: _to_id(value) if name.lower().endswith("id") else value for name, value in params.items()}
+    for path in spec.target:
+        head, _, rest = path.partition(".")
+        inner = result.get(head)
+        if rest and isinstance(inner, Mapping) and rest in inner:
+            result[head] = {**inner, rest: _to_id(inner[rest])}
+    return result
+
+
+def normalize_fields(spec: Method, params: Mapping[str, Any], *, entity: Entity | None, marks: Mapping[str, str]) -> dict[str, Any]:
+    """Field names in the spelling of the method's family; `marks` are the origin marks that may stand there already.
+
+    Raises Refusal for a map that is none, odd or doubled names, and origin marks that are not ours.
+    """
+    if spec.reads_only:
+        return dict(params)
+    if "params" in spec.params:
+        _check_options(params.get("params"))
+    if not spec.fields_at or (spec.fields_at not in params and spec.fields_at not in spec.required):
+        return dict(params)
+    written = params.get(spec.fields_at)
+    if written in (None, "", [], {}) and spec.fields_at in spec.required:
+        raise build_refusal("gate-param-missing", method=spec.name, param=spec.fields_at)
+    if not isinstance(written, Mapping):
+        raise build_refusal("gate-param-invalid", param=spec.fields_at, expected="a map of field names to values")
+    result: dict[str, Any] = {}
+    seen: set[str] = set()
+    for name, value in written.items():
+        if not name or not set(name) <= _FIELD_SIGNS:
+            raise build_refusal("gate-param-invalid", param=f"{spec.fields_at}.{name}", expected="a plain field name")
+        key = fields.to_field_key(name, entity.name if entity else "")
+        if key in _ORIGIN and marks.get(key) != value:
+            raise build_refusal("gate-origin", param=name)
+        if key in seen:
+            raise build_refusal("gate-param-twice", param=name)
+        seen.add(key)
+        result[_normalize_field_name(spec, name, entity, originals=params.get("useOriginalUfNames") == "Y")] = value
+    return {**params, spec.fields_at: result}
+
+
+def check_required(spec: Method, params: Mapping[str, Any]) -> None:
+    """Raise Refusal when a required parameter is missing or empty."""
+    for path in spec.required:
+        value = targets.get_at_path(params, path)
+        if value is None or value == "" or (value in ({}, []) and path == "cmd"):
+            code = "gate-responsible" if spec.responsible and path.endswith(spec.responsible) else "gate-param-missing"
+            raise build_refusal(code, method=spec.name, param=path)
+
+
+def build_hint(written: str, names: Iterable[str]) -> str:
+    """A sentence with the nearest known name, or nothing."""
+    by_lower = {name.lower(): name for name in names}
+    close = difflib.get_close_matches(written.lower(), by_lower, n=1, cutoff=0.75)
+    return f" Did you mean {by_lower[close[0]]}?" if close else ""
+
+
+def _list_known_names(spec: Method) -> dict[str, str]:
+    """Names the row knows, by their lower case, in the order in which they are sent."""
+    paths = [*spec.required, *spec.target, spec.fields_at, spec.target_entity.removeprefix("@"), *spec.forced, *spec.params]
+    if spec.target_entity and not spec.target_entity.startswith("@"):
+        paths.remove(spec.target_entity)
+    if spec.owner == "filter":
+        paths.append("filter")
+    if spec.responsible and not spec.fields_at:
+        paths.append(spec.responsible)
+    if spec.reads_only or spec.verb == "delete":
+        paths = [path for path in paths if path != spec.fields_at or path in spec.required]
+    tops = [path.partition(".")[0] for path in paths if path not in {"", "*"}]
+    return {name.lower(): name for name in tops}
+
+
+def _copy(value: Any, *, depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        msg = f"nested deeper than {MAX_DEPTH}"
+        raise NotCanonical(msg)
+    if isinstance(value, Mapping):
+        return {key: _copy(item, depth=depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_copy(item, depth=depth + 1) for item in value]
+    return value
+
+
+def _to_id(value: Any) -> Any:
+    if isinstance(value, str) and (number := targets.as_id(value)) is not None:
+        return number
+    return value
+
+
+def _check_options(options: Any) -> None:
+    """`params` of a CRM write may only switch on what is on anyway: nobody hides a change from the history."""
+    if not options:
+        return
+    if not isinstance(options, Mapping):
+        raise build_refusal("gate-param-invalid", param="params", expected="a map of options")
+    for name, value in options.items():
+        if name.upper() not in _OPTIONS or str(value) not in _YES:
+            raise build_refusal("gate-param-reserved", param=f"params.{name}")
+
+
+def _normalize_field_name(spec: Method, name: str, entity: Entity | None, *, originals: bool) -> str:
+    """The field as its family writes it: the portal drops names of the other family without a word."""
+    in_items = spec.name.startswith("crm.item.")
+    found = fields.find_field_info(entity, name)
+    if entity is None or (found is not None and found.kind == "multifield"):
+        return name
+    if found is None:
+        return _normalize_own_name(name, in_items=in_items, originals=originals) if entity.name.partition(":")[0] in _RECORDS else name
+    upper = entity.by_key[fields.to_field_key(name, entity.name)]
+    return names.to_universal(upper, entity.name) if in_items else upper
+
+
+def _normalize_own_name(name: str, *, in_items: bool, originals: bool) -> str:
+    """A field of the portal's owner; which others there are is not known here."""
+    if not names.is_custom_field(name):
+        return name
+    return names.to_universal(name) if in_items and not originals else names.to_classic(name)

@@ -1,0 +1,178 @@
+"""What the owner of the portal decided in data/policy.yaml and POLICY_FILE. Ring 2; it is read whole, `live_policy` follows its changes."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Final, NamedTuple
+
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+
+from bitrix.catalogue.catalogue import Catalogue, Method
+from bitrix.catalogue.names import to_field_key
+from orchestrator.errors import SettingsError
+from orchestrator.gate.call import effect_kinds
+from orchestrator.gate.call.budget import Budget
+from orchestrator.gate.call.limits import Caps, Money
+from orchestrator.gate.call.policy_format import (
+    Currency,
+    Place,
+    Places,
+    Rule,
+    build_suggestion,
+    describe_mistakes,
+    format_location,
+    is_match,
+    parse_duration,
+    read_policy_file,
+)
+from orchestrator.messages import EffectKind, Frozen
+from state.canonical import dumps, hash_text
+
+SHIPPED = Path(__file__).resolve().parents[3] / "data" / "policy.yaml"
+_PARTS: Final[dict[str, type[BaseModel]]] = {"catalogue": Method, "rules": Rule, "caps": Caps, "budget": Budget}
+_OWN_FIELDS: Final = ("uf", "parentid", "property")
+"""How fields begin that every portal has others of."""
+
+Span = Annotated[timedelta, BeforeValidator(parse_duration), Field(gt=timedelta(0))]
+
+
+class Policy(Frozen):
+    """The owner's rules on top of the catalogue. Method names are matched without regard to case."""
+
+    open_methods: frozenset[str] = frozenset()
+    """Methods of class D and closed rows that may be asked for; a deletion then needs a second tap."""
+    refuse_methods: frozenset[str] = frozenset()
+    """Never, whoever asks and whatever the mode. Stronger than open_methods."""
+    ask_methods: frozenset[str] = frozenset()
+    """Always ask, even for reads."""
+    ask_people: frozenset[str] = frozenset()
+    """Keys of actors each of whose changes asks."""
+    ask_above: Decimal | None = Field(default=None, gt=0)
+    """A change of a record whose sum is above this asks, whatever changes."""
+    four_eyes_above: Decimal | None = Field(default=None, gt=0)
+    """Above this sum another person with role lead must approve."""
+    currency: Currency = "RUB"
+    """Of every limit that names none; it should be the portal's own, in which sums without a currency are."""
+    rates: dict[Currency, Annotated[Decimal, Field(gt=0)]] = Field(default_factory=dict)
+    """What one unit of another currency counts in that one; a sum of a currency without a rate is above every limit."""
+    critical_fields: frozenset[str] = frozenset()
+    """Further fields, such as UF_CRM_DISCOUNT, whose change asks."""
+    rules: tuple[Rule, ...] = ()
+    """All that concern a call apply, and the strictest wins."""
+    sum_jump: int | None = Field(default=None, ge=2)
+    """A sum that becomes so many times as large, or falls to that part of it, is asked about twice; shipped: ten."""
+    caps: Caps = Caps()
+    budget: Budget = Budget()
+    """How much of the model a person may use in a month."""
+    undo_for: Span = timedelta(hours=1)
+    """How long a change can be taken back with one button."""
+    remind_lead_after: Span = timedelta(hours=2)
+    """When a lead who has not decided is reminded."""
+    halt_on_block: bool = False
+    """Stop a plan at its first step that waits or is refused (S004-A4)."""
+    event_handler_hosts: frozenset[str] = frozenset()
+    """Hosts that event.bind may send the portal's events to."""
+    open_kinds: frozenset[EffectKind] = frozenset()
+    """Kinds of effects other than portal calls that may be asked for or run."""
+    telegram_chats: frozenset[int] = frozenset()
+    """Chats that an effect may write to, besides the one that asked."""
+    http_hosts: frozenset[str] = frozenset()
+    """Hosts that an http effect may call."""
+    catalogue: tuple[Method, ...] = ()
+    """Further catalogue rows."""
+
+    def is_listed(self, listed: frozenset[str], method: str) -> bool:
+        """Whether `method` is in one of the lists above."""
+        return bool(listed) and method.lower() in {name.strip().lower() for name in listed}
+
+    @cached_property
+    def money(self) -> Money:
+        """How sums of different currencies are compared."""
+        return Money(currency=self.currency, rates=self.rates)
+
+    @cached_property
+    def digest(self) -> str:
+        """Which policy this is, for the journal: the same rules have the same digest, however they are written down."""
+        return hash_text(dumps(_to_sorted(self.model_dump())))[:12]
+
+
+class LoadedPolicy(NamedTuple):
+    """A policy, and where its keys stand."""
+
+    policy: Policy
+    places: Places
+
+
+def load_policy(path: Path | None, *, shipped: Path = SHIPPED) -> Policy:
+    """The shipped policy with the keys of `path` in their place; raises SettingsError with every mistake at once."""
+    return load_with_places(path, shipped=shipped).policy
+
+
+def load_with_places(path: Path | None, *, shipped: Path = SHIPPED) -> LoadedPolicy:
+    """As `load_policy`, with the lines."""
+    merged: dict[str, Any] = {}
+    places: dict[Place, tuple[str, int]] = {}
+    for source in (shipped, path) if path else (shipped,):
+        content, found = read_policy_file(source)
+        merged.update(content)
+        places = {place: line for place, line in places.items() if place[0] not in content} | found
+    try:
+        return LoadedPolicy(Policy.model_validate(merged), places)
+    except ValidationError as error:
+        raise SettingsError("\n".join(describe_mistakes(error, places, Policy, _PARTS))) from None
+
+
+def check_policy(policy: Policy, catalogue: Catalogue, places: Places | None = None) -> tuple[str, ...]:
+    """A sentence for every name that the catalogue does not know: a misspelt refusal would refuse nothing."""
+    return tuple(f"{_format_place(place, places or {})}: {text}" for place, text in _find_unknown_names(policy, catalogue))
+
+
+def _format_place(place: Place, places: Places) -> str:
+    return format_location(place, places) if places else f"policy: {'.'.join(str(part) for part in place)}"
+
+
+def _find_unknown_names(policy: Policy, catalogue: Catalogue) -> Iterator[tuple[Place, str]]:
+    known = [*(method.name for method in catalogue), *effect_kinds.list_policy_names()]
+    for key in ("open_methods", "refuse_methods", "ask_methods"):
+        for name in sorted(getattr(policy, key)):
+            if name.strip().lower() not in {one.lower() for one in known}:
+                yield (key,), f"{name!r} is not in the catalogue.{build_suggestion(name, known)}"
+    fields = {to_field_key(name, method.entity): name for method in catalogue for name in method.critical}
+    fields |= {to_field_key(name, entity.name): name for entity in catalogue.entities.values() for name in entity.fields}
+    for number, rule in enumerate(policy.rules):
+        yield from (((("rules", number, key)), text) for key, text in _find_unknown_in_rule(rule, catalogue, known, fields))
+
+
+def _find_unknown_in_rule(rule: Rule, catalogue: Catalogue, methods: list[str], fields: dict[str, str]) -> Iterator[tuple[str, str]]:
+    for pattern in rule.method:
+        if not any(is_match(pattern, name) for name in methods):
+            yield "method", f"{pattern!r} fits no method of the catalogue.{build_suggestion(pattern, methods)}"
+    for pattern in rule.entity:
+        if not any(is_match(pattern, name) for name in (*catalogue.entities, "binding")) and not pattern.lower().startswith("item:"):
+            yield "entity", f"{pattern!r} is no kind of record.{build_suggestion(pattern, list(catalogue.entities))}"
+    for name in rule.field:
+        if to_field_key(name) not in fields and not to_field_key(name).startswith(_OWN_FIELDS):
+            yield "field", f"{name!r} is no field of the catalogue.{_suggest_field(name, fields)}"
+
+
+def _suggest_field(name: str, fields: dict[str, str]) -> str:
+    found = build_suggestion(to_field_key(name), list(fields))
+    key = found.split("'")[1] if found else ""
+    return f" Did you mean {fields[key]!r}?" if key else ""
+
+
+def _to_sorted(value: Any) -> Any:
+    """The same data as JSON, sets in one order."""
+    match value:
+        case frozenset() | set():
+            return sorted(str(item) for item in value)
+        case dict():
+            return {key: _to_sorted(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_to_sorted(item) for item in value]
+        case Decimal() | timedelta():
+            return str(value.normalize() if isinstance(value, Decimal) else value.total_seconds())
+        case _:
+            return value

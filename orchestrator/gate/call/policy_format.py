@@ -1,0 +1,184 @@
+"""A policy file as text: its keys with their lines, and mistakes in sentences that name line, cause and cure. Ring 2; knows no rule.
+
+The form of the owner's own rules in data/policy.yaml and POLICY_FILE. Ring 2, plain data; what they say of a call stands in `ruling`.
+"""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from decimal import Decimal
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import yaml
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, model_validator
+
+from orchestrator.errors import SettingsError
+from orchestrator.messages import Frozen, Mode, Role
+
+Place = tuple[str | int, ...]
+Places = Mapping[Place, tuple[str, int]]
+"""Where a key stands: ("rules", 0, "then") → (name of the file, line)."""
+
+_DURATION: Final = re.compile(r"(\d{1,6})\s*([smhd])", re.ASCII)
+_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def describe_yaml_error(error: Exception) -> str:
+    """Where a YAML file cannot be read and what to look at there: the parser's own words are for programmers."""
+    mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+    place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
+    return f"{place}: look at indents, colons, quotes and brackets"
+
+
+def parse_duration(value: object) -> object:
+    """ "1h", "90m", "2d" as a timedelta; ValueError for other text."""
+    if not isinstance(value, str):
+        return value
+    match = _DURATION.fullmatch(value.strip())
+    if match is None:
+        raise ValueError("a duration such as 1h, 90m or 2d is needed")
+    return timedelta(**{_UNITS[match.group(2)]: int(match.group(1))})
+
+
+def read_policy_file(path: Path) -> tuple[dict[str, Any], dict[Place, tuple[str, int]]]:
+    """The keys of a file, and where each of them and of their parts stands; raises SettingsError where it is no map of keys."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        content = yaml.safe_load(text)
+    except (OSError, UnicodeError) as error:
+        raise SettingsError(
+            f"POLICY_FILE {path.name}: cannot be read ({type(error).__name__}); check the path and the encoding (UTF-8)"
+        ) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise SettingsError(f"POLICY_FILE {path.name}: not valid YAML{describe_yaml_error(error)}") from None
+    if content is None:
+        return {}, {}
+    if not isinstance(content, Mapping) or not isinstance(node, yaml.MappingNode):
+        raise SettingsError(f"POLICY_FILE {path.name}: line 1: must be a map of keys such as `refuse_methods: [crm.deal.add]`")
+    places: dict[Place, tuple[str, int]] = {}
+    for place, line, twice in _list_places(node, ()):
+        if twice:
+            raise SettingsError(f"POLICY_FILE {path.name}: line {line}: `{format_place(place)}` is given twice; keep one")
+        places[place] = path.name, line
+    return {str(key): value for key, value in content.items()}, places
+
+
+def _list_places(node: yaml.Node, at: Place) -> Iterator[tuple[Place, int, bool]]:
+    """(place, line, whether it was there already) of everything below."""
+    if isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, value in node.value:
+            name = str(key.value)
+            yield (*at, name), key.start_mark.line + 1, name in seen
+            seen.add(name)
+            yield from _list_places(value, (*at, name))
+    elif isinstance(node, yaml.SequenceNode):
+        for number, value in enumerate(node.value):
+            yield (*at, number), value.start_mark.line + 1, False
+            yield from _list_places(value, (*at, number))
+
+
+def format_place(place: Sequence[str | int]) -> str:
+    """("rules", 0, "then") as "rules.0.then"."""
+    return ".".join(str(part) for part in place)
+
+
+def format_location(place: Sequence[str | int], places: Places) -> str:
+    """ "POLICY_FILE mine.yaml: line 4: `rules.0.then`", with the line of the innermost part that has one."""
+    known = next((places[found] for end in range(len(place), 0, -1) if (found := tuple(place[:end])) in places), None)
+    return f"POLICY_FILE {known[0]}: line {known[1]}: `{format_place(place)}`" if known else f"`{format_place(place)}`"
+
+
+def describe_mistakes(
+    error: ValidationError, places: Places, model: type[BaseModel], parts: Mapping[str, type[BaseModel]]
+) -> Iterator[str]:
+    """A sentence for each; `parts` are the models below the keys of `model`."""
+    for found in error.errors():
+        place = found["loc"]
+        below = parts.get(str(place[0])) if len(place) > 1 else None
+        here = format_location(place, places)
+        if found["type"] == "extra_forbidden":
+            yield f"{here}: no such key; remove it.{build_suggestion(str(place[-1]), list((below or model).model_fields))}"
+        elif found["type"] == "missing":
+            yield f"{here}: is missing; add it"
+        elif found["type"] == "literal_error":
+            known = re.findall(r"'([^']*)'", str(found.get("ctx", {}).get("expected", "")))
+            yield f"{here}: {found['msg']}; got {found['input']!r:.60}.{build_suggestion(str(found['input']), known)}"
+        else:
+            yield f"{here}: {found['msg'].removeprefix('Value error, ')}; got {found['input']!r:.60}"
+
+
+def build_suggestion(name: str, known: list[str]) -> str:
+    """ " Did you mean 'x'?", or "" where nothing is like it."""
+    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+Then = Literal["ask", "ask_twice", "lead", "two_people", "refuse"]
+LONGEST_WHY: Final = 120
+
+
+def _to_list(value: object) -> object:
+    """One word or several."""
+    return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
+
+
+def _strip_words(words: tuple[str, ...]) -> tuple[str, ...]:
+    if any(not word.strip() for word in words):
+        raise ValueError("an empty word fits nothing; remove it")
+    return tuple(word.strip() for word in words)
+
+
+def _check_sentence(text: str) -> str:
+    text = text.strip()
+    if not text or not text.isprintable():
+        raise ValueError("one plain sentence is needed: people read it when the rule applies")
+    return text
+
+
+Words = Annotated[tuple[Annotated[str, Field(coerce_numbers_to_str=True)], ...], BeforeValidator(_to_list), AfterValidator(_strip_words)]
+
+
+Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$", description="a code such as RUB")]
+
+
+class Rule(Frozen):
+    """One rule; every condition that it names must hold, one of several words of a condition is enough."""
+
+    method: Words = ()
+    """crm.deal.update, or with a star: crm.deal.*; a deal changed through crm.item.update counts as crm.deal.update too."""
+    entity: Words = ()
+    """deal, lead, contact, company, task, item:177 or item:*: whatever the method."""
+    field: Words = ()
+    """A field that the call changes, or sets on a new record."""
+    above: Decimal | None = Field(default=None, ge=0)
+    """The sum that it writes, or that stands on the record, is larger."""
+    currency: Currency | Literal[""] = ""
+    """Of `above`; without it that of the policy."""
+    times: int | None = Field(default=None, ge=2)
+    """The sum becomes so many times as large, or falls to that part of it."""
+    person: Words = ()
+    """Who asks for it, as a key of the access file (tg:1007)."""
+    role: Annotated[tuple[Role, ...], BeforeValidator(_to_list)] = ()
+    mode: Annotated[tuple[Mode, ...], BeforeValidator(_to_list)] = ()
+    """The mode that holds for the person."""
+    then: Then
+    why: Annotated[str, Field(max_length=LONGEST_WHY), AfterValidator(_check_sentence)]
+    """Shown to people on the card or in the refusal."""
+
+    @model_validator(mode="after")
+    def _concerns_something(self) -> "Rule":
+        if not any((self.method, self.entity, self.field, self.above is not None, self.times, self.person, self.role, self.mode)):
+            raise ValueError("names no condition, so it would concern every change; name at least one, such as `role: manager`")
+        if self.currency and self.above is None:
+            raise ValueError("a currency is that of `above`; name the sum, or remove the currency")
+        return self
+
+
+def is_match(pattern: str, name: str) -> bool:
+    """Whether a word of a rule means this name; a star stands for any part of it."""
+    return fnmatchcase(name.lower(), pattern.lower())

@@ -1,0 +1,154 @@
+"""Every reason the gate gives, as code → English sentence for the model and ops; people read the doors' catalogues.
+
+The refusal of a step whose record the portal did not let us read: our sentence for the person, its words for the journal. Ring 2.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from bitrix.errors import BitrixError, Refused
+from orchestrator.gate.call.effect import Refuse
+from orchestrator.messages import Notice
+
+REFUSALS: dict[str, str] = {
+    "gate-method-odd": "{method} is not a plain method name: no suffix, slash, space or other sign.{hint}",
+    "gate-method-unknown": "{method} is not in the catalogue.{hint}",
+    "gate-params": "the parameters cannot be read: {why}",
+    "gate-param-unknown": "{method} has no parameter {param}.{hint}",
+    "gate-param-missing": "{method} needs {param}.",
+    "gate-param-invalid": "{param} must be {expected}.",
+    "gate-param-twice": "{param} is given twice in different case.",
+    "gate-param-reserved": "{param} may not be set by a caller.",
+    "gate-origin": "{param} is set by the system only; leave it out.",
+    "gate-responsible": "{method} needs {param}: name the responsible person.",
+    "gate-batch-broken": "the batch cannot be read at {key}: {why}",
+    "gate-filter-foreign": "the filter asks for records of other people ({field}); the person sees only: {allowed}.",
+    "gate-filter-unclear": "the filter key {param} cannot be limited to the records the person may see.",
+    "gate-kind": "effects of kind {kind} ({method}) are not opened by the policy.",
+    "gate-closed": "{method} is closed; only the policy can open it.",
+    "gate-delete": "{method} deletes or cannot be undone; deleting is closed by the policy.",
+    "gate-mode": "{method} is not available in mode {mode}.",
+    "gate-needs-application": "{method} needs an application (OAuth), and this is a webhook; an administrator makes an outgoing webhook.",
+    "gate-needs-application-other": "{method} works for an application (OAuth) only, and this is a webhook.",
+    "gate-handler": "the handler address {host} is not on the list of allowed hosts.",
+    "gate-not-found": "there is no {entity} {id}.",
+    "gate-not-yours": "{entity} {id} belongs to somebody else, and the person may not see it.",
+    "gate-unscoped": "{method} cannot be limited to the person's own records.",
+    "gate-unread": "the present state of {entity} {id} could not be read.",
+    "gate-target-unclear": "{param} does not say which record is meant.",
+    "gate-already-so": "nothing was sent: the record holds these values already ({method}).",
+    "gate-no-user": "{name} has no Bitrix24 user, so whose records to use is not known.",
+    "gate-user-inactive": "no active employee of the portal has the number {id} ({field}).",
+    "gate-policy-refuses": "the policy forbids {method}.",
+    "gate-rule-refuses": "a rule of the policy forbids it: {why}",
+    "gate-cap-batch": "the batch changes {count} records, and the policy allows {limit} at once; propose fewer.",
+    "gate-cap-day": "the policy allows a person {limit} changes in 24 hours; {made} were made and this is {count} more.",
+    "gate-sum-other-currency": "the sum of {entity} {id} is in {has}, and {sum} {named} was named; nothing is converted. "
+    "Ask for the sum in {has}; if the person wants the currency changed too, set CURRENCY_ID to {named} beside the sum.",
+    "gate-named-other-currency": "{entity} {id} is in {has}, and {field} was named in {named}; nothing is converted. Ask for it in {has}.",
+    "gate-sum-two-currencies": "the new record is to be in {has}, and {field} was named in {named}: set CURRENCY_ID to it, or ask.",
+    "gate-sum-currency-unknown": "{field} was named in {named}, and it is not known in which currency the record is; read it first.",
+    "gate-reference": "$result[...] may not stand in {param} of {method}.",
+    "gate-denied-now": "a person has just denied this very call; do not propose it again in this turn.",
+    "gate-withdrawn": "the step is marked as denied, so it is not run.",
+}
+BATCH_REFUSALS: dict[str, str] = {
+    "gate-batch-delete": "the batch holds a deletion: {key} ({method}).",
+    "gate-batch-refused": "command {key} ({method}) of the batch: {text}",
+}
+ASKS: dict[str, str] = {
+    "gate-critical": "{field} of an existing record changes.",
+    "gate-critical-action": "{method} always needs a person's word.",
+    "gate-add-sum": "the new record sets a sum ({field}).",
+    "gate-add-person": "the new record names another person ({field}).",
+    "gate-add-stage": "the new record does not start at the first stage ({field}).",
+    "gate-class-delete": "{method} cannot be undone.",
+    "gate-class-config": "{method} changes the configuration of the portal.",
+    "gate-class-money": "{method} changes money.",
+    "gate-class-outward": "{method} sends something to people.",
+    "gate-binding": "{method} changes where events of the portal go.",
+    "gate-reference-field": "{field} takes its value from another command of the batch.",
+    "gate-reference-id": "the record to change comes from another command of the batch.",
+    "gate-policy-method": "the policy asks before {method}.",
+    "gate-policy-person": "the policy asks before every change by {name}.",
+    "gate-policy-amount": "the sum {amount} is above the limit {limit}.",
+    "gate-four-eyes": "the sum {amount} is above {limit}: a second person with role lead must approve.",
+    "gate-rule": "a rule of the policy: {why}",
+    "gate-sum-jump": "{field} changes {times} times: {before} → {after}.",
+    "gate-sum-steps": "{field} changes {times} times within a day, in several steps: {before} → {after}.",
+    "gate-sum-lost": "{field} changes from {before} to {after}.",
+    "gate-sum-currency": "{field} becomes one of another currency: {before} → {after}.",
+    "gate-model-asks": "the model asked for a person's word.",
+    "gate-phone-gone": "{value} was removed from {entity} {id} meanwhile: what would have changed it is left out.",
+    "gate-undo": "an undo puts former values back: a person checks them.",
+    "gate-taint-prose": "free text of other people was read in this turn.",
+    "gate-taint-target": "{entity} {id} was not named by the person.",
+    "gate-taint-value": "the value of {field} comes from text of the CRM.",
+    "gate-denied-before": "this was denied on {at} by {by}.",
+}
+BATCH_ASKS: dict[str, str] = {"gate-batch-asks": "command {key} ({method}) of the batch: {text}"}
+SENTENCES: dict[str, str] = {**REFUSALS, **BATCH_REFUSALS, **ASKS, **BATCH_ASKS}
+
+_MAX_ARGUMENT = 120
+
+
+def format_english(notice: Notice) -> str:
+    """The sentence for the model behind a notice of the gate."""
+    return SENTENCES[notice.code].format(**notice.args)
+
+
+def ask(code: str, **args: Any) -> Notice:
+    """A reason to ask, with every argument as short plain text."""
+    return Notice(code=code, args={name: _format_argument(value) for name, value in args.items()})
+
+
+def refuse(code: str, **args: Any) -> Refuse:
+    """A refusal, told to the person by code and to the model in English."""
+    notice = ask(code, **args)
+    return Refuse(reason=notice, detail=format_english(notice))
+
+
+def wrap_in_batch(code: str, notice: Notice, *, key: str, method: str, about: Mapping[str, Any] | None = None) -> Notice:
+    """`notice` as the reason of one command; doors select the inner sentence by `reason`, the arguments stay beside it.
+
+    `about` names the record of the command for people: {entity, title, number, method}.
+    """
+    about = about or {"entity": "", "title": "none", "number": 0, "method": method}
+    part = {"part": {"code": "batch-part", "args": dict(about)}, "part_title": about["title"], "part_named": _format_titled(about)}
+    return Notice(
+        code=code, args={**notice.args, "key": key, "method": method, "reason": notice.code, "text": format_english(notice), **part}
+    )
+
+
+def _format_titled(about: Mapping[str, Any]) -> str:
+    return "no" if about["title"] == "none" else "yes"
+
+
+def _format_argument(value: Any) -> str | int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    text = "".join(char if char.isprintable() else "�" for char in str(value))
+    return text if len(text) <= _MAX_ARGUMENT else text[: _MAX_ARGUMENT - 1] + "…"
+
+
+NO_CODE = "none"
+PORTAL_FAULT = "away"
+"""A fault within the portal: nothing that the person could do but wait."""
+_FAULT = 500
+_CODE = re.compile(r"[A-Za-z0-9_.-]{1,60}", re.ASCII)
+
+
+def build_read_refusal(error: BitrixError) -> Refuse:
+    """Nothing is sent when what it is about cannot be looked at; a code of the portal is told, its sentence is not."""
+    return Refuse(
+        reason=Notice(code="portal-unreadable", args={"code": _find_error_code(error)}),
+        detail=f"the record could not be read: {error}",
+        foreign_text=bool(error.code) or isinstance(error, Refused),
+    )
+
+
+def _find_error_code(error: BitrixError) -> str:
+    if error.code == "INTERNAL_SERVER_ERROR" or (error.status or 0) >= _FAULT:
+        return PORTAL_FAULT
+    return error.code if _CODE.fullmatch(error.code) else f"HTTP {error.status}" if error.status else NO_CODE

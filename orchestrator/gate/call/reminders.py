@@ -1,0 +1,62 @@
+"""A reminder for oneself as one exact call: when, what, and the record it leads to. Ring 2, pure; for nobody but the one who asks."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from orchestrator.gate.call.params import build_hint, build_refusal
+from state.clock import format_iso
+
+ADD: Final = "reminder.add"
+PERSON: Final = "person"
+"""Whose it is: set here, whatever was written."""
+MARK: Final = "ORIGIN_ID"
+"""The effect that sets it, and nothing of the wish itself."""
+LONGEST: Final = 500
+_RECORDS: Final = ("deal", "lead", "contact", "company", "task")
+_KNOWN: Final = ("at", "text", *_RECORDS)
+_GIVEN: Final = frozenset({PERSON, MARK, "record"})
+_LONGEST_ID: Final = 9
+
+
+def normalize_reminder(given: Mapping[str, Any], *, person: str, effect_id: str) -> dict[str, Any]:
+    """The parameters in their one form; raises Refusal for what has no single reading. Doing it twice gives the same."""
+    for name in given:
+        if name not in _KNOWN and name not in _GIVEN:
+            raise build_refusal("gate-param-unknown", method=ADD, param=name, hint=build_hint(name, _KNOWN))
+    record = _parse_record(given)
+    found: dict[str, Any] = {"at": _parse_moment(given.get("at")), "text": _parse_text(given.get("text"))}
+    return found | ({"record": record} if record else {}) | {PERSON: person, MARK: effect_id}
+
+
+def _parse_moment(value: Any) -> str:
+    """A moment that says its offset, as UTC to the second."""
+    try:
+        found = datetime.fromisoformat(value if isinstance(value, str) else "")
+        if found.tzinfo is not None:
+            return format_iso(found.replace(microsecond=0))
+    except (ValueError, OverflowError):
+        pass
+    raise build_refusal("gate-param-invalid", param="at", expected="a moment: write @date: and the person's words")
+
+
+def _parse_text(value: Any) -> str:
+    text = " ".join(value.split()) if isinstance(value, str) else ""
+    if not text or len(text) > LONGEST or not text.isprintable():
+        raise build_refusal("gate-param-invalid", param="text", expected=f"a short text, up to {LONGEST} characters")
+    return text
+
+
+def _parse_record(given: Mapping[str, Any]) -> str:
+    """ "deal:481", "" for a reminder of no record."""
+    written = {name: given[name] for name in _RECORDS if given.get(name) is not None}
+    if "record" in given:
+        kind, _, number = str(given["record"]).partition(":")
+        written[kind] = number
+    if not written:
+        return ""
+    kind, value = written.popitem()
+    number = str(value) if not isinstance(value, bool) else ""
+    if written or kind not in _RECORDS or not (number.isascii() and number.isdecimal() and 0 < len(number) <= _LONGEST_ID and int(number)):
+        raise build_refusal("gate-param-invalid", param=kind, expected="the number of one record")
+    return f"{kind}:{int(number)}"

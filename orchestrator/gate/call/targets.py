@@ -1,0 +1,107 @@
+"""Which existing record a call is about, by the paths its catalogue row names. Ring 2, pure."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bitrix.catalogue.catalogue import Catalogue, Entity, Method
+from orchestrator.gate.call.effect import Target
+
+_DYNAMIC = re.compile(r"(?:dynamic_([0-9]{1,9})|t([0-9a-f]{1,8}))", re.ASCII)
+_SHORT = {"l": "lead", "d": "deal", "c": "contact", "co": "company", "q": "item:7", "si": "item:31", "o": "item:14"}
+_LONGEST = 15
+_SMART = 128
+_FIXED_TYPES = frozenset({7, 14, 31})
+_ID = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetMatch:
+    """What a call is about. `path` is where the id stands, `written` the id as given when it is not a plain number."""
+
+    targets: tuple[Target, ...] = ()
+    path: str = ""
+    written: Any = None
+    entity: str = ""
+
+    @property
+    def unknown(self) -> bool:
+        """True when the row names a record and the call does not say clearly which."""
+        return bool(self.path) and not self.targets
+
+
+def find(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -> TargetMatch:
+    """The record `params` points at; its entity is "" when the kind of record cannot be read."""
+    entity = find_entity_name(spec, params, catalogue)
+    if not spec.target:
+        return TargetMatch(entity=entity)
+    path = next((path for path in spec.target if get_at_path(params, path) is not None), spec.target[0])
+    written = get_at_path(params, path)
+    number = as_id(written)
+    if number is None or not entity:
+        return TargetMatch(path=path, written=written, entity=entity)
+    return TargetMatch(targets=((entity, number),), path=path, written=written, entity=entity)
+
+
+def find_entity_name(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -> str:
+    """The kind of record, such as deal or item:177; "" when the call names one that does not exist."""
+    name = spec.target_entity or spec.entity
+    if not name.startswith("@"):
+        return name
+    written = get_at_path(params, name[1:])
+    if isinstance(written, bool) or not isinstance(written, str | int):
+        return ""
+    return find_entity_by_code(str(written).strip().lower(), catalogue)
+
+
+def find_entity_by_code(code: str, catalogue: Catalogue) -> str:
+    """The kind of record behind one of the portal's codes in lower case: 2, d, deal, dynamic_177, tb1; "" for none."""
+    if code.isascii() and code.isdigit() and len(code) <= _LONGEST:
+        return _find_entity_by_number(int(code), catalogue)
+    if code in _SHORT:
+        return _SHORT[code]
+    dynamic = _DYNAMIC.fullmatch(code)
+    if dynamic:
+        return _find_entity_by_number(int(dynamic[1]) if dynamic[1] else int(dynamic[2], 16), catalogue)
+    return code if code in catalogue.entities and code != "item" else ""
+
+
+def find_definition(name: str, catalogue: Catalogue) -> Entity | None:
+    """How records of this kind are read; smart processes share the row "item"."""
+    return catalogue.entities.get(name.partition(":")[0])
+
+
+def find_definitions(*names: str, catalogue: Catalogue) -> dict[str, Entity]:
+    """The definitions of these kinds, each under its own name: a smart process shares the row "item"."""
+    found = {name: find_definition(name, catalogue) for name in names}
+    return {
+        name: entity if entity.name == name else entity.model_copy(update={"name": name})
+        for name, entity in found.items()
+        if entity is not None
+    }
+
+
+def get_at_path(params: Any, path: str) -> Any:
+    """The value under a dotted path, None when it is not there."""
+    value = params
+    for name in path.split("."):
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(name)
+    return value
+
+
+def as_id(value: Any) -> int | None:
+    """A record id: a positive whole number or its plain text."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return None
+    text = str(value).strip()
+    return int(text) if _ID.fullmatch(text) else None
+
+
+def _find_entity_by_number(number: int, catalogue: Catalogue) -> str:
+    for entity in catalogue.entities.values():
+        if entity.type_id == number:
+            return entity.name
+    return f"item:{number}" if number >= _SMART or number in _FIXED_TYPES else ""

@@ -1,0 +1,181 @@
+"""The decision: one call, judged by mode, policy, rights and facts. Ring 2, pure and total; nothing here reads or sends.
+
+What a model writes never lowers a verdict: `confirmed: true` is read nowhere in this file (S004-A1).
+
+The whole judgement of a call: decided, brought to its one form, its fields checked, decided again as it will be sent. Ring 2, pure.
+
+Who may do it at all comes first, so that nobody learns of a record from what is wrong with a call about it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+
+from orchestrator.gate.call import critical_fields, limits, modes
+from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
+from orchestrator.gate.call.params import Refusal
+from orchestrator.gate.call.permissions import find_visible_users
+from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.call.policy_format import Rule
+from orchestrator.gate.call.reasons import ask, refuse, wrap_in_batch
+from orchestrator.gate.decide import evaluate_rules, field_checks, refusals, taint
+from orchestrator.gate.normalize import sums
+from orchestrator.gate.normalize.batch import build_command_label
+from orchestrator.gate.normalize.merge_multifields import merge_multifields
+from orchestrator.messages import Actor, Effect, Mode, Notice
+
+
+def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Verdict:
+    """Allow, Ask, Refuse or PlanOnly for exactly this call (DESIGN §3; S004-8, S004-25, S004-28 to S004-30). Never raises."""
+    mode = modes.resolve_mode(mode, actor)
+    ruled = [
+        (leaf, rule)
+        for leaf in call.leaves
+        for rule in (
+            evaluate_rules.find_applicable_rules(policy.rules, leaf, mode=mode, actor=actor, facts=facts, money=policy.money)
+            if policy.rules
+            else ()
+        )
+    ]
+    refusal = _refusal(call, mode=mode, policy=policy, actor=actor, facts=facts, effect=effect) or _refuse_by_rule(call, ruled, facts)
+    if refusal is not None:
+        return refusal
+    if mode == "shadow":
+        return PlanOnly()
+    found = list(_collect_outer_reasons(call, policy=policy, actor=actor, facts=facts, effect=effect))
+    found.extend(_collect_command_reasons(call, policy=policy, actor=actor, facts=facts, effect=effect))
+    jumps = list(_collect_jump_reasons(call, policy, facts))
+    found.extend(jumps)
+    found.extend(_add_command_label(call, leaf, ask("gate-rule", why=rule.why), facts) for leaf, rule in ruled)
+    if not found:
+        return Allow()
+    reasons = {notice.model_dump_json(): notice for notice in found}.values() if len(found) > 1 else found
+    demanded = {rule.then for _, rule in ruled}
+    twice = "D" in call.classes or bool(jumps) or "ask_twice" in demanded
+    four_eyes = "two_people" in demanded or _find_largest_above(call, policy.four_eyes_above, policy, facts) is not None
+    return Ask(reasons=tuple(reasons), taps=2 if twice else 1, four_eyes=four_eyes, lead=four_eyes or "lead" in demanded)
+
+
+def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Refuse | None:
+    """What no person may let through."""
+    if (effect.confirmation_decision or "").strip().lower() == "deny":
+        return refuse("gate-withdrawn")
+    if find_visible_users(actor) == frozenset():
+        return refuse("gate-no-user", name=actor.name)
+    if call.commands and policy.is_listed(policy.refuse_methods, call.method):
+        return refuse("gate-policy-refuses", method=call.method)
+    found = [
+        (leaf, refusal)
+        for leaf in call.leaves
+        if (refusal := refusals.find_refusal(leaf, mode=mode, policy=policy, actor=actor, facts=facts)) is not None
+    ]
+    if found:
+        return _select_refusal(call, found, facts)
+    if facts.denied_in_turn:
+        return refuse("gate-denied-now")
+    return limits.check_caps(call, policy.caps, facts)
+
+
+def _refuse_by_rule(call: Call, ruled: list[tuple[Call, Rule]], facts: Facts) -> Refuse | None:
+    """The refusal of the first rule that refuses; after those of rights, so that nobody learns of a record by it."""
+    found = [(leaf, refuse("gate-rule-refuses", why=rule.why)) for leaf, rule in ruled if rule.then == "refuse"]
+    return _select_refusal(call, found, facts) if found else None
+
+
+def _select_refusal(call: Call, found: list[tuple[Call, Refuse]], facts: Facts) -> Refuse:
+    """The refusal to tell: in a batch a hidden deletion comes before anything else, by key and method."""
+    leaf, refusal = next(((one, why) for one, why in found if why.reason.code == "gate-delete"), found[0])
+    if not call.commands:
+        return refusal
+    if refusal.reason.code == "gate-delete":
+        closed = refuse("gate-batch-delete", key=leaf.key, method=leaf.method)
+        notice = wrap_in_batch("gate-batch-delete", closed.reason, key=leaf.key, method=leaf.method, about=build_command_label(leaf, facts))
+        return replace(closed, reason=notice)
+    notice = wrap_in_batch(
+        "gate-batch-refused",
+        refusal.reason,
+        key=leaf.key,
+        method=leaf.method,
+        about=build_command_label(leaf, facts, why=refusal.reason.code),
+    )
+    return Refuse(reason=notice, detail=f"command {leaf.key} ({leaf.method}) of the batch: {refusal.detail}")
+
+
+def _collect_outer_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Iterator[Notice]:
+    """Reasons that lie outside the call: the policy, the model's wish, an earlier denial."""
+    if call.commands and policy.is_listed(policy.ask_methods, call.method):
+        yield ask("gate-policy-method", method=call.method)
+    if not call.reads_only and policy.is_listed(policy.ask_people, actor.key):
+        yield ask("gate-policy-person", name=actor.name)
+    for code, limit in (("gate-policy-amount", policy.ask_above), ("gate-four-eyes", policy.four_eyes_above)):
+        over = _find_largest_above(call, limit, policy, facts)
+        if over is not None:
+            yield ask(code, amount=over.text, limit=sums.RawSum(value=f"{limit:f}", currency=policy.currency).text)
+    if effect.requires_confirmation:
+        yield ask("gate-undo" if effect.proposed_by == "undo" else "gate-model-asks")
+    if facts.denied_at:
+        yield ask("gate-denied-before", at=facts.denied_at, by=facts.denied_by or "?")
+
+
+def _collect_command_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Iterator[Notice]:
+    """Reasons of the call itself, or of each command of a batch by its key (S004-30)."""
+    for leaf in call.leaves:
+        named = any(policy.is_listed(policy.ask_methods, name) for name in evaluate_rules.list_method_names(leaf))
+        notices = [ask("gate-policy-method", method=leaf.method)] if named else []
+        notices.extend(critical_fields.collect_ask_reasons(leaf, policy=policy, actor=actor, facts=facts))
+        notices.extend(taint.collect_taint_reasons(leaf, effect.provenance, policy))
+        for notice in notices:
+            yield _add_command_label(call, leaf, notice, facts)
+
+
+def _collect_jump_reasons(call: Call, policy: Policy, facts: Facts) -> Iterator[Notice]:
+    """Sums that become so many times as large or as small: one digit too many is the commonest slip, and the dearest."""
+    if policy.sum_jump is None:
+        return
+    for leaf in call.leaves:
+        for jump in [] if leaf.reads_only else evaluate_rules.find_jumps(leaf, facts, policy.sum_jump, money=policy.money):
+            yield _add_command_label(call, leaf, _build_jump_reason(jump), facts)
+
+
+def _build_jump_reason(jump: evaluate_rules.Jump) -> Notice:
+    other = jump.before.currency != jump.after.currency
+    before, after = (jump.before.text, jump.after.text) if other else (jump.before.plain, jump.after.plain)
+    args = {"field": jump.field, "before": before, "after": after}
+    if jump.in_steps:
+        return ask("gate-sum-steps", times=jump.times, **args)
+    if other:
+        return ask("gate-sum-currency", **args)
+    return ask("gate-sum-lost", **args) if jump.times is None else ask("gate-sum-jump", times=jump.times, **args)
+
+
+def _add_command_label(call: Call, leaf: Call, notice: Notice, facts: Facts) -> Notice:
+    """The reason, with the command it belongs to where the call is a batch."""
+    if not call.commands:
+        return notice
+    return wrap_in_batch("gate-batch-asks", notice, key=leaf.key, method=leaf.method, about=build_command_label(leaf, facts))
+
+
+def _find_largest_above(call: Call, limit: Decimal | None, policy: Policy, facts: Facts) -> sums.RawSum | None:
+    """The largest sum among the writes that is above `limit`."""
+    if limit is None:
+        return None
+    found = (sums.find_sum_above(leaf, limit, facts, money=policy.money) for leaf in call.leaves if not leaf.reads_only)
+    return sums.find_largest_sum(over for over in found if over is not None)
+
+
+def evaluate(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> tuple[Call, Verdict]:
+    """The call as it would be sent, and the verdict about exactly that; never raises."""
+    verdict = decide(call, mode=mode, policy=policy, actor=actor, facts=facts, effect=effect)
+    if isinstance(verdict, Refuse):
+        return call, verdict
+    try:
+        fine = merge_multifields(call, facts)
+    except Refusal as refusal:
+        return call, refusal.verdict
+    text = effect.provenance.person_text
+    wrong = field_checks.find_field_problem(fine, facts=facts, actor=actor) or sums.check_currencies(
+        fine, facts, money=policy.money, text=text
+    )
+    if wrong is not None:
+        return fine, wrong
+    return fine, verdict if fine is call else decide(fine, mode=mode, policy=policy, actor=actor, facts=facts, effect=effect)

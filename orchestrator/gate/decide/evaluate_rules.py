@@ -1,0 +1,173 @@
+"""What the owner's rules say of a call: ask, ask twice, a lead, two people, refuse. Ring 2, pure.
+
+All rules apply and the strictest wins, so that no rule, wherever it stands, can take back what another one demands. None allows anything.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, Final
+
+from orchestrator.gate.call import critical_fields, fields
+from orchestrator.gate.call.effect import Call, Facts, Target
+from orchestrator.gate.call.limits import RUBLES, Money
+from orchestrator.gate.call.policy_format import Rule, is_match
+from orchestrator.gate.normalize import sums
+from orchestrator.gate.normalize.sums import RawSum
+from orchestrator.messages import Actor, Mode
+
+_OF_ITEMS: Final = "crm.item."
+_OF_ROWS: Final = "crm.item.productrow."
+_PARTS: Final = frozenset({"productrow", "payment", "delivery"})
+"""What belongs to a record and makes its sum: a change of it is one of the record."""
+
+
+def is_applicable(rule: Rule, call: Call, *, mode: Mode, actor: Actor, facts: Facts, money: Money = RUBLES) -> bool:
+    """Whether it applies to this call or command. Reads are concerned only by a rule that names their method and no values."""
+    if call.reads_only and (not rule.method or rule.field or rule.above is not None or rule.times):
+        return False
+    return _is_about(rule, call, mode=mode, actor=actor) and _has_values(rule, call, facts, money)
+
+
+def _is_about(rule: Rule, call: Call, *, mode: Mode, actor: Actor) -> bool:
+    if rule.method and not any(is_match(pattern, name) for pattern in rule.method for name in list_method_names(call)):
+        return False
+    if rule.entity and not any(is_match(pattern, name) for pattern in rule.entity for name in _list_kinds(call)):
+        return False
+    if rule.person and actor.key.lower() not in {key.lower() for key in rule.person}:
+        return False
+    return (not rule.role or actor.role in rule.role) and (not rule.mode or mode in rule.mode)
+
+
+def _has_values(rule: Rule, call: Call, facts: Facts, money: Money) -> bool:
+    if rule.field and not critical_fields.to_field_keys(rule.field, call.entity) & find_changed_fields(call, facts):
+        return False
+    if rule.above is not None and sums.find_sum_above(call, rule.above, facts, money=money, currency=rule.currency) is None:
+        return False
+    return rule.times is None or next(find_jumps(call, facts, rule.times, money=money), None) is not None
+
+
+def find_applicable_rules(
+    rules: tuple[Rule, ...], call: Call, *, mode: Mode, actor: Actor, facts: Facts, money: Money = RUBLES
+) -> Iterator[Rule]:
+    """The rules that concern a call or one command of a batch, in the order of the file."""
+    return (rule for rule in rules if is_applicable(rule, call, mode=mode, actor=actor, facts=facts, money=money))
+
+
+def list_method_names(call: Call) -> tuple[str, ...]:
+    """The names a rule may know the call by: a deal has two families of methods and rows that make its sum; none is a way around."""
+    method = call.listed_as
+    lower = method.lower()
+    if call.kind != "bitrix" or (call.reads_only and ".productrow" in lower):
+        return (method,)
+    if lower.startswith(_OF_ROWS):
+        owners = [name for name, _ in call.targets if name not in _PARTS]
+        verb = lower.removeprefix(_OF_ROWS)
+        others = [(f"crm.{owner}.productrows.{verb}", f"crm.{owner}.update", f"{_OF_ITEMS}update") for owner in owners]
+        return (method, *(name for names in others for name in names))
+    if lower.endswith(".productrows.set"):
+        return method, f"{method[: -len('.productrows.set')]}.update"
+    if not call.entity or ":" in call.entity or not lower.startswith(_OF_ITEMS):
+        return (method,)
+    return method, f"crm.{call.entity}.{method[len(_OF_ITEMS) :]}"
+
+
+def _list_kinds(call: Call) -> tuple[str, ...]:
+    """The kinds of records that it is about: its own, and of what is a part of another one that one's."""
+    return (call.entity, *(name for name, _ in call.targets)) if call.entity in _PARTS else (call.entity,)
+
+
+def find_changed_fields(call: Call, facts: Facts) -> frozenset[str]:
+    """The keys of the fields that it changes, or sets on a new record; without what the system set."""
+    record = critical_fields.find_current_record(call, facts)
+    found = frozenset(
+        fields.to_field_key(call.spec.stands_for.get(name, name), call.entity)
+        for name, value in critical_fields.extract_written_fields(call).items()
+        if name not in call.system_fields and not _is_idle(call, name, value, record)
+    )
+    return found | {fields.to_field_key(sums.SUM)} if sums.is_sum_recalculated(call, record) else found
+
+
+def _is_idle(call: Call, name: str, value: Any, record: Mapping[str, Any] | None) -> bool:
+    if call.spec.verb == "add":
+        return value in (None, "", [], {})
+    return critical_fields.has_value(call, name, value, record)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Jump:
+    """A sum that becomes another one; `times` is None where it falls to nothing or the two cannot be compared."""
+
+    field: str
+    before: RawSum
+    after: RawSum
+    times: int | None = None
+    in_steps: bool = False
+    """`before` is where it stood before our first change of it today, not where it stands."""
+
+
+def find_jumps(call: Call, facts: Facts, times: int, *, money: Money = RUBLES) -> Iterator[Jump]:
+    """Each sum that becomes `times` as large or falls to that part, one that cannot be read or compared among them.
+
+    A sum that stood at nothing cannot be compared with. A million that becomes one of another currency is another sum. One that makes no
+    such jump now is compared with where it stood before our own first change of it today.
+    """
+    record = critical_fields.find_current_record(call, facts)
+    now, then = sums.find_currencies(call, record)
+    target = find_sum_owner(call, facts)
+    first = facts.first_sums.get(target, {}) if target is not None else {}
+    for name, value in find_written_sums(call, facts).items():
+        known = call.spec.stands_for.get(name, name)
+        was = RawSum(value=fields.find_value(record or {}, known, call.entity), currency=now)
+        after = RawSum(value=value or 0, currency=then)
+        found = _compare_sums(was, after, field=critical_fields.to_field_code(call, name), times=times, money=money)
+        earlier = first.get(fields.to_field_key(known, call.entity))
+        if found is None and earlier is not None:
+            steps = _compare_sums(
+                RawSum(value=earlier[0], currency=earlier[1]),
+                after,
+                field=critical_fields.to_field_code(call, name),
+                times=times,
+                money=money,
+            )
+            found = replace(steps, in_steps=True) if steps is not None and steps.times is not None else None
+        if found is not None:
+            yield found
+
+
+def _compare_sums(was: RawSum, after: RawSum, *, field: str, times: int, money: Money) -> Jump | None:
+    before, number = fields.parse_number(was.value), fields.parse_number(after.value)
+    if not before:
+        return None
+    pair = money.convert_pair(abs(number), after.currency, was.currency) if number is not None else None
+    old = abs(before) * pair[1] if pair is not None else Decimal(0)
+    if pair is not None and old < pair[0] * times and pair[0] < times * old:
+        return None
+    ratio = int(max(pair[0] / old, old / pair[0])) if pair is not None and pair[0] else None
+    return Jump(field=field, before=was, after=after, times=ratio)
+
+
+def find_sum_owner(call: Call, facts: Facts) -> Target | None:
+    """The record that is there and whose sum the call writes; None where there is none."""
+    if not find_written_sums(call, facts):
+        return None
+    return next((target for target in call.targets if facts.records.get(target) is not None), None)
+
+
+def find_written_sums(call: Call, facts: Facts) -> dict[str, Any]:
+    """The sums of a record that is there as they will be by the call."""
+    record = critical_fields.find_current_record(call, facts)
+    if record is None or call.reads_only or (call.spec.verb == "add" and call.entity not in _PARTS):
+        return {}
+    now, then = sums.find_currencies(call, record)
+    return dict(_collect_sums(call, record, moved=now != then))
+
+
+def _collect_sums(call: Call, record: Mapping[str, Any], *, moved: bool) -> Iterator[tuple[str, Any]]:
+    """The sums as they will be: written, made by rows of products, or left as they are in another currency."""
+    found = dict(critical_fields.list_written_sums(call)) if call.entity not in _PARTS else {}
+    for total in sums.calculate_row_totals(call, record):
+        found[sums.SUM] = total
+    if moved and not any(fields.to_field_key(name) == fields.to_field_key(sums.SUM) for name in found):
+        found[sums.SUM] = fields.find_value(record, sums.SUM, call.entity)
+    yield from found.items()

@@ -1,0 +1,178 @@
+"""Why a call would run, ask or be refused, and which line of the policy or of the catalogue says so. Ring 2, pure; for ops, in English."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final, assert_never
+
+from bitrix.catalogue.catalogue import Catalogue, Method
+from orchestrator.gate.call import fields
+from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Target, Verdict
+from orchestrator.gate.call.policy import LoadedPolicy
+from orchestrator.gate.call.policy_format import Rule, format_location
+from orchestrator.gate.call.reasons import SENTENCES, format_english
+from orchestrator.gate.normalize.sums import CURRENCY, SUM
+from orchestrator.messages import Actor, Effect, Notice, Provenance
+
+_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "gate-policy-refuses": ("refuse_methods",),
+    "gate-policy-method": ("ask_methods",),
+    "gate-policy-person": ("ask_people",),
+    "gate-policy-amount": ("ask_above",),
+    "gate-four-eyes": ("four_eyes_above",),
+    "gate-sum-jump": ("sum_jump",),
+    "gate-sum-steps": ("sum_jump",),
+    "gate-sum-lost": ("sum_jump",),
+    "gate-sum-currency": ("sum_jump",),
+    "gate-cap-batch": ("caps", "records_per_batch"),
+    "gate-cap-day": ("caps", "writes_per_day"),
+    "gate-kind": ("open_kinds",),
+    "gate-delete": ("open_methods",),
+    "gate-closed": ("open_methods",),
+    "gate-handler": ("event_handler_hosts",),
+}
+"""Reasons that a key of the policy gives, or would take away."""
+_BY_ROW: Final[Mapping[str, str]] = {
+    "gate-critical": "critical",
+    "gate-critical-action": "asks",
+    "gate-class-delete": "classes",
+    "gate-class-config": "classes",
+    "gate-class-money": "classes",
+    "gate-class-outward": "classes",
+    "gate-binding": "classes",
+    "gate-needs-application": "app_only",
+    "gate-needs-application-other": "app_only",
+    "gate-param-unknown": "params",
+    "gate-param-missing": "required",
+}
+"""Reasons that a column of the method's catalogue row gives."""
+_RIGHTS: Final = frozenset({"gate-not-yours", "gate-unscoped", "gate-no-user", "gate-filter-foreign", "gate-filter-unclear"})
+_NUMBER: Final = 1
+_OWNER_TYPE: Final = "ownerType"
+_KIND: Final = "D"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReasonLine:
+    """One reason: what it says, and who says it."""
+
+    says: str
+    code: str
+    text: str
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """The verdict in words, with its reasons."""
+
+    verdict: str
+    taps: int
+    lines: tuple[ReasonLine, ...]
+
+
+def explain_verdict(verdict: Verdict, method: str, rules: LoadedPolicy) -> Explanation:
+    """What `verdict` says and why; total."""
+    match verdict:
+        case Refuse():
+            return Explanation(verdict="refused", taps=0, lines=tuple(explain_reasons([verdict.reason], "refused", method, rules)))
+        case PlanOnly():
+            return Explanation(
+                verdict="planned", taps=0, lines=(_build_default_line("planned", "mode", "mode shadow records plans and runs nothing."),)
+            )
+        case Allow():
+            return Explanation(verdict="run at once", taps=0, lines=(_build_default_line("run at once", "", "nothing asks about it."),))
+        case Ask():
+            word = "asked of two people" if verdict.four_eyes else "asked of a lead" if verdict.lead else "asked"
+            return Explanation(verdict=word, taps=verdict.taps, lines=tuple(explain_reasons(verdict.reasons, "asked", method, rules)))
+        case _:
+            assert_never(verdict)
+
+
+def explain_reasons(reasons: Any, says: str, method: str, rules: LoadedPolicy) -> Iterator[ReasonLine]:
+    """Each reason with its source."""
+    for notice in reasons:
+        code = str(notice.args.get("reason") or notice.code)
+        text = format_english(notice) if notice.code in SENTENCES else str(notice.args.get("recorded") or notice.code)
+        found = list(_find_rules(notice, rules)) if code.startswith("gate-rule") else []
+        for number, rule in found:
+            yield ReasonLine(says=rule.then.replace("_", " "), code=code, text=text, source=_format_place(("rules", number), rules))
+        if not found:
+            yield ReasonLine(
+                says=says, code=code, text=text, source=_find_source(code, notice, str(notice.args.get("method") or method), rules)
+            )
+
+
+def _find_rules(notice: Notice, rules: LoadedPolicy) -> Iterator[tuple[int, Rule]]:
+    """The rules with that sentence."""
+    return ((number, rule) for number, rule in enumerate(rules.policy.rules) if rule.why == notice.args.get("why"))
+
+
+def _find_source(code: str, notice: Notice, method: str, rules: LoadedPolicy) -> str:
+    if code == "gate-critical" and fields.to_field_key(str(notice.args.get("field", ""))) in {
+        fields.to_field_key(name) for name in rules.policy.critical_fields
+    }:
+        return _format_place(("critical_fields",), rules)
+    if code in _KEYS:
+        return _format_place(_KEYS[code], rules)
+    if code in _BY_ROW:
+        return f"catalogue: {method}: {_BY_ROW[code]}"
+    if code in _RIGHTS:
+        return "access file: sees"
+    return "mode" if code == "gate-mode" else "built in"
+
+
+def _format_place(place: tuple[str | int, ...], rules: LoadedPolicy) -> str:
+    """ "policy.yaml:12: rules.0"."""
+    said = format_location(place, rules.places).removeprefix("POLICY_FILE ").replace(": line ", ":").replace("`", "")
+    return said if ":" in said else f"built in: {said}"
+
+
+def _build_default_line(says: str, code: str, text: str) -> ReasonLine:
+    return ReasonLine(says=says, code=code, text=text, source="mode" if code == "mode" else "built in")
+
+
+def build_supposed_effect(method: Method, written: Mapping[str, Any]) -> Effect:
+    """A call of `method` that writes these fields on a record which the person has named; a sum as a row of products where one makes it."""
+    params: dict[str, Any] = {}
+    written = _as_rows(method, written)
+    for path in dict.fromkeys((*method.required, *method.target[:1])):
+        head, _, rest = path.partition(".")
+        if rest:
+            params.setdefault(head, {}).setdefault(rest, _KIND if rest == _OWNER_TYPE else _NUMBER)
+        else:
+            params.setdefault(head, {} if head == method.fields_at else _KIND if head == _OWNER_TYPE else _NUMBER)
+    if not method.fields_at:
+        params.update(written)
+    elif written or method.verb in {"add", "update"}:
+        params[method.fields_at] = {**params.get(method.fields_at, {}), **written} or {"TITLE": "…"}
+    return Effect(method=method.name, params=params)
+
+
+def _as_rows(method: Method, written: Mapping[str, Any]) -> dict[str, Any]:
+    sums = {name: value for name, value in written.items() if fields.to_field_key(name) == fields.to_field_key(SUM)}
+    if ".productrow" not in method.name or not sums:
+        return dict(written)
+    row = {"price": next(iter(sums.values()))}
+    kept = {name: value for name, value in written.items() if name not in sums}
+    rows = next((name for name in method.required if fields.to_field_key(name) in {"rows", "productrows"}), "")
+    return {**kept, rows: [row]} if rows else {**kept, **row}
+
+
+def add_named_targets(effect: Effect, call: Call) -> Effect:
+    """As if the person had named the records it is about, and nothing of others had been read."""
+    targets = frozenset(f"{entity}:{number}" for leaf in call.leaves for entity, number in leaf.targets)
+    return effect.model_copy(update={"provenance": Provenance(targets=targets)})
+
+
+def build_supposed_facts(call: Call, actor: Actor, catalogue: Catalogue, before: Decimal | None, *, currency: str = "") -> Facts:
+    """The records are there and the person's own; of their values only the sum and its currency are known, and only if they were said."""
+    sums = {SUM: str(before)} if before is not None else {}
+    sums |= {CURRENCY: currency} if currency else {}
+    records: dict[Target, Mapping[str, Any] | None] = {}
+    for leaf in call.leaves:
+        for target in (*leaf.targets, *leaf.ties):
+            entity = catalogue.entities.get(target[0])
+            owner = {entity.owner_field: str(actor.bitrix_user_id or _NUMBER)} if entity is not None else {}
+            records[target] = {**owner, **sums}
+    return Facts(records=records)

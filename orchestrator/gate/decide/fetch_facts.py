@@ -1,0 +1,133 @@
+"""What is looked up before a call is judged: records, first stages, lists of fields, people. Ring 2; reads, and no more than is needed.
+
+Where a sum stood before the first of the bot's own changes of it today: several small steps are one large one. Ring 2; reads only.
+
+Known from the journal by the record, whoever asked and in whatever conversation. What was proven not to have happened counts for nothing.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import Any, Final
+
+from bitrix.catalogue.catalogue import Catalogue
+from bitrix.errors import BitrixError, Refused
+from orchestrator.directory.reference import is_employed
+from orchestrator.directory.reference_cache import ReadTimedOut
+from orchestrator.directory.reference_reads import MOST_USERS
+from orchestrator.gate.call import critical_fields, fields
+from orchestrator.gate.call.effect import Call, Facts, FirstSums, Target
+from orchestrator.gate.call.permissions import find_needed_records
+from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.call.ports import Ledger, People, Records
+from orchestrator.gate.call.serialization import UndecodableCall, decode_call
+from orchestrator.gate.decide import evaluate_rules, field_checks
+from orchestrator.gate.means import GateDeps
+from orchestrator.gate.normalize.sums import CURRENCY
+from orchestrator.messages import Actor
+from state.clock import parse_iso
+from state.journal.store import EffectRow
+
+_LONGEST_ID = 9
+
+
+async def fetch_facts(call: Call, actor: Actor, means: GateDeps) -> Facts:
+    """What `call` is judged by, records, stages and people as they are now; raises BitrixError when a record cannot be read."""
+    wanted = find_needed_records(call, actor)
+    records = await means.records.load_records(wanted) if wanted else {}
+    return Facts(
+        records=records,
+        first_stages=await _load_first_stages(call, means.records),
+        field_lists=await field_checks.load_field_lists(call, means.records.reference),
+        dismissed_users=await _find_dismissed(_find_new_responsible(call, actor, records), means.records.reference),
+        by_webhook=means.is_by_webhook(call),
+    )
+
+
+async def _load_first_stages(call: Call, records: Records) -> Mapping[str, str]:
+    """Those of the funnels that new records name a stage of; a refusal or a hang leaves them unknown, and what is unknown asks."""
+    wanted = tuple(dict.fromkeys(key for leaf in call.leaves if (key := critical_fields.find_required_funnel(leaf))))
+    try:
+        return await records.load_first_stages(wanted) if wanted else {}
+    except (Refused, ReadTimedOut):  # a smart process may be without funnels
+        return {}
+
+
+async def _find_dismissed(people: frozenset[int], known: People) -> frozenset[int]:
+    """Those of `people` who were dismissed or whom nobody knows; nobody where the portal cannot say."""
+    try:
+        match sorted(people):
+            case []:
+                return frozenset()
+            case [one]:
+                return frozenset() if await known.is_active(one) else people
+            case several:  # all at once: a batch may name fifty
+                rows = await known.load_users(fresh=True)
+                cut = len(rows) >= MOST_USERS
+                here = [is_employed(rows[number]) if number in rows else cut and await known.is_active(number) for number in several]
+                return frozenset(number for number, works in zip(several, here, strict=True) if not works)
+    except BitrixError:
+        return frozenset()
+
+
+def _find_new_responsible(call: Call, actor: Actor, records: Mapping[Any, Mapping[str, Any] | None]) -> frozenset[int]:
+    """The people that the call makes responsible, without the speaker and without those who are it already."""
+    facts = Facts(records=records)
+    return frozenset(number for leaf in call.leaves for number in _list_responsible_ids(leaf, facts)) - {actor.bitrix_user_id}
+
+
+def _list_responsible_ids(leaf: Call, facts: Facts) -> Iterator[int]:
+    for _, value in critical_fields.find_responsible_fields(leaf, facts):
+        yield from (int(item) for item in fields.parse_ids(value) if item.isascii() and item.isdecimal() and len(item) <= _LONGEST_ID)
+
+
+DAY: Final = timedelta(days=1)
+_COUNTED_STATUSES: Final = frozenset({"started", "succeeded", "unknown"})
+
+
+async def find_first_sums(call: Call, facts: Facts, means: GateDeps, ledger: Ledger) -> dict[Target, FirstSums]:
+    """By record and key of the field what stood there within the last 24 hours before we first changed it; may raise StoreError.
+
+    Looked up only for calls that write a sum, and only where the policy compares sums.
+    """
+    if not _is_comparing_sums(means.policy):
+        return {}
+    wanted = dict.fromkeys(target for leaf in call.leaves if (target := evaluate_rules.find_sum_owner(leaf, facts)) is not None)
+    return {target: await _find_first_sums(target, means.catalogue, ledger) for target in wanted}
+
+
+def _is_comparing_sums(policy: Policy) -> bool:
+    return policy.sum_jump is not None or any(rule.times is not None for rule in policy.rules)
+
+
+async def _find_first_sums(target: Target, catalogue: Catalogue, ledger: Ledger) -> FirstSums:
+    since = ledger.now - DAY
+    found: dict[str, tuple[Any, str]] = {}
+    rows = [row for row in await ledger.find_calls_about(f"{target[0]}:{target[1]}", DAY) if _has_begun_after(row, since)]
+    for row in sorted(rows, key=lambda one: str(one.call["started_at"])):
+        for key, was in _list_changed_sums(row, target, catalogue):
+            found.setdefault(key, was)
+    return found
+
+
+def _has_begun_after(row: EffectRow, since: Any) -> bool:
+    """An erased person's call says nothing any more."""
+    started = row.call.get("started_at")
+    return row.status in _COUNTED_STATUSES and "call" in row.call and bool(started) and parse_iso(str(started)) > since
+
+
+def _list_changed_sums(row: EffectRow, target: Target, catalogue: Catalogue) -> Iterator[tuple[str, tuple[Any, str]]]:
+    """The sums of the record that the call changed, as they stood before it; one that stood at nothing cannot be compared with."""
+    before: Mapping[str, Any] | None = (row.call.get("before") or {}).get(f"{target[0]}:{target[1]}")
+    try:
+        leaves = decode_call(row.call["call"], catalogue).leaves
+    except UndecodableCall:
+        return
+    for leaf in leaves if before is not None else ():
+        if target not in leaf.targets or leaf.reads_only:
+            continue
+        facts = Facts(records={target: before})
+        for name in evaluate_rules.find_written_sums(leaf, facts):
+            key = leaf.spec.stands_for.get(name, name)
+            value = fields.find_value(before or {}, key, leaf.entity)
+            if fields.parse_number(value):
+                yield fields.to_field_key(key, leaf.entity), (value, str(fields.find_value(before or {}, CURRENCY, leaf.entity) or ""))

@@ -1,0 +1,172 @@
+"""Names of fields checked against the portal's own list before anything is sent: it drops unknown ones without a word. Ring 2, pure.
+
+Facts on Bitrix24 §7.2 to §7.4. Refusals here are for the model to mend; each names the field and what may have been meant.
+
+Which of the portal's lists of fields a call is checked against, and the reading of them. Ring 2; never writes, never fails a call.
+
+A list that cannot be read checks nothing: the portal still leaves out what it does not know, and the read back says what it left out.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any, Final
+
+from bitrix.catalogue import names
+from bitrix.catalogue.names import CRM
+from bitrix.errors import BitrixError
+from orchestrator.directory.ranking import find_similar_codes
+from orchestrator.directory.reference_data import Field
+from orchestrator.gate.call import critical_fields, fields, multifields, permissions
+from orchestrator.gate.call.effect import Call, Facts, Refuse
+from orchestrator.gate.call.params import build_shape_refusal
+from orchestrator.gate.call.ports import FieldLists
+from orchestrator.gate.call.reasons import refuse
+from orchestrator.messages import Actor
+
+_MAYBE: Final = {"ru": "{name} (может быть, {found}?)", "en": "{name} (perhaps {found}?)"}
+_ALSO_TAKEN: Final = {
+    "task": frozenset({"SE_PARAMETER", "DEPENDS_ON", "CHECKLIST", "TAGS", "UF_CRM_TASK", "UF_TASK_WEBDAV_FILES", "UF_MAIL_MESSAGE"}),
+}
+"""Names that a method takes although the list does not hold them."""
+_ALSO_FILTERED: Final = frozenset({"SEARCH_CONTENT", "FM", "CONTACT_IDS", "COMPANY_IDS", "ACTIVE_TIME_PERIOD", *names.MULTIFIELDS})
+_FILLED: Final = frozenset(
+    {
+        "stageid",
+        "statusid",
+        "categoryid",
+        "assignedbyid",
+        "currencyid",
+        "opened",
+        "typeid",
+        "companytype",
+        "sourceid",
+        "begindate",
+        "closedate",
+    }
+)
+"""Fields that the portal fills by itself, required or not."""
+_MOVABLE: Final = "categoryId"
+"""Called immutable by the list, and yet crm.item.update moves a deal by it (crm/deals/index)."""
+_MOVED_BY: Final = (
+    "left out: crm.deal.update moves no deal to another funnel; use crm.item.update with entityTypeId 2, categoryId and stageId"
+)
+
+
+def find_field_problem(call: Call, *, facts: Facts, actor: Actor) -> Refuse | None:
+    """The first field that the portal would drop, refuse or miss; None when there is none, or the portal's list is not known."""
+    return next((found for leaf in call.leaves for found in _find_problems(leaf, facts, actor)), None)
+
+
+def _find_problems(call: Call, facts: Facts, actor: Actor) -> Iterator[Refuse]:
+    place = f"{call.key}: " if call.key else ""
+    if call.method == "crm.deal.update":
+        yield from _check_funnel(call, facts, place)
+    known = facts.field_lists.get(find_list_name(call))
+    if not known:
+        return
+    for name in extract_checked_names(call):
+        if name not in known and not _is_taken(call, name, known):
+            yield _refuse_unknown(call, name, known, actor, place)
+    if not call.reads_only:
+        yield from _check_locked_fields(call, known, facts, place)
+    if call.spec.verb == "add":
+        yield from _check_missing_fields(call, known, place)
+
+
+def _check_funnel(call: Call, facts: Facts, place: str) -> Iterator[Refuse]:
+    written = critical_fields.extract_written_fields(call)
+    for name in written:
+        if fields.to_field_key(name, call.entity) == "categoryid":
+            held = critical_fields.has_value(call, name, written[name], critical_fields.find_current_record(call, facts))
+            if not held:
+                yield build_shape_refusal(f"{place}{name}", _MOVED_BY).verdict
+
+
+def _is_taken(call: Call, name: str, known: Mapping[str, Field]) -> bool:
+    """Names that are right though the list does not hold them as they stand."""
+    if call.reads_only:
+        return name in _ALSO_FILTERED
+    if find_list_name(call).startswith("item:"):
+        originals = call.params.get("useOriginalUfNames") == "Y" and any(field.upper_name == name for field in known.values())
+        return originals or multifields.is_multifield(name)
+    return name in _ALSO_TAKEN.get(find_list_name(call), ()) or (name in names.MULTIFIELDS and call.entity != "deal")
+
+
+def _refuse_unknown(call: Call, name: str, known: Mapping[str, Field], actor: Actor, place: str) -> Refuse:
+    """It is told with the nearest names, by code and by title."""
+    titles = {code: field.title for code, field in known.items() if call.reads_only or not field.read_only}
+    near = [f"{code} «{titles[code]}»" if titles[code] else code for code in find_similar_codes(name, titles, most=2)]
+    where = "filter." if call.reads_only else f"{call.spec.fields_at}."
+    found = ", ".join(near)
+    shown = _MAYBE[actor.locale].format(name=f"{place}{where}{name}", found=found) if near else f"{place}{where}{name}"
+    return refuse("gate-param-unknown", method=call.method, param=shown, hint=f" Did you mean {found}?" if near else "")
+
+
+def _check_locked_fields(call: Call, known: Mapping[str, Field], facts: Facts, place: str) -> Iterator[Refuse]:
+    """What only the portal writes, and what stays as it was made."""
+    record = critical_fields.find_current_record(call, facts)
+    for name, value in extract_checked_names(call).items():
+        field = known.get(name)
+        if field is None or (call.spec.verb == "update" and critical_fields.has_value(call, name, value, record)):
+            continue
+        if field.read_only or (field.immutable and call.spec.verb == "update" and name != _MOVABLE):
+            title = f" «{field.title}»" if field.title else ""
+            yield refuse("gate-param-reserved", param=f"{place}{name}{title}")
+
+
+def _check_missing_fields(call: Call, known: Mapping[str, Field], place: str) -> Iterator[Refuse]:
+    """What a new record must have; tasks are left to the portal, which says so itself."""
+    if find_list_name(call) == "task":
+        return
+    written = critical_fields.extract_written_fields(call)
+    for code, field in known.items():
+        if not field.required or field.read_only or fields.to_field_key(code, call.entity) in _FILLED:
+            continue
+        if fields.find_value(written, code, call.entity) in (None, "", [], {}):
+            title = f" «{field.title}»" if field.title else ""
+            yield refuse("gate-param-missing", method=call.method, param=f"{place}{code}{title}")
+
+
+log = logging.getLogger(__name__)
+
+_WRITES = frozenset({"add", "update"})
+
+
+def find_list_name(call: Call) -> str:
+    """ "deal", "item:2", "task": the list that holds the names this call may use; "" for calls that are not checked."""
+    family, _, verb = call.method.rpartition(".")
+    if family == "crm.item" and verb in _WRITES:
+        return f"item:{call.params.get('entityTypeId')}"
+    if call.method in {"tasks.task.add", "tasks.task.update"}:
+        return "task"
+    kind = call.spec.entity
+    return kind if kind in CRM.values() and family == f"crm.{kind}" and verb in {*_WRITES, "list"} else ""
+
+
+def extract_checked_names(call: Call) -> Mapping[str, Any]:
+    """The names that are checked: what a write sets besides the system's own, what the filter of a list asks for."""
+    if call.reads_only:
+        return permissions.extract_conditions(call.params.get("filter")) if call.spec.verb == "list" else {}
+    written = call.params.get(call.spec.fields_at)
+    return {name: value for name, value in written.items() if name not in call.system_fields} if isinstance(written, Mapping) else {}
+
+
+async def load_field_lists(call: Call, lists: FieldLists) -> Mapping[str, Mapping[str, Field]]:
+    """The lists that `call` needs, as far as the portal gives them."""
+    found: dict[str, Mapping[str, Field]] = {}
+    for leaf in call.leaves:
+        name, written = find_list_name(leaf), extract_checked_names(leaf)
+        if not name or not (written or leaf.spec.verb == "add"):
+            continue
+        try:
+            found[name] = await lists.load_fields(name, has=partial(_has_names, wanted=frozenset(written)))
+        except BitrixError:
+            continue
+        except Exception:  # a list that nobody foresaw must not keep a call from being judged
+            log.exception("a list of fields cannot be read", extra={"action": "field_list_failed", "fields_of": name})
+    return found
+
+
+def _has_names(known: Mapping[str, Field], wanted: frozenset[str]) -> bool:
+    return wanted <= known.keys()

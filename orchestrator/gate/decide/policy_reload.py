@@ -1,0 +1,143 @@
+"""The policy as its files say now: looked at before a decision, at most once a second. Ring 2.
+
+A file that has become faulty changes nothing but that administrators are told: the rules that were good stay in force.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.errors import SettingsError
+from orchestrator.gate.call.policy import SHIPPED, Policy, check_policy, load_with_places
+from orchestrator.gate.call.policy_format import read_policy_file
+from state.canonical import hash_text
+from state.clock import SystemClock, read_boottime
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY = 1.0
+"""Seconds."""
+SETTLED = 1.0
+"""Seconds after the last writing of a file before it is read: half a file may say less than the whole one."""
+
+
+class PolicySource(Protocol):
+    """Where the rules of this moment are asked for."""
+
+    def now(self) -> Policy:
+        """The policy in force; never fails."""
+        ...
+
+
+class FixedPolicy:
+    """Always the same."""
+
+    def __init__(self, policy: Policy) -> None:
+        """See the class."""
+        self._policy = policy
+
+    def now(self) -> Policy:
+        """That one."""
+        return self._policy
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyChange:
+    """The files have changed. `faults` says why the old rules stay; `restart` that rows of the catalogue wait for the next start."""
+
+    digest: str
+    """Of the policy in force."""
+    content: str
+    """Of what the files hold now: the same content is told once."""
+    faults: tuple[str, ...] = ()
+    restart: bool = False
+
+
+class LivePolicy:
+    """Follows the shipped policy and the owner's file. Asked in the event loop: an unchanged file costs two looks at its date."""
+
+    def __init__(
+        self,
+        path: Path | None,
+        catalogue: Catalogue,
+        *,
+        policy: Policy | None = None,
+        tell: Callable[[PolicyChange], None],
+        shipped: Path = SHIPPED,
+        clock: Callable[[], float] = read_boottime,
+        wall: Callable[[], float] = lambda: SystemClock().now().timestamp(),
+    ) -> None:
+        """Begin with `policy`, or read it; SettingsError where it is faulty. `catalogue` holds the rows of this very policy already."""
+        self._files = (shipped, path) if path else (shipped,)
+        self._path, self._shipped, self._catalogue = path, shipped, catalogue
+        self._tell = tell
+        self._clock, self._wall = clock, wall
+        self._looked = clock()
+        self._dates, self._content = self._stat_files(), self._hash_content()
+        self._policy = policy or self._load()
+
+    def now(self) -> Policy:
+        """The policy in force; whatever has become of its files, there is one."""
+        if self._clock() - self._looked >= LOOK_EVERY:
+            self._looked = self._clock()
+            self._reload_if_changed()
+        return self._policy
+
+    def _reload_if_changed(self) -> None:
+        dates = self._stat_files()
+        if dates == self._dates or any(stand and 0 <= self._wall() - stand[0] / 1e9 < SETTLED for stand in dates):
+            return
+        content = self._hash_content()
+        self._dates = dates
+        if content == self._content:
+            return
+        self._content = content
+        self._tell(self._apply_change(content))
+
+    def _apply_change(self, content: str) -> PolicyChange:
+        try:
+            self._check_not_empty()
+            policy = self._load()
+        except SettingsError as error:
+            log.warning("the policy has become faulty, the old one stays: %s", error.reason, extra={"action": "policy_faulty"})
+            return PolicyChange(digest=self._policy.digest, content=content, faults=tuple(error.reason.splitlines()))
+        restart = policy.catalogue != self._policy.catalogue
+        self._policy = policy.model_copy(update={"catalogue": self._policy.catalogue}) if restart else policy
+        log.info("the policy is now %s", self._policy.digest, extra={"action": "policy_changed", "policy": self._policy.digest})
+        return PolicyChange(digest=self._policy.digest, content=content, restart=restart)
+
+    def _check_not_empty(self) -> None:
+        """A file that has lost all it said is a full disk or a slip, and would take every limit away. Raises SettingsError."""
+        if self._path is not None and not read_policy_file(self._path)[0]:
+            raise SettingsError(f"POLICY_FILE {self._path.name}: says nothing any more; write `rules: []` if nothing is wanted")
+
+    def _load(self) -> Policy:
+        loaded = load_with_places(self._path, shipped=self._shipped)
+        if faults := check_policy(loaded.policy, self._catalogue, loaded.places):
+            raise SettingsError("\n".join(faults))
+        return loaded.policy
+
+    def _stat_files(self) -> tuple[tuple[int, int, int, int] | None, ...]:
+        return tuple(_stat_file(path) for path in self._files)
+
+    def _hash_content(self) -> str:
+        return hash_text("\0".join(_read_text(path) for path in self._files))
+
+
+def _stat_file(path: Path) -> tuple[int, int, int, int] | None:
+    """What changes when the file is written, replaced or removed."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return "\0gone"

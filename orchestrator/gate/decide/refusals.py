@@ -1,0 +1,173 @@
+"""Why a call must not run, whatever a person says. Ring 2, pure; the first reason found is the one given.
+
+Addresses that data may go to: only https, only listed hosts, no trick in the spelling. Ring 2, pure.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, assert_never
+from urllib.parse import urlsplit
+
+from orchestrator.gate.call import critical_fields, effect_kinds, fields, modes
+from orchestrator.gate.call.effect import Call, Facts, Refuse, Target
+from orchestrator.gate.call.permissions import find_visible_users, may_touch
+from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.call.reasons import refuse
+from orchestrator.gate.call.targets import get_at_path
+from orchestrator.gate.decide import evaluate_rules
+from orchestrator.messages import Actor, Mode
+
+_NEEDS_PLAIN_ID = frozenset({"D", "C", "M"})
+
+
+def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts) -> Refuse | None:
+    """The first reason to refuse one call or one command of a batch; None when there is none."""
+    found = [
+        _check_policy(call, policy),
+        _check_connection(call, facts),
+        _check_mode(call, mode),
+        _check_handler(call, policy),
+        _check_reference(call),
+    ]
+    found.append(next(_check_records(call, actor=actor, facts=facts, mode=mode), None))
+    found.append(next(_check_linked_records(call, actor=actor, facts=facts, mode=mode), None))
+    found.append(next(_check_people(call, facts), None))
+    return next((refusal for refusal in found if refusal is not None), None)
+
+
+def _check_policy(call: Call, policy: Policy) -> Refuse | None:
+    if any(policy.is_listed(policy.refuse_methods, name) for name in evaluate_rules.list_method_names(call)):
+        return refuse("gate-policy-refuses", method=call.method)
+    if call.kind != "bitrix":
+        return None if _is_kind_open(call, policy) else refuse("gate-kind", kind=call.kind, method=call.method)
+    if policy.is_listed(policy.open_methods, call.listed_as):
+        return None
+    if "D" in call.classes:
+        return refuse("gate-delete", method=call.method)
+    return refuse("gate-closed", method=call.method) if call.spec.closed else None
+
+
+def _is_kind_open(call: Call, policy: Policy) -> bool:
+    """Opened by the policy, and for messages and requests the address is listed; deleting is opened by name as elsewhere."""
+    if call.kind not in policy.open_kinds:
+        return effect_kinds.is_always_open(call.kind, call.method)
+    if "D" in call.classes and not policy.is_listed(policy.open_methods, call.listed_as):
+        return False
+    if call.kind == "telegram":
+        return call.params.get("chat_id") in policy.telegram_chats
+    return call.kind != "http" or is_listed_host(call.params.get("url"), policy.http_hosts)
+
+
+def _check_connection(call: Call, facts: Facts) -> Refuse | None:
+    """What only an application may call is not tried over a webhook: the person is told what to do instead."""
+    if not (facts.by_webhook and call.spec.app_only):
+        return None
+    return refuse("gate-needs-application" if call.spec.entity == "binding" else "gate-needs-application-other", method=call.method)
+
+
+def _check_mode(call: Call, mode: Mode) -> Refuse | None:
+    return None if modes.may_run(call, mode) else refuse("gate-mode", method=call.method, mode=mode)
+
+
+def _check_handler(call: Call, policy: Policy) -> Refuse | None:
+    """Configuration that names an address to call may only name a listed one (DESIGN §3 "Ways out are closed")."""
+    if "C" not in call.classes or call.method == "event.unbind":
+        return None
+    for name, value in call.params.items():
+        if fields.to_field_key(name).endswith("handler") and not is_listed_host(value, policy.event_handler_hosts):
+            return refuse("gate-handler", host=parse_host(value) or value)
+    return None
+
+
+def _check_reference(call: Call) -> Refuse | None:
+    path = next((path for path in call.spec.target if path in call.references), None)
+    ids = [name for name in call.references if name.lower().endswith("id")]
+    stands = path or next(iter(ids), None)
+    if stands is None or not _NEEDS_PLAIN_ID & set(call.classes):
+        return None
+    return refuse("gate-reference", param=stands, method=call.method)
+
+
+def _check_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
+    """Records that are not there, not the person's, or not known (DESIGN §3 "Rights")."""
+    if call.kind != "bitrix":
+        return
+    if call.spec.owner != "self":
+        for entity, number in call.targets:
+            if facts.records.get((entity, number), call) is None:
+                yield refuse("gate-not-found", entity=entity, id=number)
+    if find_visible_users(actor) is None:
+        return
+    match call.spec.owner:
+        case "unscoped":
+            yield refuse("gate-unscoped", method=call.method)
+        case "self":
+            yield from _check_self(call, actor)
+        case "record":
+            yield from _check_owner(call, actor=actor, facts=facts, mode=mode)
+        case "filter" | "reference":
+            return
+        case _:  # pragma: no cover - the type checker proves that it cannot be
+            assert_never(call.spec.owner)
+
+
+def _check_self(call: Call, actor: Actor) -> Iterator[Refuse]:
+    """A calendar and the like: its owner must be somebody whose records the actor may touch."""
+    allowed = find_visible_users(actor) or frozenset()
+    if call.spec.target and not any(entity == "user" and number in allowed for entity, number in call.targets):
+        yield refuse("gate-unscoped", method=call.method)
+
+
+def _check_owner(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
+    if (not call.targets or call.unknown_target) and not call.target_created:
+        written = next((path for path in call.spec.target if get_at_path(call.params, path) is not None), "")
+        yield refuse("gate-target-unclear", param=written or " / ".join(call.spec.target))
+    yield from _check_rights(call, call.targets, actor=actor, facts=facts, mode=mode)
+
+
+def _check_linked_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
+    """Records that something is hung on must be there, and the actor's, whoever owns the call's own record."""
+    for tie in call.ties:
+        if facts.records.get(tie, call) is None:
+            yield refuse("gate-not-found", entity=tie[0], id=tie[1])
+    if find_visible_users(actor) is None:
+        return
+    if call.unknown_target and not call.target_created and call.references and not call.reads_only:
+        yield refuse("gate-target-unclear", param=call.references[0])
+    yield from _check_rights(call, call.ties, actor=actor, facts=facts, mode=mode)
+
+
+def _check_people(call: Call, facts: Facts) -> Iterator[Refuse]:
+    """Nothing is given to somebody who does not work here any more: the portal would take it, and nobody would see it."""
+    for name, value in critical_fields.find_responsible_fields(call, facts) if facts.dismissed_users else ():
+        for number in sorted(facts.dismissed_users):
+            if str(number) in {item.lstrip("0") for item in fields.parse_ids(value)}:
+                yield refuse("gate-user-inactive", id=number, field=critical_fields.to_field_code(call, name))
+
+
+def _check_rights(call: Call, records: Iterable[Target], *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
+    for entity, number in records:
+        definition = call.entities.get(entity)
+        record = facts.records.get((entity, number))
+        if definition is None:
+            yield refuse("gate-unscoped", method=call.method)
+        elif record is None:
+            if mode != "shadow":  # shadow reads nothing, and runs nothing either
+                yield refuse("gate-unread", entity=entity, id=number)
+        elif not may_touch(actor, definition, record):
+            yield refuse("gate-not-yours", entity=entity, id=number)
+
+
+_PLAIN_ADDRESS = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][!-~]*)?", re.ASCII)
+
+
+def parse_host(address: Any) -> str:
+    """The host an https address goes to; "" for everything that two readers could read differently."""
+    if not isinstance(address, str) or not _PLAIN_ADDRESS.fullmatch(address):
+        return ""
+    return (urlsplit(address).hostname or "").rstrip(".")
+
+
+def is_listed_host(address: Any, hosts: Iterable[str]) -> bool:
+    """Whether the address goes to one of `hosts`, compared whole: a listed host does not open its subdomains."""
+    return parse_host(address) in {host.lower() for host in hosts if host}

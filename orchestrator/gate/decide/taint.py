@@ -1,0 +1,54 @@
+"""Whether words of other people stand behind a write (DESIGN §3 "tainted"). Ring 2, pure."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from orchestrator.gate.call.critical_fields import extract_written_fields, find_critical_fields
+from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.call.reasons import ask
+from orchestrator.gate.normalize.linked_records import find_referenced_records
+from orchestrator.messages import Notice, Provenance
+
+_SHORTEST = 3
+_GAPS = re.compile(r"(?<=[0-9])[\s  ](?=[0-9]{3})")
+
+
+def collect_taint_reasons(call: Call, provenance: Provenance, policy: Policy) -> Iterator[Notice]:
+    """Why this write may come from text of the CRM, and not from the person."""
+    if call.reads_only or (call.kind != "bitrix" and call.spec.entity != "reminder"):
+        return
+    if provenance.prose:
+        yield ask("gate-taint-prose")
+    for entity, number in dict.fromkeys((*call.targets, *call.ties, *sorted(find_referenced_records(call)))):
+        if f"{entity}:{number}" not in provenance.targets:
+            yield ask("gate-taint-target", entity=entity, id=number)
+    said = _flatten(provenance.person_text)
+    read = [_flatten(text) for text in provenance.external]
+    watched = extract_written_fields(call) if "N" in call.classes else find_critical_fields(call, policy)
+    for name, value in watched.items():
+        if name not in call.system_fields and any(_is_borrowed(word, said, read) for word in _list_words(value)):
+            yield ask("gate-taint-value", field=name)
+
+
+def _is_borrowed(word: str, said: str, read: list[str]) -> bool:
+    plain = _flatten(word)
+    if len(plain) < _SHORTEST or plain in said:
+        return False
+    return any(plain in text for text in read)
+
+
+def _list_words(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for item in value.values():
+            yield from _list_words(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _list_words(item)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield str(value)
+
+
+def _flatten(text: str) -> str:
+    return _GAPS.sub("", " ".join(text.casefold().split()))

@@ -1,0 +1,309 @@
+"""Runs one decided call: durable intent first, then the act, then the outcome. At most once (DESIGN, first sentence).
+
+The intent is a compare-and-set of the effect's status in the same transaction as CallStarted: of two processes, two presses or
+two restarts exactly one wins. Nothing here retries.
+"""
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any, assert_never
+
+from orchestrator.gate.approve.call_labels import build_doubt_args
+from orchestrator.gate.call import critical_fields
+from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.limits import count_call_changes
+from orchestrator.gate.call.ports import DECLINED, CallResult, Ledger, Performer, ReadsBack, Rejected, Succeeded, Unknown
+from orchestrator.gate.call.serialization import encode_call, get_essence
+from orchestrator.gate.decide.freeze_check import may_call_run_while_frozen
+from orchestrator.gate.execute.recovery import MARK, SETTLED, build_reconcile_timer
+from orchestrator.messages import Notice, Outcome
+from state.clock import format_iso
+from state.events.core import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded, Event
+from state.journal.async_store import run_to_end
+from state.journal.daily_count import PastStart, StartCount
+from state.journal.store import EffectChange, Uncounted
+
+log = logging.getLogger(__name__)
+
+SEND_WITHIN = timedelta(seconds=5)
+"""A process that slept longer between intent and call may have lost its session, and a verdict on this call may be out already."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """A call that may run now, with all that its record needs."""
+
+    effect_id: str
+    turn_id: str
+    slot: str
+    call: Call
+    requested_by: str
+    requested_by_user: int | None = None
+    proposed_by: str
+    approved_by: str = ""
+    confirmation_id: str = ""
+    before: Mapping[str, Any]
+    policy: str = ""
+    """The digest of the rules that it was judged by."""
+    count: StartCount | None = None
+    """What its start counts for its person."""
+    list_known_changes: Callable[[], Awaitable[Sequence[PastStart]]] | None = None
+    """What the journal knows of the last day, for a person whom the database has not counted yet."""
+    named: Mapping[str, Any] = field(default_factory=dict)
+    """How a sentence for people names the call."""
+
+    @property
+    def call_class(self) -> str:
+        """The classes as one word, worst last: "R", "W", "WM"."""
+        return "".join(self.call.classes)
+
+
+async def read(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
+    """Run a call that changes nothing. It needs no intent: repeating it does no harm. The plan it is part of is stored first."""
+    await ledger.flush_plan()
+    started = time.monotonic()
+    performed = await performer.execute(order.call)
+    if isinstance(performed, Unknown):
+        performed = Rejected(code="no_answer", detail=performed.detail, foreign_text=performed.foreign_text)
+    event = _build_outcome_event(order, performed, time.monotonic() - started, params=dict(order.call.params))
+    await ledger.buffer(event, actor=order.requested_by)
+    return _build_outcome(order, performed)
+
+
+async def write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
+    """Store the intent, act once, store the outcome; who cancels this waits until the outcome is stored.
+
+    Raises EffectConflict when somebody else started this effect, WriteStopped when writes are frozen, CapReached where
+    `Order.count` is too much, StoreUnwritable when the intent cannot be stored: nothing was sent then. A failure to store the outcome
+    leaves the effect `started`, which recovery turns into `unknown`.
+    """
+    return await run_to_end(_write(order, performer, ledger))
+
+
+async def write_unflushed(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
+    """As `write`, but the outcome is only noted: the caller commits it at once, together with what the person is told of it."""
+    return await run_to_end(_run_call(order, performer, ledger))
+
+
+async def _write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
+    outcome = await _run_call(order, performer, ledger)
+    await ledger.flush()
+    return outcome
+
+
+async def _run_call(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
+    intended, mark = ledger.now, ledger.mark()
+    await _store_intent(order, ledger)
+    started = time.monotonic()
+    passed = ledger.measure_since(mark)  # a clock that was set back meanwhile tells nothing of a pause
+    if max(ledger.now - intended, passed or timedelta()) > SEND_WITHIN:
+        performed: CallResult = Rejected(code="not_sent", detail="the program was held up before the call, so it was not made", sent=False)
+    else:
+        performed = await _read_back(order, await _execute_call(order, performer), performer)
+    return await _store_outcome(order, performed, ledger, seconds=time.monotonic() - started)
+
+
+async def _execute_call(order: Order, performer: Performer) -> CallResult:
+    try:
+        return await performer.execute(order.call)
+    except Exception:  # after the intent nothing may be left without an outcome, and only a person may say that it did not happen
+        log.exception("a call ended in a fault of ours", extra={"action": "perform_failed", "effect_id": order.effect_id})
+        return Unknown(detail="the program could not make sense of what came of it")
+
+
+async def _read_back(order: Order, performed: CallResult, performer: Performer) -> CallResult:
+    """A successful answer is no proof: the written fields are looked at once more where the performer can (DESIGN §3 "Read back")."""
+    if not isinstance(performed, Succeeded) or not isinstance(performer, ReadsBack):
+        return performed
+    try:
+        seen = await performer.read_back(order.call, order.before, performed)
+    except Exception:  # the portal said yes: that stands, whatever the second look stumbled over
+        log.exception("a call cannot be looked at again", extra={"action": "read_back_failed", "effect_id": order.effect_id})
+        return replace(performed, note="it could not be looked at once more")
+    return replace(performed, unchanged=seen.unchanged, note=seen.note, foreign_text=performed.foreign_text or seen.foreign_text)
+
+
+async def _store_intent(order: Order, ledger: Ledger) -> None:
+    event = CallStarted(
+        effect_id=order.effect_id,
+        turn_id=order.turn_id,
+        slot=order.slot,
+        kind=order.call.kind,
+        method=order.call.method,
+        call_class=order.call_class,
+        params=dict(order.call.params),
+        fingerprint=order.call.fingerprint,
+        requested_by=order.requested_by,
+        requested_by_user=order.requested_by_user,
+        approved_by=order.approved_by,
+        confirmation_id=order.confirmation_id,
+        proposed_by=order.proposed_by,
+        essence=get_essence(order.call),
+        policy=order.policy,
+        writes=count_call_changes(order.call),
+        before=dict(order.before),
+    )
+    change = EffectChange(
+        effect_id=order.effect_id,
+        expect=("approved",) if order.confirmation_id else ("absent",),
+        status="started",
+        fingerprint=order.call.fingerprint,
+        call=build_stored_call(order) | {"started_at": format_iso(ledger.now), MARK: ledger.mark()},
+        though_frozen=may_call_run_while_frozen(order.call),
+        count=order.count,
+    )
+    try:
+        await ledger.commit(event, actor=order.requested_by, effects=[change])
+    except Uncounted:  # here and nowhere further out: whatever is tried again, a call is made once
+        if order.count is None or order.list_known_changes is None:
+            raise
+        told = replace(order.count, known=await order.list_known_changes())
+        await ledger.commit(event, actor=order.requested_by, effects=[replace(change, count=told)])
+
+
+async def _store_outcome(order: Order, performed: CallResult, ledger: Ledger, *, seconds: float) -> Outcome:
+    event = _build_outcome_event(order, performed, seconds, params={})
+    outcome = _build_outcome(order, performed)
+    told = outcome.model_dump(mode="json", exclude={"result", "call"})
+    change = EffectChange(effect_id=order.effect_id, expect=("started",), status=_find_status(performed), outcome=told)
+    timers = [build_reconcile_timer(order.effect_id, ledger, after=SETTLED)] if isinstance(performed, Unknown) else []
+    await ledger.buffer(event, actor=order.requested_by, effects=[change], timers=timers)
+    return outcome
+
+
+def build_stored_call(order: Order) -> dict[str, Any]:
+    """What the effects table keeps of an order: enough to run or reconcile it after a restart."""
+    return {
+        "call": encode_call(order.call),
+        "turn_id": order.turn_id,
+        "slot": order.slot,
+        "requested_by": order.requested_by,
+        "approved_by": order.approved_by,
+        "confirmation_id": order.confirmation_id,
+        "proposed_by": order.proposed_by,
+        "before": dict(order.before),
+        "named": dict(order.named),
+    }
+
+
+def _build_outcome_event(order: Order, performed: CallResult, seconds: float, *, params: dict[str, Any]) -> Event:
+    common: dict[str, Any] = {
+        "effect_id": order.effect_id,
+        "turn_id": order.turn_id,
+        "slot": order.slot,
+        "method": order.call.method,
+        "call_class": order.call_class,
+        "confirmation_id": order.confirmation_id,
+    }
+    match performed:
+        case Succeeded():
+            commands = [report.model_dump() for report in performed.commands]
+            return CallSucceeded(
+                **common,
+                params=params,
+                result=performed.result,
+                total=performed.total,
+                sums=dict(performed.sums or {}),
+                seconds=round(seconds, 4),
+                changes=performed.changes,
+                commands=commands,
+                unchanged=list(performed.unchanged),
+                created=performed.created,
+            )
+        case Rejected():
+            return CallRefused(**common, params=params, code=performed.code, detail=performed.detail, seconds=round(seconds, 4))
+        case Unknown():
+            return CallOutcomeUnknown(**common, detail=performed.detail)
+        case _:
+            assert_never(performed)
+
+
+def _find_status(performed: CallResult) -> Any:
+    match performed:
+        case Succeeded():
+            return "succeeded"
+        case Rejected():
+            return "refused"
+        case Unknown():
+            return "unknown"
+        case _:
+            assert_never(performed)
+
+
+def _build_outcome(order: Order, performed: CallResult) -> Outcome:
+    common: dict[str, Any] = {
+        "effect_id": order.effect_id,
+        "method": order.call.method,
+        "call_class": order.call_class,
+        "call": dict(order.call.params),
+    }
+    match performed:
+        case Succeeded():
+            return Outcome(
+                status="succeeded",
+                result=performed.result,
+                total=performed.total,
+                sums=performed.sums,
+                commands=performed.commands,
+                entity=performed.entity,
+                created=performed.created,
+                unchanged=performed.unchanged,
+                reason=_build_unchanged_notice(order.call, performed.unchanged) or _build_missing_sum_notice(performed),
+                detail=_format_detail(performed),
+                foreign_text=performed.foreign_text,
+                **common,
+            )
+        case Rejected():
+            words = {"detail": performed.detail, "foreign_text": performed.foreign_text}
+            return Outcome(status="refused", reason=_build_refusal_notice(performed, order.call), **words, **common)
+        case Unknown():
+            reason = Notice(code="outcome-unknown", args=build_doubt_args(order.effect_id, build_stored_call(order)))
+            words = {"detail": performed.detail, "foreign_text": performed.foreign_text}
+            return Outcome(status="unknown", reason=reason, **words, **common)
+        case _:
+            assert_never(performed)
+
+
+def _build_unchanged_notice(call: Call, unchanged: Sequence[str]) -> Notice | None:
+    """What a person is told when the portal said yes and left something out."""
+    if not unchanged:
+        return None
+    key, _, name = unchanged[0].rpartition(": ")
+    leaf = next((leaf for leaf in call.leaves if leaf.key == key), call)
+    code = "not-taken" if leaf.spec.verb == "add" else "not-changed"
+    return Notice(code=code, args={"field": critical_fields.to_field_code(leaf, name), "more": len(unchanged) - 1})
+
+
+def _build_missing_sum_notice(performed: Succeeded) -> Notice | None:
+    """A person who sees a number without its sum is told that there is one."""
+    return Notice(code="sum-left-out") if performed.sums is not None and not performed.sums else None
+
+
+_NO_ACCESS = frozenset({"INVALID_CREDENTIALS", "NO_AUTH_FOUND", "expired_token", "invalid_grant", "invalid_client", "PAYMENT_REQUIRED"})
+
+
+def _build_refusal_notice(performed: Rejected, call: Call) -> Notice:
+    """Our own sentence for what a person can do something about, else the portal's words."""
+    if performed.code == DECLINED:
+        return Notice(code=DECLINED)
+    if performed.free_at is not None:
+        return Notice(code="portal-wait", args={"at": format_iso(performed.free_at)})
+    if performed.code in _NO_ACCESS:
+        return Notice(code="portal-no-access", args={"code": performed.code})
+    if performed.code == "insufficient_scope":
+        return Notice(code="portal-no-scope", args={"scope": call.spec.scope})
+    if call.kind == "schedule":
+        return Notice(code=performed.code)
+    if not performed.sent:
+        return Notice(code="portal-not-reached")
+    return Notice(code="portal-refused", args={"text": performed.detail, "code": performed.code})
+
+
+def _format_detail(performed: Succeeded) -> str:
+    silent = (
+        f"the portal said yes, but these fields do not hold what was sent: {', '.join(performed.unchanged)}" if performed.unchanged else ""
+    )
+    return "; ".join(part for part in (silent, performed.note) if part)

@@ -1,0 +1,137 @@
+"""What is done at the start for effects that a dead process left behind. Nothing is repeated: it looks, names, and tells.
+
+`started` without an outcome becomes `unknown`, durably, before anything else; then the portal is asked whether it happened. An
+`approved` call that never started is proven not to have run and goes on, through the same checks as a fresh approval.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from bitrix.catalogue.catalogue import Catalogue
+from bitrix.errors import BitrixError
+from orchestrator.gate.call.ports import FindsTraces, Ledger, Performer, Reconciled
+from orchestrator.gate.call.serialization import UndecodableCall, decode_call
+from state.clock import parse_iso
+from state.events.core import CallOutcomeUnknown, OutcomeReconciled
+from state.journal.store import EffectChange, EffectRow, EffectStatus, OutboxRow, Timer
+
+log = logging.getLogger(__name__)
+
+TIMER = "reconcile"
+SETTLED = timedelta(seconds=75)
+"""The cloud cuts requests at 60 s; before that a "not done" may still become "done"."""
+MARK = "started_mark"
+"""Beside `started_at`: what tells how long a call may have been under way although a clock was set meanwhile."""
+DETAIL = "the program stopped between sending and hearing the answer"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecoveredEffect:
+    """One effect of unknown outcome and what the look at the portal showed."""
+
+    row: EffectRow
+    reconciled: Reconciled
+
+
+Announce = Callable[[RecoveredEffect], Sequence[OutboxRow]]
+"""What a person is told of it; goes out with the commit that settles it."""
+
+
+def build_reconcile_timer(effect_id: str, ledger: Ledger, *, after: timedelta) -> Timer:
+    """The timer that looks at the portal once it cannot be working on the call any more."""
+    return Timer(id=f"{TIMER}:{effect_id}", due_at=ledger.now + after, session=ledger.key, kind=TIMER, body={"effect_id": effect_id})
+
+
+def calculate_wait(row: EffectRow, ledger: Ledger) -> timedelta:
+    """For how long still the portal may be working on the call: until then, that nothing is seen of it proves nothing."""
+    passed = ledger.measure_since(row.call.get(MARK, ""))
+    return SETTLED if passed is None else max(SETTLED - passed, timedelta())
+
+
+async def recover_started(
+    ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer], announce: Announce
+) -> list[RecoveredEffect]:
+    """Name every call without an outcome `unknown`, then look at the portal for each; never sends a write."""
+    found = []
+    for row in await ledger.list_effects("started"):
+        await _mark_unknown(row, ledger)
+        found.append(await reconcile(row, ledger, catalogue, performers, announce))
+    return found
+
+
+async def _mark_unknown(row: EffectRow, ledger: Ledger) -> None:
+    stored = row.call
+    event = CallOutcomeUnknown(
+        effect_id=row.effect_id,
+        turn_id=stored["turn_id"],
+        slot=stored["slot"],
+        method=stored["call"]["method"],
+        call_class="".join(stored["call"]["classes"]),
+        detail=DETAIL,
+        confirmation_id=stored["confirmation_id"],
+    )
+    change = EffectChange(effect_id=row.effect_id, expect=("started",), status="unknown", call=_reset_start_mark(row, ledger))
+    timer = build_reconcile_timer(row.effect_id, ledger, after=calculate_wait(row, ledger))
+    await ledger.commit(event, actor="system", effects=[change], timers=[timer])
+
+
+def _reset_start_mark(row: EffectRow, ledger: Ledger) -> dict[str, Any] | None:
+    """What is stored of a call whose mark is of another machine or of an earlier start: it is counted from now on."""
+    return {**row.call, MARK: ledger.mark()} if ledger.measure_since(row.call.get(MARK, "")) is None else None
+
+
+async def reset_wait(row: EffectRow, ledger: Ledger) -> None:
+    """Of an `unknown` call that nobody can tell the age of: count it from now on, and look again when it is settled."""
+    if (call := _reset_start_mark(row, ledger)) is not None:
+        change = EffectChange(effect_id=row.effect_id, expect=("unknown",), status="unknown", call=call)
+        await ledger.commit(actor="system", effects=[change], timers=[build_reconcile_timer(row.effect_id, ledger, after=SETTLED)])
+
+
+async def reconcile(
+    row: EffectRow, ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer], announce: Announce
+) -> RecoveredEffect:
+    """Ask the portal whether an `unknown` call happened and record the verdict; `unclear` leaves it unknown and tells nobody."""
+    seen = await _probe_portal(row, catalogue, performers)
+    if calculate_wait(row, ledger):
+        seen = _weaken_verdict(seen)
+    found = RecoveredEffect(row=row, reconciled=seen)
+    if seen.verdict == "unclear":
+        return found
+    status: EffectStatus = "succeeded" if seen.verdict == "done" else "refused"
+    event = OutcomeReconciled(
+        effect_id=row.effect_id,
+        verdict="done" if seen.verdict == "done" else "not_done",
+        detail=seen.detail,
+        changes=seen.changes,
+        confirmation_id=row.call["confirmation_id"],
+    )
+    change = EffectChange(effect_id=row.effect_id, expect=("unknown",), status=status)
+    await ledger.commit(event, actor="system", effects=[change], outbox=announce(found))
+    return found
+
+
+def _weaken_verdict(seen: Reconciled) -> Reconciled:
+    """What may be said while the portal may still be working on it: that something is not there yet proves nothing."""
+    if seen.verdict == "not_done":
+        return Reconciled(verdict="unclear", detail="too early to tell: the portal may still be working on it")
+    commands = [one.model_copy(update={"status": "unknown"}) if one.status == "not_run" else one for one in seen.commands]
+    return replace(seen, commands=tuple(commands))
+
+
+async def _probe_portal(row: EffectRow, catalogue: Catalogue, performers: Mapping[str, Performer]) -> Reconciled:
+    try:
+        call = decode_call(row.call["call"], catalogue)
+        performer = performers[call.kind]
+        seen = await performer.reconcile(call, row.call["before"])
+        if seen.verdict != "unclear" or not isinstance(performer, FindsTraces):
+            return seen
+        found = await performer.find_traces(call, parse_iso(row.call["started_at"]))
+        return replace(seen, detail=f"{found} ({seen.detail})") if found else seen
+    except (BitrixError, UndecodableCall) as error:
+        return Reconciled(verdict="unclear", detail=str(error))
+    except Exception:  # an answer of the portal that nobody foresaw must not keep the session from opening
+        log.exception("a call cannot be looked up", extra={"action": "reconcile_failed", "effect_id": row.effect_id})
+        return Reconciled(verdict="unclear", detail="the portal's answer could not be read")

@@ -1,0 +1,159 @@
+"""A batch taken apart into commands and rebuilt from what was judged (S004-24 to S004-27). Ring 2, pure.
+
+What a command of a batch is about, as a person would say it: «сделки «Ромашка» №481», never a key of the model. Ring 2, pure.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from bitrix.catalogue.catalogue import Method
+from bitrix.client.batch import BatchError, Command, build_cmd, find_references, parse_commands
+from orchestrator.gate.call import critical_fields, fields, targets
+from orchestrator.gate.call.effect import Call, Facts
+from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.params import build_refusal
+from orchestrator.gate.normalize.linked_records import LinkedRecord
+
+_KEY = re.compile(r"\$result\s*\[([A-Za-z0-9_-]+)\]", re.ASCII | re.IGNORECASE)
+_WHOLE = re.compile(r"\$result\[([A-Za-z0-9_-]+)\]((?:\[[A-Za-z0-9_-]+\])*)", re.ASCII)
+_NEW_ID = {
+    "crm.item.add": "[item][id]",
+    "tasks.task.add": "[task][id]",
+    "crm.activity.todo.add": "[id]",
+    **dict.fromkeys(
+        ("crm.deal.add", "crm.lead.add", "crm.contact.add", "crm.company.add", "crm.activity.add", "crm.timeline.comment.add"), ""
+    ),
+}
+"""Where the answer of an add holds the number of the new record; anything else in an answer is a value that somebody may have chosen."""
+_ON = frozenset({"1", "true", "y"})
+_OFF = frozenset({"", "0", "false", "n"})
+_ORDER = ("R", "W", "M", "N", "C", "D")
+
+
+def unpack_commands(cmd: Any) -> tuple[Command, ...]:
+    """The commands in order of execution, under keys that keep this order when sorted; raises Refusal.
+
+    Stored JSON sorts its keys, so a batch whose keys are not in order gets numbered ones, and its references follow.
+    """
+    try:
+        parsed = parse_commands(cmd)
+    except BatchError as error:
+        raise build_refusal("gate-batch-broken", key=error.key or "cmd", why=error.why) from None
+    except ValueError:  # Python reads no number of thousands of digits
+        raise build_refusal("gate-batch-broken", key="cmd", why="a key is too long") from None
+    keys = [command.key for command in parsed]
+    if keys == sorted(keys):
+        return parsed
+    renamed = {key: f"c{place:02}_{key}"[:64] for place, key in enumerate(keys)}
+    return tuple(Command(renamed[command.key], command.method, _rename_references(command.params, renamed)) for command in parsed)
+
+
+def parse_halt(written: Any) -> bool:
+    """The `halt` switch; raises Refusal for anything but a plain yes or no."""
+    text = str(written if written is not None else "").strip().lower()
+    if text not in _ON | _OFF:
+        raise build_refusal("gate-param-invalid", param="halt", expected="0 or 1")
+    return text in _ON
+
+
+def bind_command(call: Call, earlier: Mapping[str, Call], *, about: str, tied: Sequence[LinkedRecord]) -> Call:
+    """`call` as a command after `earlier` ones; raises Refusal for a reference that leads nowhere or an id that is none.
+
+    `about` is the kind of its target, `tied` are its further records. Its target counts as made by the batch only when the id is the number
+    of a new record of that very kind, and so does each further record that is no number.
+    """
+    paths = _find_reference_paths(call.params, earlier, method=call.method)
+    made: list[bool] = []
+    for path in call.spec.target:
+        written = targets.get_at_path(call.params, path)
+        if written is None or targets.as_id(written) is not None:
+            continue
+        if path not in paths:
+            raise build_refusal("gate-param-invalid", param=path, expected="the number of a record")
+        made.append(_is_new(written, about, earlier))
+    open_ties = [_is_new(tie.written, tie.entity, earlier) for tie in tied if tie.number is None]
+    unknown = call.unknown_target or not all(open_ties)
+    return replace(call, references=paths, unknown_target=unknown, target_created=bool(made) and all([*made, *open_ties]))
+
+
+def _is_new(written: Any, kind: str, earlier: Mapping[str, Call]) -> bool:
+    """Whether a reference is the number of a record of this kind that an earlier command adds."""
+    whole = _WHOLE.fullmatch(str(written).strip())
+    if whole is None:
+        return False
+    add = earlier[whole[1]]
+    return _NEW_ID.get(add.method) == whole[2] and add.entity == kind != ""
+
+
+def find_reference_key(written: Any) -> str:
+    """The key of the command whose answer a value takes, "" when it takes none."""
+    found = _KEY.search(written) if isinstance(written, str) else None
+    return found[1] if found else ""
+
+
+def build_batch(spec: Method, calls: tuple[Call, ...], *, halt: bool, portal: str) -> Call:
+    """The batch to send, rebuilt from its commands; it halts at the first error when a command needs another's result."""
+    stop = halt or any(call.references for call in calls)
+    try:
+        cmd = build_cmd([Command(call.key, call.method, dict(call.params)) for call in calls])
+    except BatchError as error:
+        raise build_refusal("gate-batch-broken", key=error.key or "cmd", why=error.why) from None
+    present = {name for call in calls for name in call.classes}
+    return Call(
+        kind="bitrix",
+        method=spec.name,
+        params={"cmd": cmd, "halt": int(stop)},
+        spec=spec,
+        classes=tuple(name for name in _ORDER if name in present),
+        portal=portal,
+        commands=calls,
+        halt=stop,
+        targets=tuple(dict.fromkeys(target for call in calls for target in call.targets)),
+        unknown_target=any(call.unknown_target for call in calls),
+        entities={name: entity for call in calls for name, entity in call.entities.items()},
+        ties=tuple(dict.fromkeys(tie for call in calls for tie in call.ties)),
+    )
+
+
+def _rename_references(value: Any, keys: Mapping[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {name: _rename_references(item, keys) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_rename_references(item, keys) for item in value]
+    return _KEY.sub(lambda found: f"$result[{keys.get(found[1], found[1])}]", str(value))
+
+
+def _find_reference_paths(value: Any, earlier: Mapping[str, Call], *, method: str, prefix: str = "") -> tuple[str, ...]:
+    """Paths whose value holds `$result[...]`; raises Refusal for one in a name, or one that leads to no earlier command."""
+    if not isinstance(value, Mapping):
+        keys = [_KEY.match(text) for text in find_references(value)]
+        if not all(key is not None and key[1] in earlier for key in keys):
+            raise build_refusal("gate-reference", param=prefix, method=method)
+        return (prefix,) if keys else ()
+    if any(find_references(name) for name in value):
+        raise build_refusal("gate-reference", param=prefix or "params", method=method)
+    inner = [_find_reference_paths(item, earlier, method=method, prefix=f"{prefix}.{name}".lstrip(".")) for name, item in value.items()]
+    return tuple(path for paths in inner for path in paths)
+
+
+_HIDDEN: Final = frozenset({"gate-not-yours", "gate-not-found", "gate-unread", "gate-filter-foreign"})
+"""Who is refused so learns nothing of the record but the number that they gave."""
+_TITLES: Final = ("TITLE", "SUBJECT", "NAME", "LAST_NAME")
+_LIMIT: Final = 60
+
+
+def build_command_label(leaf: Call, facts: Facts, *, why: str = "") -> dict[str, Any]:
+    """{entity, title, number, method}; a record that is to be made has its new title and no number."""
+    target = next(iter(leaf.targets), None)
+    entity = leaf.entity.partition(":")[0]
+    record = facts.records.get(target) if target else critical_fields.extract_written_fields(leaf)
+    title = "" if why in _HIDDEN or record is None else _find_title(record, entity)
+    return {"entity": entity, "title": title or "none", "number": target[1] if target else 0, "method": leaf.method}
+
+
+def _find_title(record: Any, entity: str) -> str:
+    parts = [str(found) for name in _TITLES if (found := fields.find_value(record, name, entity)) not in (None, "")]
+    whole = parts[:1] if fields.find_value(record, "TITLE", entity) else parts
+    return escape_text(" ".join(whole), limit=_LIMIT) if whole else ""

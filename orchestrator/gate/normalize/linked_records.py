@@ -1,0 +1,126 @@
+"""Second records of a call: what it binds, hangs or links something to besides its own target. Ring 2, pure; reads nothing.
+
+A firm tie puts something on the other record's card, so it is judged as that record is: it must be there, and the actor's. A loose one is
+a mere reference (the contact of a new deal): it asks when nobody named that record.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bitrix.catalogue.catalogue import Catalogue, Method
+from bitrix.catalogue.names import CRM
+from orchestrator.gate.call import fields, targets
+from orchestrator.gate.call.critical_fields import extract_written_fields, to_field_keys
+from orchestrator.gate.call.effect import Call, Target
+
+_BINDING = (("entityTypeId", "entityId"),)
+_PAIRS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "crm.activity.binding.add": _BINDING,
+    "crm.activity.binding.delete": _BINDING,
+    "crm.activity.binding.move": (("sourceEntityTypeId", "sourceEntityId"), ("targetEntityTypeId", "targetEntityId")),
+    "crm.activity.update": (("fields.OWNER_TYPE_ID", "fields.OWNER_ID"),),
+}
+_TASKS: Mapping[str, str] = {"task.dependence.add": "taskIdTo", "task.dependence.delete": "taskIdTo"}
+_CODED = frozenset({"ufcrmtask", "crmfields"})
+"""Lists of codes such as D_500."""
+_BOUND = frozenset({"bindings"})
+_REFERRED = {"contactid": "contact", "contactids": "contact", "companyid": "company", "companyids": "company", "leadid": "lead"}
+_PARENT = re.compile(r"parentid([0-9]{1,9})", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkedRecord:
+    """Another record that a call names at `path`; `number` is None when it is not written as one (a `$result[...]`, or nonsense)."""
+
+    path: str
+    entity: str
+    written: Any
+
+    @property
+    def number(self) -> int | None:
+        """The record's number."""
+        return targets.as_id(self.written)
+
+
+def find_bound_records(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -> tuple[LinkedRecord, ...]:
+    """The records that this call puts something on besides its target; `entity` is "" when the kind cannot be read."""
+    if spec.reads_only:
+        return ()
+    return tuple(_collect_bound_records(spec, params, catalogue))
+
+
+def find_referenced_records(call: Call) -> frozenset[Target]:
+    """The records that a call merely refers to, as far as no critical field of a change does, which asks anyway."""
+    if call.reads_only or call.kind != "bitrix":
+        return frozenset()
+    critical = to_field_keys(call.spec.critical, call.entity) if call.spec.verb != "add" else frozenset()
+    found = (
+        target
+        for name, value in extract_written_fields(call).items()
+        if name not in call.system_fields and fields.to_field_key(name, call.entity) not in critical
+        for target in _find_referenced(call, fields.to_field_key(name, call.entity), value)
+    )
+    return frozenset(found)
+
+
+def _collect_bound_records(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -> Iterator[LinkedRecord]:
+    for kind_at, id_at in _PAIRS.get(spec.name, ()):
+        written = targets.get_at_path(params, id_at)
+        if written not in (None, ""):
+            yield LinkedRecord(path=id_at, entity=_find_kind(targets.get_at_path(params, kind_at), catalogue), written=written)
+    second = _TASKS.get(spec.name)
+    if second is not None and params.get(second) not in (None, ""):
+        yield LinkedRecord(path=second, entity="task", written=params[second])
+    place = params.get(spec.fields_at) if spec.fields_at else params
+    for name, value in place.items() if isinstance(place, Mapping) else ():
+        path = f"{spec.fields_at}.{name}".lstrip(".")
+        key = fields.to_field_key(name)
+        if key in _CODED:
+            yield from (_parse_coded(path, item, catalogue) for item in _items(value) if item not in (None, "", False))
+        elif key in _BOUND:
+            yield from (_parse_binding(path, item, catalogue) for item in _items(value))
+
+
+def _parse_coded(path: str, item: Any, catalogue: Catalogue) -> LinkedRecord:
+    """D_500, CO_3, T81_7; a code in one piece has no kind."""
+    code, _, number = str(item).strip().partition("_")
+    return LinkedRecord(path=path, entity=_find_kind(code, catalogue), written=number)
+
+
+def _parse_binding(path: str, item: Any, catalogue: Catalogue) -> LinkedRecord:
+    if not isinstance(item, Mapping):
+        return LinkedRecord(path=path, entity="", written=item)
+    kind = fields.find_value(item, "OWNER_TYPE_ID") or fields.find_value(item, "ENTITY_TYPE_ID")
+    return LinkedRecord(
+        path=path, entity=_find_kind(kind, catalogue), written=fields.find_value(item, "OWNER_ID") or fields.find_value(item, "ENTITY_ID")
+    )
+
+
+def _find_kind(written: Any, catalogue: Catalogue) -> str:
+    if isinstance(written, bool) or not isinstance(written, str | int):
+        return ""
+    return targets.find_entity_by_code(str(written).strip().lower(), catalogue)
+
+
+def _items(value: Any) -> Iterable[Any]:
+    """The elements of a list, of PHP's map that stands for one, or the one value."""
+    if isinstance(value, Mapping):
+        return [value] if any(not name.isdecimal() for name in value) else list(value.values())
+    return value if isinstance(value, list) else [value]
+
+
+def _find_referenced(call: Call, key: str, value: Any) -> Iterator[Target]:
+    parent = _PARENT.fullmatch(key)
+    kind = _REFERRED.get(key, "task" if (call.entity, key) == ("task", "parentid") else "")
+    if parent is not None:
+        kind = CRM.get(int(parent[1]), f"item:{int(parent[1])}")
+    if kind:
+        yield from ((kind, number) for item in fields.parse_ids(value) if (number := targets.as_id(item)) is not None)
+    elif key == "communications":
+        for item in _items(value):
+            if isinstance(item, Mapping):
+                kind = CRM.get(targets.as_id(fields.find_value(item, "ENTITY_TYPE_ID")) or 0, "")
+                number = targets.as_id(fields.find_value(item, "ENTITY_ID"))
+                yield from ((kind, number),) if kind and number is not None else ()

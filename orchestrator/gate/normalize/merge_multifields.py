@@ -1,0 +1,153 @@
+"""A call brought to what it will really do to the phones and addresses of the records that were read for it. Ring 2, pure."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from bitrix.client.batch import find_references
+from orchestrator.gate.call import multifields
+from orchestrator.gate.call.effect import Call, Facts, Target
+from orchestrator.gate.call.multifields import Element, Step
+from orchestrator.gate.call.params import Refusal
+from orchestrator.gate.call.reasons import ask, refuse
+from orchestrator.gate.call.serialization import get_essence
+from orchestrator.gate.normalize import batch
+from orchestrator.messages import Notice
+
+_OWNERS = frozenset({"lead", "contact", "company", "item"})
+_VERBS = frozenset({"add", "update"})
+
+
+def merge_multifields(call: Call, facts: Facts) -> Call:
+    """`call` with its phones and addresses in the one form that does what the card will show; the same call where there are none.
+
+    Commands of a batch that would change nothing are left out. Raises Refusal for what has no single reading, and where nothing at all
+    would change.
+    """
+    if call.kind != "bitrix" or not any(_writes_multifields(leaf) for leaf in call.leaves):
+        return call
+    present: dict[Target, tuple[Element, ...]] = {}
+    leaves = tuple(fine for leaf in call.leaves if (fine := _merge_command(leaf, facts, present)) is not None)
+    if leaves == call.leaves:
+        return call
+    if all(leaf.reads_only for leaf in leaves):
+        raise Refusal(refuse("gate-already-so", method=call.method))
+    missing = _find_referenced_keys(leaves) - {leaf.key for leaf in leaves}
+    if missing:
+        raise Refusal(refuse("gate-batch-broken", key=min(missing), why="it changes nothing, and another command takes its answer"))
+    whole = batch.build_batch(call.spec, leaves, halt=call.halt, portal=call.portal) if call.commands else leaves[0]
+    return replace(whole, proposed_essence=get_essence(call))
+
+
+def drop_removed_elements(call: Call, facts: Facts, before: Mapping[str, Any]) -> tuple[Call, tuple[Notice, ...]]:
+    """An approved call without the edits and removals of phones and addresses that its record no longer has, and a reason for each of them.
+
+    `before` is what its card showed. The call itself where nothing would be left, or where another command takes an answer that falls out.
+    """
+    leaves: list[Call] = []
+    fell: list[Notice] = []
+    for leaf in call.leaves:
+        kept, gone = _drop_from_command(leaf, facts, before)
+        leaves += [kept] if kept is not None else []
+        fell += gone
+    if not fell or all(leaf.reads_only for leaf in leaves) or _find_referenced_keys(leaves) - {leaf.key for leaf in leaves}:
+        return call, ()
+    whole = batch.build_batch(call.spec, tuple(leaves), halt=call.halt, portal=call.portal) if call.commands else leaves[0]
+    return replace(whole, proposed_essence=call.proposed_essence or get_essence(call)), tuple(fell)
+
+
+def _drop_from_command(call: Call, facts: Facts, before: Mapping[str, Any]) -> tuple[Call | None, list[Notice]]:
+    """One call or command without what is gone, None where nothing is left of it."""
+    target = _find_changed_record(call)
+    if target is None or not _writes_multifields(call):
+        return call, []
+    held = {element.id for element in multifields.parse_elements(facts.records.get(target))}
+    shown = {element.id: element.value for element in multifields.parse_elements(before.get(f"{target[0]}:{target[1]}"))}
+    written, gone = dict(call.params[call.spec.fields_at]), list[str]()
+    for name in [name for name in written if multifields.is_multifield(name)]:
+        written[name], lost = multifields.remove_missing(written[name], held)
+        gone += lost
+        if not written[name]:
+            del written[name]
+    if not gone:
+        return call, []
+    fell = [ask("gate-phone-gone", value=shown.get(number) or f"ID {number}", entity=target[0], id=target[1]) for number in gone]
+    return (replace(call, params={**call.params, call.spec.fields_at: written}) if written else None), fell
+
+
+def find_steps(call: Call, record: Mapping[str, Any] | None) -> dict[str, tuple[Step, ...]]:
+    """What each phone or address field of `call` does to `record`; a field that cannot be read is left out. Never raises."""
+    found: dict[str, tuple[Step, ...]] = {}
+    if not _writes_multifields(call):
+        return found
+    present = None if call.spec.verb == "add" else multifields.parse_elements(record)
+    for name, value in call.params[call.spec.fields_at].items():
+        if multifields.is_multifield(name):
+            try:
+                found[name] = multifields.parse_steps(name, value, present, in_items=_in_items(call))
+            except Refusal:
+                continue
+    return found
+
+
+def walk_commands(call: Call, facts: Facts) -> Iterator[tuple[Call, Facts]]:
+    """Each command of `call` with the facts as it will meet them: the phones and addresses that earlier ones leave. Never raises."""
+    now = facts
+    for leaf in call.leaves:
+        yield leaf, now
+        target = _find_changed_record(leaf)
+        record = now.records.get(target) if target else None
+        if target is None or record is None:
+            continue
+        steps = [step for of_field in find_steps(leaf, record).values() for step in of_field]
+        if steps:
+            later = {**record, **multifields.to_record_fields(record, multifields.apply_steps(steps, multifields.parse_elements(record)))}
+            now = replace(now, records={**now.records, target: later})
+
+
+def _merge_command(call: Call, facts: Facts, present: dict[Target, tuple[Element, ...]]) -> Call | None:
+    """One call or command, None where it changes nothing; `present` carries what earlier commands of the batch made of each record."""
+    if not _writes_multifields(call):
+        return call
+    target = _find_changed_record(call)
+    if target is not None and target not in present:
+        present[target] = multifields.parse_elements(facts.records.get(target))
+    now = present.get(target, ()) if target is not None else (() if call.spec.verb == "update" else None)
+    written: dict[str, Any] = {}
+    for name, value in call.params[call.spec.fields_at].items():
+        if not multifields.is_multifield(name):
+            written[name] = value
+            continue
+        steps = multifields.parse_steps(name, value, now, in_items=_in_items(call))
+        if steps:
+            own = "fm" if _in_items(call) else name.upper()
+            written[own] = multifields.build_value(steps, in_items=_in_items(call), new=now is None)
+        if target is not None:
+            now = present[target] = multifields.apply_steps(steps, now or ())
+    if call.spec.verb == "update" and not written:
+        return None
+    return replace(call, params={**call.params, call.spec.fields_at: written})
+
+
+def _find_changed_record(call: Call) -> Target | None:
+    """The record whose phones and addresses an update changes."""
+    return call.targets[0] if call.spec.verb == "update" and call.targets else None
+
+
+def _find_referenced_keys(leaves: Iterable[Call]) -> set[str]:
+    """The keys of the commands whose answers these take."""
+    return {batch.find_reference_key(text) for leaf in leaves for text in find_references(leaf.params)}
+
+
+def _writes_multifields(call: Call) -> bool:
+    """Whether it writes phones or addresses of a record that has such."""
+    if call.kind != "bitrix" or call.spec.verb not in _VERBS or call.spec.entity not in _OWNERS or call.reads_only:
+        return False
+    family = call.method.rpartition(".")[0]
+    written = call.params.get(call.spec.fields_at) if call.spec.fields_at else None
+    plain = family in {"crm.item", *(f"crm.{kind}" for kind in _OWNERS)}
+    return plain and isinstance(written, Mapping) and any(multifields.is_multifield(name) for name in written)
+
+
+def _in_items(call: Call) -> bool:
+    return call.method.startswith("crm.item.")

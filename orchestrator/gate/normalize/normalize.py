@@ -1,0 +1,213 @@
+"""An effect brought to one exact call, or refused: what is judged, shown, hashed and sent is the same object. Ring 2, pure.
+
+It never guesses a method from its name, and it asks no one: judging is `decide`, reading is the gate's reader.
+
+What the gate adds to a call: origin marks, the responsible person, the limits of what the speaker may see. Ring 2, pure.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from bitrix.catalogue import names
+from bitrix.catalogue.catalogue import Catalogue, Method
+from bitrix.catalogue.names import is_method_name
+from bitrix.client.batch import find_references
+from orchestrator.gate.call import effect_kinds, fields, params, permissions, reminders, targets
+from orchestrator.gate.call.effect import Call, Refuse
+from orchestrator.gate.call.params import Refusal, build_refusal
+from orchestrator.gate.call.permissions import find_visible_users
+from orchestrator.gate.normalize import batch, linked_records, sums
+from orchestrator.messages import Actor, Effect, EffectKind
+
+
+@dataclass(frozen=True, kw_only=True)
+class NormalizeContext:
+    """What every step of one normalisation needs."""
+
+    catalogue: Catalogue
+    portal: str
+    actor: Actor
+    effect_id: str
+
+
+def normalize(effect: Effect, *, catalogue: Catalogue, portal: str, actor: Actor, effect_id: str) -> Call | Refuse:
+    """The one call behind `effect`, enriched; a Refuse with the reason when it has no single reading. Raises nothing.
+
+    DESIGN §3 "Normalise" and "Enrich"; S004-24, S004-25, S004-27, S004-69. Doing it twice gives the same call.
+    """
+    bench = NormalizeContext(catalogue=catalogue, portal=portal, actor=actor, effect_id=effect_id)
+    try:
+        return _build_any_call(effect, bench)
+    except Refusal as refusal:
+        return refusal.verdict
+
+
+def _build_any_call(effect: Effect, bench: NormalizeContext) -> Call:
+    given = params.parse_params(effect.params)
+    kind = effect_kinds.resolve_kind(effect.kind, effect.method)
+    if kind != "bitrix":
+        return _build_other_kind(kind, effect.method, given, bench)
+    spec = find_method(effect.method, bench.catalogue)
+    if spec.name == "batch":
+        return _build_batch(spec, given, bench)
+    call = build_call(spec, given, bench, origin=bench.effect_id)
+    _check_plain(call, linked_records.find_bound_records(spec, call.params, bench.catalogue))
+    return call
+
+
+def find_method(method: str, catalogue: Catalogue) -> Method:
+    """The catalogue row of `method`, in any case; raises Refusal for odd and unlisted names."""
+    name = method.strip()
+    spec = catalogue.find(name) if is_method_name(name) else None
+    if spec is not None:
+        return spec
+    code = "gate-method-unknown" if is_method_name(name) else "gate-method-odd"
+    core = name.strip("/").lower().removesuffix(".json").removesuffix(".xml")
+    raise build_refusal(code, method=name, hint=params.build_hint(core, [known.name for known in catalogue]))
+
+
+def build_call(spec: Method, given: Mapping[str, Any], bench: NormalizeContext, *, origin: str) -> Call:
+    """One call that is no batch, judged by nobody yet; raises Refusal."""
+    spelled = params.convert_ids(spec, params.normalize_names(spec, given))
+    about = targets.find_entity_name(spec, spelled, bench.catalogue)
+    own = about if spec.entity == "item" else spec.entity
+    entities = targets.find_definitions(own, about, catalogue=bench.catalogue)
+    named = params.normalize_fields(spec, spelled, entity=entities.get(own), marks=build_marks(origin))
+    _check_kind_of_record(spec, named, about)
+    done = fill_system_fields(spec, named, actor=bench.actor, origin=origin, entity=own)
+    params.check_required(spec, done.params)
+    aim = targets.find(spec, done.params, bench.catalogue)
+    tied = linked_records.find_bound_records(spec, done.params, bench.catalogue)
+    _check_ties(tied)
+    call = Call(
+        kind="bitrix",
+        method=spec.name,
+        params=done.params,
+        spec=spec,
+        classes=find_classes(spec, done.params),
+        portal=bench.portal,
+        targets=aim.targets,
+        unknown_target=aim.unknown,
+        system_fields=done.system_fields,
+        entity=own,
+        entities={**entities, **targets.find_definitions(*(tie.entity for tie in tied if tie.entity), catalogue=bench.catalogue)},
+        ties=tuple(dict.fromkeys((tie.entity, tie.number) for tie in tied if tie.number is not None)),
+    )
+    return sums.extract_currencies(call, locale=bench.actor.locale)
+
+
+def find_classes(spec: Method, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """The classes of this very call: an activity that is not plainly internal goes outward (facts on Bitrix24, row 49)."""
+    outward = any(str(targets.get_at_path(given, path) or "") not in harmless for path, harmless in spec.inward.items())
+    return tuple(dict.fromkeys([*spec.classes, "N"])) if outward else spec.classes
+
+
+def _check_kind_of_record(spec: Method, given: Mapping[str, Any], entity: str) -> None:
+    """A kind of record that is written but not known is refused at once."""
+    path = spec.target_entity.removeprefix("@")
+    if spec.target_entity.startswith("@") and not entity and targets.get_at_path(given, path) is not None:
+        if find_references(targets.get_at_path(given, path)) or spec.owner == "self":
+            return
+        raise build_refusal("gate-param-invalid", param=path, expected="a kind of record such as deal or 2")
+
+
+def _check_ties(tied: Iterable[linked_records.LinkedRecord]) -> None:
+    """Every further record is a known kind and a number, or the answer of another command."""
+    for tie in tied:
+        if not find_references(tie.written) and (tie.number is None or not tie.entity):
+            raise build_refusal("gate-param-invalid", param=tie.path, expected="known kinds of records and their numbers, such as D_481")
+
+
+def _check_plain(call: Call, tied: Iterable[linked_records.LinkedRecord]) -> None:
+    """Outside a batch an id is a number: `$result[...]` means nothing there."""
+    for tie in tied:
+        if tie.number is None:
+            raise build_refusal("gate-param-invalid", param=tie.path, expected="the number of a record")
+    for path in call.spec.target:
+        written = targets.get_at_path(call.params, path)
+        if written is not None and targets.as_id(written) is None:
+            raise build_refusal("gate-param-invalid", param=path, expected="the number of a record")
+
+
+def _build_other_kind(kind: EffectKind, method: str, given: dict[str, Any], bench: NormalizeContext) -> Call:
+    spec = effect_kinds.find(kind, method)
+    if spec is None:
+        hint = params.build_hint(method, effect_kinds.list_methods(kind))
+        raise build_refusal("gate-method-unknown", method=f"{kind}: {method}", hint=hint)
+    if spec.name == reminders.ADD:
+        given = reminders.normalize_reminder(given, person=bench.actor.key, effect_id=bench.effect_id)
+    return Call(kind=kind, method=spec.name, params=given, spec=spec, classes=spec.classes, portal=bench.portal, entity=spec.entity)
+
+
+def _build_batch(spec: Method, given: dict[str, Any], bench: NormalizeContext) -> Call:
+    outer = params.normalize_names(spec, given)
+    params.check_required(spec, outer)
+    calls: dict[str, Call] = {}
+    for command in batch.unpack_commands(outer["cmd"]):
+        row = find_method(command.method, bench.catalogue)
+        call = build_call(row, command.params, bench, origin=f"{bench.effect_id}:{command.key}")
+        about = targets.find_entity_name(row, call.params, bench.catalogue)
+        tied = linked_records.find_bound_records(row, call.params, bench.catalogue)
+        calls[command.key] = batch.bind_command(replace(call, key=command.key), calls, about=about, tied=tied)
+    return batch.build_batch(spec, tuple(calls.values()), halt=batch.parse_halt(outer.get("halt")), portal=bench.portal)
+
+
+ORIGINATOR = "sdelka"
+_MARKED_ENTITIES = frozenset({"lead", "deal", "contact", "company", "activity"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnrichedParams:
+    """Parameters as they will be sent, and the names of what was added."""
+
+    params: dict[str, Any]
+    system_fields: frozenset[str] = field(default_factory=frozenset)
+
+
+def fill_system_fields(spec: Method, params: Mapping[str, Any], *, actor: Actor, origin: str, entity: str) -> EnrichedParams:
+    """`params` with what the system sets; raises Refusal when the filter cannot be limited to what the actor may see.
+
+    DESIGN §3 "Enrich" and "Rights". `origin` is the effect id, with the command's key inside a batch.
+    """
+    result = dict(params)
+    added: set[str] = set(spec.forced)
+    if spec.responsible and actor.bitrix_user_id is not None:
+        added |= _set_responsible(spec, result, actor.bitrix_user_id, entity)
+    if spec.marked and entity in _MARKED_ENTITIES:
+        mark = find_mark_fields(spec)
+        result[spec.fields_at] = {**result.get(spec.fields_at, {}), mark[0]: ORIGINATOR, mark[1]: origin}
+        added |= set(mark)
+    allowed = find_visible_users(actor)
+    if allowed is not None and any(path.startswith("filter.") for path in spec.target):
+        permissions.check_filter(result.get("filter"))
+    if spec.owner == "filter" and allowed is not None:
+        result["filter"] = permissions.narrow_filter(spec, result.get("filter"), allowed)
+        added.add(f"filter.{spec.owner_filter.lstrip('@')}")
+    return EnrichedParams(params=result, system_fields=frozenset(added))
+
+
+def find_mark_fields(spec: Method) -> tuple[str, str]:
+    """The two fields that carry our mark, in the spelling of the method's family."""
+    return names.list_origin_fields(in_items=spec.name.startswith("crm.item."))
+
+
+def build_marks(origin: str) -> dict[str, str]:
+    """The marks by squeezed field name: the only values a caller may bring along, so that normalising twice is the same."""
+    return {"originatorid": ORIGINATOR, "originid": origin}
+
+
+def _set_responsible(spec: Method, params: dict[str, Any], user: int, entity: str) -> set[str]:
+    """Put the speaker where nobody is named; a name in any spelling counts."""
+    place = params.get(spec.fields_at, {}) if spec.fields_at else params
+    wanted = fields.to_field_key(spec.responsible, entity)
+    given = {name for name in place if fields.to_field_key(name, entity) == wanted}
+    if any(place[name] not in (None, "", 0, "0", [], {}) for name in given):
+        return set()
+    filled = {**{name: value for name, value in place.items() if name not in given}, spec.responsible: user}
+    if spec.fields_at:
+        params[spec.fields_at] = filled
+    else:
+        params.clear()
+        params.update(filled)
+    return {spec.responsible}

@@ -1,0 +1,343 @@
+"""Which sums a call is about, in which currency, and whether one is above a limit. Ring 2, pure; it converts only by rates it is given.
+
+Fail closed: a sum that cannot be read, or whose currency cannot be compared with that of the limit, is above every limit.
+
+Sums that were named with a currency: the number goes into its field, the currency is never lost on the way. Ring 2, pure.
+
+A new record gets the currency; over one that is there the sum is refused where the two differ. Nothing is ever converted.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, Final
+
+from bitrix.catalogue import names
+from orchestrator.gate.call import critical_fields, fields
+from orchestrator.gate.call.effect import Call, Facts, Refuse
+from orchestrator.gate.call.limits import RUBLES, Money
+from orchestrator.gate.call.params import build_shape_refusal
+from orchestrator.gate.call.reasons import refuse, wrap_in_batch
+from orchestrator.gate.call.targets import get_at_path
+from orchestrator.gate.normalize import batch
+from orchestrator.gate.normalize.batch import find_reference_key
+from orchestrator.language.money_parser import Sum, UnclearSum, find_sums, parse_sum
+from orchestrator.language.text import Locale
+
+SUM: Final = "OPPORTUNITY"
+CURRENCY: Final = "CURRENCY_ID"
+_UNREADABLE: Final = "?"
+_ENDLESS: Final = Decimal("Infinity")
+_EMPTY: Final[tuple[Any, ...]] = (None, "", [], {})
+_ROW: Final = "productrow"
+_ROWS: Final = frozenset({"rows", "productrows"})
+_MANUAL_SUM_KEY: Final = "ismanualopportunity"
+_IMPORT_KEY: Final = "data"
+"""Where an import holds its records."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RawSum:
+    """A value as it is written or stands there; currency "" is that of the portal."""
+
+    value: Any
+    currency: str = ""
+
+    @property
+    def text(self) -> str:
+        """ "30 000 USD"."""
+        return f"{self.plain} {self.currency}".strip()
+
+    @property
+    def plain(self) -> str:
+        """1000000.00 as "1 000 000"; a question mark for what cannot be read."""
+        known = fields.parse_number(self.value)
+        return f"{known:,.2f}".removesuffix(".00").replace(",", " ") if known is not None else _UNREADABLE
+
+
+def find_sum_above(call: Call, limit: Decimal, facts: Facts, *, money: Money = RUBLES, currency: str = "") -> RawSum | None:
+    """The largest sum of the call that is above `limit` of `currency` (that of `money` where it is ""), None when all are below."""
+    return find_largest_sum(one for one in collect_sums(call, facts) if _is_above(one, limit, currency or money.currency, money))
+
+
+def find_largest_sum(sums: Iterable[RawSum]) -> RawSum | None:
+    """The one that is told; what cannot be read is larger than all."""
+    return max(sums, key=lambda one: abs(fields.parse_number(one.value) or _ENDLESS), default=None)
+
+
+def _is_above(one: RawSum, limit: Decimal, currency: str, money: Money) -> bool:
+    if one.value in _EMPTY:
+        return False
+    known = fields.parse_number(one.value)
+    if known is None:
+        return True
+    pair = money.convert_pair(abs(known), one.currency, currency)
+    return known != 0 if pair is None else pair[0] > limit * pair[1]
+
+
+def collect_sums(call: Call, facts: Facts) -> Iterator[RawSum]:
+    """The sums that it writes, that stand on its record, and to which its record comes by it."""
+    record = critical_fields.find_current_record(call, facts)
+    now, then = find_currencies(call, record)
+    written = list(critical_fields.list_written_sums(call)) if call.entity != _ROW else []
+    yield from (RawSum(value=value, currency=then) for _, value in written)
+    yield from (RawSum(value=total, currency=then) for total in calculate_row_totals(call, record))
+    if call.entity != _ROW and _is_recalculated(call, record):
+        yield RawSum(value=_UNREADABLE)
+    for item in _list_imported_records(call):
+        yield RawSum(value=fields.find_value(item, SUM, call.entity), currency=str(fields.find_value(item, CURRENCY, call.entity) or ""))
+    if record is None:
+        if call.unknown_target and not call.target_created:
+            yield RawSum(value=_UNREADABLE)
+        return
+    standing = fields.find_value(record, SUM, call.entity)
+    yield RawSum(value=standing, currency=now)
+    if then != now:
+        yield RawSum(value=standing, currency=then)
+
+
+def find_currencies(call: Call, record: Mapping[str, Any] | None) -> tuple[str, str]:
+    """In which currency the record's sum is now, and in which it will be."""
+    now = str(fields.find_value(record or {}, CURRENCY, call.entity) or "")
+    written = fields.find_value(critical_fields.extract_written_fields(call), CURRENCY, call.entity)
+    return now, str(written) if written not in _EMPTY else now
+
+
+def calculate_row_totals(call: Call, record: Mapping[str, Any] | None) -> Iterator[Any]:
+    """What the rows of products come to, for the calls that write such: of these the portal makes the sum of the record."""
+    written = critical_fields.extract_written_fields(call)
+    for name, value in written.items():
+        if fields.to_field_key(name) in _ROWS:
+            yield _calculate_total(value)
+    if call.entity != _ROW or call.reads_only or any(fields.to_field_key(name) in _ROWS for name in written):
+        return
+    here = record if call.spec.verb == "add" else None  # of one row nobody knows what the others come to
+    standing = fields.parse_number(fields.find_value(here or {}, SUM) or 0) if here is not None else None
+    row = _calculate_total([written])
+    yield _UNREADABLE if standing is None or row in (_UNREADABLE, None) else str(standing + Decimal(row))
+
+
+def is_sum_recalculated(call: Call, record: Mapping[str, Any] | None) -> bool:
+    """Whether the portal counts the record's sum anew because of it."""
+    return next(calculate_row_totals(call, record), None) is not None or _is_recalculated(call, record)
+
+
+def _calculate_total(rows: Any) -> str:
+    """The rows' price by their quantity; an unreadable one makes the whole unreadable."""
+    listed = list(rows.values()) if isinstance(rows, Mapping) else rows
+    if not isinstance(listed, list | tuple):
+        return _UNREADABLE
+    total = Decimal(0)
+    for row in listed:
+        if not isinstance(row, Mapping):
+            return _UNREADABLE
+        price = fields.parse_number(fields.find_value(row, "PRICE"))
+        given = fields.find_value(row, "QUANTITY")
+        quantity = Decimal(1) if given in _EMPTY else fields.parse_number(given)
+        if price is None or quantity is None:
+            return _UNREADABLE
+        total += abs(price * quantity)
+    return f"{total:f}"
+
+
+def _is_recalculated(call: Call, record: Mapping[str, Any] | None) -> bool:
+    """Whether a sum entered by hand gives way to that of the products, which nobody has read."""
+    for name, value in critical_fields.extract_written_fields(call).items():
+        if fields.to_field_key(name, call.entity) == _MANUAL_SUM_KEY and str(value).upper() not in {"Y", "1", "TRUE"}:
+            return call.spec.verb != "add" and not critical_fields.has_value(call, name, value, record)
+    return False
+
+
+def _list_imported_records(call: Call) -> Iterator[Mapping[str, Any]]:
+    """The records of an import."""
+    if not call.method.lower().endswith("batchimport"):
+        return
+    listed = call.params.get(_IMPORT_KEY)
+    for item in listed.values() if isinstance(listed, Mapping) else listed if isinstance(listed, list) else [listed]:
+        yield item if isinstance(item, Mapping) else {SUM: _UNREADABLE}
+
+
+_WITH_CODE: Final = re.compile(r"(-?[0-9]{1,15}(?:\.[0-9]{1,6})?)\|([A-Z]{3})", re.ASCII)
+"""As the portal writes money in fields of its own, and as `@sum:` answers."""
+_SUM_FIELDS: Final = frozenset({"opportunity", "taxvalue", "discountsum"})
+_PRICE: Final = "price"
+_PRODUCT_ROWS: Final = frozenset({"rows", "productrows"})
+_TEXTS: Final = frozenset({"text", "prose", "multifield"})
+_LONGEST: Final = 60
+
+
+def extract_currencies(call: Call, *, locale: Locale) -> Call:
+    """`call` with bare numbers for such sums, their currencies kept apart in `spoken`; raises Refusal for one with two readings."""
+    if call.kind != "bitrix":
+        return call
+    if call.reads_only:
+        plain = _strip_currencies(call.params)
+        return call if plain == call.params else replace(call, params=plain)
+    written = critical_fields.extract_written_fields(call)
+    fresh: dict[str, Any] = {}
+    spoken: list[tuple[str, str]] = []
+    for name, value in written.items():
+        number, currencies = (
+            _parse_rows(value, locale) if fields.to_field_key(name) in _PRODUCT_ROWS else _parse_field(call, name, value, locale)
+        )
+        if currencies:
+            fresh[name] = number
+            spoken.extend((name, currency) for currency in currencies)
+    if not fresh:
+        return call
+    fresh |= _build_new_currency(call, written, spoken[0][1])
+    place = call.spec.fields_at
+    params = {**call.params, place: {**written, **fresh}} if place else {**call.params, **fresh}
+    return replace(call, params=params, named_currencies=tuple(spoken))
+
+
+def check_currencies(call: Call, facts: Facts, *, money: Money, text: str) -> Refuse | None:
+    """The refusal of the first sum whose currency is not that of its record; None where all agree.
+
+    What a model writes as a bare number is looked for in the person's `text`: a currency that stands there beside it counts.
+    """
+    for leaf in call.leaves:
+        for name, currency in (*leaf.named_currencies, *_find_unsaid_currencies(leaf, text)):
+            found = _check_currency(leaf, call, name, currency, facts=facts, money=money, text=text)
+            if found is not None:
+                return _wrap_in_batch(leaf, found, facts) if call.commands else found
+    return None
+
+
+def _wrap_in_batch(leaf: Call, found: Refuse, facts: Facts) -> Refuse:
+    """The refusal with the command it belongs to."""
+    about = batch.build_command_label(leaf, facts, why=found.reason.code)
+    notice = wrap_in_batch("gate-batch-refused", found.reason, key=leaf.key, method=leaf.method, about=about)
+    return Refuse(reason=notice, detail=f"command {leaf.key} ({leaf.method}) of the batch: {found.detail}")
+
+
+def _find_unsaid_currencies(leaf: Call, text: str) -> list[tuple[str, str]]:
+    """Sums written without the currency that the person named with them, or counted from the only one they named."""
+    bare = (
+        []
+        if leaf.reads_only or leaf.kind != "bitrix"
+        else [(name, fields.parse_number(value)) for name, value in critical_fields.list_written_sums(leaf)]
+    )
+    if leaf.named_currencies or not bare:
+        return []
+    own = {number for _, number in leaf.targets}
+    named = [found for found, _, _ in find_sums(text) if found.currency or found.amount not in own]
+    pairs: list[tuple[str, str]] = []
+    for name, value in bare:
+        beside = {found.currency or "" for found in named if found.amount == value} or {found.currency or "" for found in named}
+        if len(beside) == 1:  # with two readings nobody can say
+            pairs.extend((name, currency) for currency in beside if currency and value)
+    return pairs
+
+
+def _check_currency(leaf: Call, call: Call, name: str, named: str, *, facts: Facts, money: Money, text: str) -> Refuse | None:
+    record = critical_fields.find_current_record(leaf, facts)
+    has = find_currencies(leaf, record)[1].upper()
+    if not has and record is None and leaf.unknown_target:
+        has = _find_created_currency(leaf, call) if leaf.target_created else "?"
+    has = has or money.currency
+    if has == named:
+        return None
+    field = critical_fields.to_field_code(leaf, name)
+    if has == "?":
+        return refuse("gate-sum-currency-unknown", field=field, named=named)
+    if leaf.spec.verb == "add" and not leaf.targets:
+        return refuse("gate-sum-two-currencies", field=field, has=has, named=named)
+    entity, number = leaf.targets[0] if leaf.targets else (leaf.entity, 0)
+    about = {"entity": entity, "id": number, "field": field, "has": has, "named": named}
+    written = critical_fields.extract_written_fields(leaf)[name]
+    counted = not leaf.named_currencies and all(found.amount != fields.parse_number(written) for found, _, _ in find_sums(text))
+    if counted or not _is_of_record(leaf, name):
+        return refuse("gate-named-other-currency", **about)
+    return refuse("gate-sum-other-currency", sum=RawSum(value=written).plain, **about)
+
+
+def _is_of_record(leaf: Call, name: str) -> bool:
+    """Whether this is the record's own sum, which may change together with its currency, and no price of a product."""
+    return fields.to_field_key(name) not in _PRODUCT_ROWS and fields.find_field_info(leaf.entities.get(leaf.entity), CURRENCY) is not None
+
+
+def _find_created_currency(leaf: Call, call: Call) -> str:
+    """The currency of the record that an earlier command of the batch makes."""
+    keys = {find_reference_key(get_at_path(leaf.params, path)) for path in leaf.spec.target}
+    return next((find_currencies(one, None)[1].upper() for one in call.commands if one.key in keys), "")
+
+
+def _build_new_currency(call: Call, written: Mapping[str, Any], named: str) -> dict[str, str]:
+    """What says the currency of a new record that would get the portal's own."""
+    if call.spec.verb != "add" or fields.find_field_info(call.entities.get(call.entity), CURRENCY) is None:
+        return {}
+    if fields.find_value(written, CURRENCY, call.entity) not in (None, ""):
+        return {}
+    in_items = call.method.startswith("crm.item.")
+    return {names.to_universal(CURRENCY, call.entity) if in_items else CURRENCY: named}
+
+
+def _parse_field(call: Call, name: str, value: Any, locale: Locale) -> tuple[Any, tuple[str, ...]]:
+    """The value as it is to be sent, and the currency that was named with it; the portal's own money fields keep it themselves."""
+    if not isinstance(value, str) or names.is_custom_field(name):
+        return value, ()
+    known = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(name, name))
+    if known is not None and known.kind in _TEXTS:
+        return value, ()
+    found = _parse_field_sum(name, value, locale, is_money=known is not None and known.kind == "money")
+    return (_to_number(found.amount), (found.currency,)) if found is not None and found.currency else (value, ())
+
+
+def _parse_rows(value: Any, locale: Locale) -> tuple[Any, tuple[str, ...]]:
+    """Rows of products with bare prices."""
+    if isinstance(value, Mapping):
+        pairs = {key: _parse_row(row, locale) for key, row in value.items()}
+        return {key: row for key, (row, _) in pairs.items()}, tuple(code for _, codes in pairs.values() for code in codes)
+    if not isinstance(value, list | tuple):
+        return value, ()
+    found = [_parse_row(row, locale) for row in value]
+    return [row for row, _ in found], tuple(code for _, codes in found for code in codes)
+
+
+def _parse_row(row: Any, locale: Locale) -> tuple[Any, tuple[str, ...]]:
+    if not isinstance(row, Mapping):
+        return row, ()
+    read = {name: _parse_field_sum(name, value, locale) for name, value in row.items() if isinstance(value, str)}
+    named = {name: found for name, found in read.items() if found is not None and found.currency}
+    fresh = {name: _to_number(found.amount) for name, found in named.items()}
+    return {**row, **fresh}, tuple(str(found.currency) for found in named.values())
+
+
+def _parse_field_sum(name: str, value: str, locale: Locale, *, is_money: bool = False) -> Sum | None:
+    """The sum behind the text of a field, None where it names no currency."""
+    coded = _WITH_CODE.fullmatch(value.strip())
+    if coded is not None:
+        return Sum(Decimal(coded[1]), coded[2])
+    if not (is_money or _is_sum_field(name)) or len(value) > _LONGEST or fields.parse_number(value) is not None:
+        return None
+    try:
+        return parse_sum(value, locale=locale)
+    except UnclearSum as unclear:
+        if any(one.currency for one in unclear.options):
+            raise build_shape_refusal(name, "a plain number with a point before its decimals") from None
+        return None
+
+
+def _is_sum_field(name: str) -> bool:
+    key = fields.to_field_key(name)
+    return key in _SUM_FIELDS or key.startswith(_PRICE)
+
+
+def _to_number(amount: Decimal) -> int | float:
+    return int(amount) if amount == amount.to_integral_value() else float(amount)
+
+
+def _strip_currencies(value: Any) -> Any:
+    """What is looked for compares with numbers."""
+    if isinstance(value, str):
+        coded = _WITH_CODE.fullmatch(value)
+        return _to_number(Decimal(coded[1])) if coded is not None else value
+    if isinstance(value, Mapping):
+        return {key: _strip_currencies(item) if _is_compared(str(key), item) else item for key, item in value.items()}
+    return [_strip_currencies(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _is_compared(key: str, value: Any) -> bool:
+    return not isinstance(value, str) or _is_sum_field(key.lstrip("<>=!@%"))

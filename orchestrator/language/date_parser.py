@@ -1,0 +1,144 @@
+"""When a person means, in that person's zone. Ring 2, pure: `now` and the zone are arguments; it asks instead of guessing.
+
+Rules: a day without an hour is 18:00, for a reminder 09:00 (18:00 of a day whose morning is over). A weekday is the coming one, and said
+on that weekday a choice of today and next week's; «следующий» is that of the next calendar week (weeks begin on Monday). The working
+week ends on Friday. A date without a year is the nearest such date; a number of the month the coming one. Утром is 10:00, днём and
+после обеда 15:00, вечером 19:00. A bare hour from 1 to 7 offers the afternoon first. Two different days or hours in one text are refused.
+"""
+
+from datetime import UTC, date, datetime, time, timedelta
+from itertools import product
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from orchestrator.language.date_format import (
+    Choice,
+    Past,
+    Unclear,
+    When,
+    WhenPurpose,
+    format_calendar,
+    format_day,
+    format_when,
+    parse_portal_date,
+    to_bitrix_date,
+    to_bitrix_datetime,
+)
+from orchestrator.language.day_words import DayPhrase, UnclearPhrase, find_days
+from orchestrator.language.hour_words import Hour, find_hour
+from orchestrator.language.number_words import convert_ordinals
+from orchestrator.language.text import normalize_text
+
+__all__ = [
+    "Choice",
+    "Past",
+    "Unclear",
+    "When",
+    "WhenPurpose",
+    "format_calendar",
+    "format_day",
+    "format_when",
+    "parse_portal_date",
+    "parse_when",
+    "to_bitrix_date",
+    "to_bitrix_datetime",
+]
+
+DEADLINE: Final = time(18)
+MORNING: Final = time(9)
+_LATE: Final = time(23, 59)
+_YEARS_AHEAD: Final = 10
+_FIRST_YEAR: Final = 1970
+_MOST_OPTIONS: Final = 6
+
+
+def parse_when(text: str, *, now: datetime, zone: str, wanted: WhenPurpose = "deadline") -> When | Choice | Past | Unclear:
+    """What day or moment the text names, seen from the aware moment `now`; never raises on any text.
+
+    `wanted="day"` is for bare dates such as CLOSEDATE: then today is not past in the evening. A naive `now` or an unknown
+    zone is a mistake of the caller and raises.
+    """
+    if now.tzinfo is None:
+        raise ValueError("now must be aware")
+    here = now.astimezone(ZoneInfo(zone))
+    try:
+        return _decide(normalize_text(text), here, wanted)
+    except UnclearPhrase as refused:
+        return refused.unclear
+
+
+def _decide(text: str, here: datetime, wanted: WhenPurpose) -> When | Choice | Past | Unclear:
+    named, rest = find_days(convert_ordinals(text), here.date())
+    hour = find_hour(rest)
+    span = next((one.span for one in named if one.span is not None), None)
+    if span is not None:
+        return _add_span(span, here) if len(named) == 1 and hour is None else Unclear("several")
+    if not named and hour is None:
+        return Unclear("no_date")
+    days = _intersect_days(named) if named else (here.date(),)
+    if max(days) > here.date() + timedelta(days=366 * _YEARS_AHEAD):
+        return Unclear("too_far")
+    if min(days).year < _FIRST_YEAR:
+        return Unclear("impossible")
+    if hour is not None and wanted == "day":
+        hour = Hour(hour.options[:1])
+    return _choose_reading(_build_moments(days, hour, here, wanted), here, wanted)
+
+
+def _add_span(span: timedelta, here: datetime) -> When:
+    """Added on the clock that never jumps, so that «через 2 часа» is two real hours on the night of a change."""
+    at = (here.astimezone(UTC) + span).astimezone(here.tzinfo).replace(second=0, microsecond=0)
+    return When(at.date(), at, has_time=True)
+
+
+def _intersect_days(named: list[DayPhrase]) -> tuple[date, ...]:
+    """The days on which all phrases agree: «завтра, в пятницу», «на следующей неделе в среду», «в пятницу 25 декабря»."""
+    weekdays = {one.weekday for one in named if one.weekday is not None}
+    dated = {one.days: one for one in named if one.weekday is None}
+    if len(weekdays) > 1 or len(dated) > 1:
+        raise UnclearPhrase("several")
+    if not dated:
+        return named[0].days
+    (other,) = dated.values()
+    if not weekdays:
+        return other.days
+    (weekday,) = weekdays
+    if other.week is not None:
+        return (other.week + timedelta(days=weekday),)
+    if any(day.weekday() != weekday for day in other.days):
+        raise UnclearPhrase("mismatch")
+    return other.days
+
+
+def _build_moments(days: tuple[date, ...], hour: Hour | None, here: datetime, wanted: WhenPurpose) -> list[When]:
+    if hour is not None:
+        return [_build_when(day, at, here, has_time=True) for day, at in product(days, hour.options)]
+    # Among several days the evening of today is still today: its button says 23:59.
+    late = len(days) > 1 and here.time() >= DEADLINE
+    if wanted == "reminder":
+        early = here.time() < MORNING
+        return [_build_when(day, DEADLINE if day == here.date() and not early else MORNING, here, has_time=False) for day in days]
+    return [_build_when(day, _LATE if late and day == here.date() else DEADLINE, here, has_time=False) for day in days]
+
+
+def _build_when(day: date, at: time, here: datetime, *, has_time: bool) -> When:
+    """A wall-clock time that the change to summer time skips moves forward by the skipped hour."""
+    wall = datetime.combine(day, at, tzinfo=here.tzinfo)
+    return When(day, wall.astimezone(UTC).astimezone(here.tzinfo), has_time=has_time)
+
+
+def _choose_reading(readings: list[When], here: datetime, wanted: WhenPurpose) -> When | Choice | Past:
+    ahead = [reading for reading in readings if not _is_over(reading, here, wanted)]
+    match ahead:
+        case []:
+            return Past(readings[0])
+        case [only]:
+            return only
+        case _:
+            return Choice(tuple(ahead[:_MOST_OPTIONS]))
+
+
+def _is_over(reading: When, here: datetime, wanted: WhenPurpose) -> bool:
+    if wanted == "day":
+        return reading.day < here.date()
+    return reading.at.astimezone(UTC) < here.astimezone(UTC)

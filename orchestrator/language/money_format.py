@@ -1,0 +1,208 @@
+"""How the portal writes a currency: sign, place of the sign, separators, decimals. Ring 2, pure.
+
+A setting that could make one sum look like another is not followed: then the product's own way of writing stands.
+
+Money for people, Russian and English, exact and short. Ring 2, pure.
+
+How currencies are written: names, signs and codes to ISO 4217 and back. Ring 2, data.
+"""
+
+import html
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+from types import MappingProxyType
+from typing import Any, Final
+
+from orchestrator.language.text import Locale, to_visible_line
+
+# A sum that wraps between two lines can be misread on the card where a person approves it.
+NO_BREAK_SPACE: Final = "\u00a0"
+_DIGITS: Final = 60
+_CENTS: Final = 2
+_MOST_DECIMALS: Final = 6
+_LONGEST: Final = 12
+# The value stands where "#" is, which may be the beginning of an entity such as &#8381; as well.
+_PLACE: Final = re.compile(r"(?<!&)#")
+_TAG: Final = re.compile(r"<[^>]{0,60}>")
+_GROUPS: Final = frozenset({"", NO_BREAK_SPACE, ".", ",", "'", "’"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurrencyStyle:
+    """`prefix` and `suffix` stand around the number; `point` is "" where the portal does not say how numbers are written."""
+
+    prefix: str = ""
+    suffix: str = ""
+    point: str = ""
+    group: str = ""
+    decimals: int = 2
+    is_base: bool = False
+    """The portal's own: a record that names no currency gets it."""
+
+    @property
+    def has_sign(self) -> bool:
+        """Whether it says what the currency looks like."""
+        return bool(self.prefix or self.suffix)
+
+    def format_number(self, amount: Decimal) -> str:
+        """The exact amount with the portal's separators: its decimals where there is a fraction, more if needed, none if not."""
+        places = count_fraction_digits(amount, self.decimals)
+        with localcontext(prec=_DIGITS):
+            plain = f"{amount:,.{places}f}"
+        return plain.replace(",", "\0").replace(".", self.point).replace("\0", self.group)
+
+    def add_sign(self, number: str) -> str:
+        """The number with the sign; a minus stands before everything."""
+        minus, plain = ("-", number[1:]) if number.startswith("-") else ("", number)
+        return f"{minus}{self.prefix}{plain}{self.suffix}"
+
+
+CurrencyBook = Mapping[str, CurrencyStyle]
+NO_CURRENCY_BOOK: Final[CurrencyBook] = MappingProxyType({})
+
+
+def find_base_currency(book: CurrencyBook) -> str:
+    """The portal's own currency, "" where it does not say."""
+    return next((code for code, style in book.items() if style.is_base), "")
+
+
+def count_fraction_digits(amount: Decimal, decimals: int = _CENTS) -> int:
+    """How many digits follow the point: none for whole amounts, never fewer than there are, nor than the currency has."""
+    with localcontext(prec=_DIGITS):
+        if amount == amount.to_integral_value():
+            return 0
+        return max(decimals or _CENTS, -int(amount.normalize().as_tuple().exponent))
+
+
+def parse_currency_style(row: Mapping[str, Any]) -> CurrencyStyle:
+    """The style behind a row of crm.currency.list, whose texts may be HTML (`&nbsp;`, `&#8381;`)."""
+    prefix, suffix = _parse_sign(str(row.get("FORMAT_STRING") or ""))
+    point = html.unescape(str(row.get("DEC_POINT") or ""))
+    group = _parse_separator(row.get("THOUSANDS_SEP"), point)
+    known = point in {".", ","} and group in _GROUPS and group != point
+    decimals = str(row.get("DECIMALS") if row.get("DECIMALS") is not None else _CENTS)
+    return CurrencyStyle(
+        prefix=prefix,
+        suffix=suffix,
+        point=point if known else "",
+        group=group if known else "",
+        is_base=row.get("BASE") == "Y",
+        decimals=min(int(decimals), _MOST_DECIMALS) if decimals.isascii() and decimals.isdecimal() else _CENTS,
+    )
+
+
+def _parse_sign(pattern: str) -> tuple[str, str]:
+    """What stands before and after the number; nothing when it could be read as a part of the number."""
+    parts = _PLACE.split(_TAG.sub("", pattern))
+    if len(parts) != _CENTS:
+        return "", ""
+    before, after = (_clean_piece(part) for part in parts)
+    odd = any(len(part) > _LONGEST or any(char.isdigit() or char in "-−–" for char in part) for part in (before, after))
+    return ("", "") if odd else (before, after)
+
+
+def _clean_piece(part: str) -> str:
+    """One visible piece; its spaces do not break the line, and only those beside the number count."""
+    shown = html.unescape(part)
+    inner = to_visible_line(shown).replace(" ", NO_BREAK_SPACE)
+    if not inner:
+        return ""
+    return f"{NO_BREAK_SPACE if shown[0].isspace() else ''}{inner}{NO_BREAK_SPACE if shown[-1].isspace() else ''}"
+
+
+def _parse_separator(value: Any, point: str) -> str:
+    """The separator of thousands; null means the usual one beside that decimal point, as the list does not name it then."""
+    if value is None:
+        return "," if point == "." else NO_BREAK_SPACE
+    shown = html.unescape(str(value))
+    return NO_BREAK_SPACE if shown and shown.isspace() else shown
+
+
+_CENT: Final = Decimal("0.01")
+_MILLION: Final = Decimal(10) ** 6
+_BILLION: Final = Decimal(10) ** 9
+_UNITS: Final = {"ru": {_MILLION: "млн", _BILLION: "млрд"}, "en": {_MILLION: "M", _BILLION: "B"}}
+_PRECISION: Final = 60
+
+
+def format_sum(amount: Decimal, currency: str | None = None, *, locale: Locale = "ru", book: CurrencyBook = NO_CURRENCY_BOOK) -> str:
+    """The exact sum: «1 200 000 ₽», "₽1,200,000"; kopecks only if there are any. ValueError for NaN and infinity.
+
+    A currency of `book` is written as the portal writes it, in every language; one that is nowhere known by its code.
+    """
+    style = book.get(currency or "")
+    if style is None or not style.point:
+        return _add_currency(_format_number(amount, locale, style.decimals if style else 2), currency, locale, book)
+    if not amount.is_finite():
+        raise ValueError("a sum must be a finite number")
+    return _add_currency(style.format_number(amount), currency, locale, book)
+
+
+def format_sum_short(amount: Decimal, currency: str | None = None, *, locale: Locale = "ru", book: CurrencyBook = NO_CURRENCY_BOOK) -> str:
+    """The sum for a button: below a million in full, above as «1,2 млн ₽».
+
+    At most two decimals, none of them an idle zero: one list has one way of writing. Billions are used only where they are exact, so no
+    short sum is more than 5,000 away from the truth.
+    """
+    if not amount.is_finite() or abs(amount) < _MILLION:
+        return format_sum(amount, currency, locale=locale, book=book)
+    with localcontext(prec=_PRECISION):
+        unit = _BILLION if abs(amount) >= _BILLION and amount % (_BILLION * _CENT) == 0 else _MILLION
+        exact = amount / unit
+        rounded = exact.quantize(_CENT, rounding=ROUND_HALF_EVEN)
+        shown = rounded.normalize()
+    number = _group_digits(f"{shown:,f}", locale)
+    word = _UNITS[locale][unit]
+    return _add_currency(number + (word if locale == "en" else NO_BREAK_SPACE + word), currency, locale, book)
+
+
+def _format_number(amount: Decimal, locale: Locale, decimals: int) -> str:
+    if not amount.is_finite():
+        raise ValueError("a sum must be a finite number")
+    plain = amount.to_integral_value()
+    if amount == plain:
+        return _group_digits(f"{plain:,f}", locale)
+    with localcontext(prec=_PRECISION):
+        return _group_digits(f"{amount:,.{count_fraction_digits(amount, decimals)}f}", locale)
+
+
+def _group_digits(english: str, locale: Locale) -> str:
+    return english if locale == "en" else english.replace(",", NO_BREAK_SPACE).replace(".", ",")
+
+
+def _add_currency(number: str, currency: str | None, locale: Locale, book: CurrencyBook) -> str:
+    if currency is None:
+        return number
+    style = book.get(currency)
+    if style is not None and style.has_sign:
+        return style.add_sign(number)
+    sign = SIGNS.get(currency)
+    if locale == "en" and sign is not None:
+        return f"-{sign}{number[1:]}" if number.startswith("-") else sign + number
+    return f"{number}{NO_BREAK_SPACE}{sign or currency}"
+
+
+# Patterns on folded text; two-word names stand before the words they contain.
+_CURRENCY_PATTERNS: Final = (
+    ("BYN", r"бел(?:орусск(?:их|ий|ого)|\.)? ?руб(?:л(?:ей|я|ь))?|byn"),
+    ("RUB", r"₽|руб(?:л(?:ей|я|ь|ях|ям))?|р|rub|rur|roubles?|rubles?"),
+    ("USD", r"\$|доллар(?:а|ов|ы)?|бакс(?:а|ов)?|usd|dollars?"),
+    ("EUR", r"€|евро|eur|euros?"),
+    ("GBP", r"£|фунт(?:а|ов)?|gbp|pounds?"),
+    ("CNY", r"юан(?:ь|я|ей)|cny|yuan"),
+    ("KZT", r"₸|тенге|kzt"),
+    ("UZS", r"сум(?:а|ов)?|uzs"),
+    ("UAH", r"₴|грив(?:на|ны|ен)|uah"),
+    ("TRY", r"₺|лир(?:а|ы)?"),
+    ("AED", r"дирхам(?:а|ов)?|aed"),
+)
+SIGNS: Final = {"RUB": "₽", "USD": "$", "EUR": "€", "GBP": "£", "KZT": "₸", "UAH": "₴", "TRY": "₺"}
+CURRENCY_AFTER: Final = "|".join(f"(?:{pattern})" for _, pattern in _CURRENCY_PATTERNS)
+CURRENCY_BEFORE: Final = "[$€£₽₸₴₺]|" + "|".join(rf"{code.lower()} " for code, pattern in _CURRENCY_PATTERNS if code.lower() in pattern)
+
+
+def parse_currency(written: str) -> str | None:
+    """The ISO code of a folded name, sign or code; None for what is no currency we know."""
+    return next((code for code, pattern in _CURRENCY_PATTERNS if re.fullmatch(pattern, written)), None)

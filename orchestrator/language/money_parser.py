@@ -1,0 +1,260 @@
+"""Money as people write it, read into exact decimals. Ring 2, pure; refuses every sum that has two readings.
+
+The Russian reading: spaces make groups of three, the comma is the decimal sign («150 000,50», «1,5 млн»). The English one
+holds for `locale="en"` and for a sum that begins with a currency sign («$1,200.50»). Where both are possible («1,500» is
+1.50 to one person and 1500 to another) `UnclearSum` carries both, and the caller asks.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final, Literal
+
+from orchestrator.language.money_format import CURRENCY_AFTER, CURRENCY_BEFORE, format_sum, format_sum_short, parse_currency
+from orchestrator.language.number_words import PATTERN, read_words
+from orchestrator.language.text import Locale, fold
+
+__all__ = ["LARGEST", "Sum", "SumReason", "UnclearSum", "find_sums", "format_sum", "format_sum_short", "parse_sum"]
+
+LARGEST: Final = Decimal(10) ** 12
+SumReason = Literal["no_sum", "two_readings", "negative", "too_large", "below_kopeck", "more_than_sum"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """An exact amount and its ISO 4217 currency; no currency means that none was named."""
+
+    amount: Decimal
+    currency: str | None = None
+
+
+class UnclearSum(ValueError):
+    """A text that is not exactly one sum; `options` are its possible readings. For the person, see `questions`."""
+
+    def __init__(self, reason: SumReason, options: tuple[Sum, ...] = ()) -> None:
+        super().__init__(reason)
+        self.reason: SumReason = reason
+        self.options = options
+
+
+def parse_sum(text: str, *, locale: Locale = "ru") -> Sum:
+    """The one sum that the whole text is; raises `UnclearSum` if it is none, has two readings, or is out of range."""
+    folded = fold(text).strip(" .!?;")
+    if _NEGATIVE.match(folded):
+        raise UnclearSum("negative")
+    reading = _read_sum(folded, 0, locale)
+    if reading is None:
+        raise UnclearSum("no_sum" if _START.search(folded) is None else "more_than_sum")
+    if reading.end != len(folded):
+        raise UnclearSum("more_than_sum")
+    return _to_sum(reading)
+
+
+def find_sums(text: str, *, locale: Locale = "ru") -> list[tuple[Sum, int, int]]:
+    """Every certain sum in a sentence with its place; what may be a date, a time, a phone or a number of something is left out.
+
+    A number counts as money if it has a currency, a multiplier or groups of three, or if a word such as «сумма» stands
+    before it; unclear sums are left out too.
+    """
+    folded, found, at = fold(text), [], 0
+    while start := _START.search(folded, at):
+        at = max(start.end(), start.start() + 1)  # «миллион» is seen from before its first letter
+        try:
+            reading = _read_sum(folded, start.start(), locale)
+        except UnclearSum:
+            continue
+        if reading is None:
+            continue
+        at = max(at, reading.end)
+        if reading.marked or _ABOUT_MONEY.search(folded[max(start.start() - _BEFORE, 0) : start.start()]):
+            found += [(value, start.start(), reading.end) for value in _find_certain(reading, folded, start.start())]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    amounts: tuple[Decimal, ...]
+    currency: str | None
+    marked: bool
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """A number with its multiplier: «1,5 млн»; two numbers if the separator has two readings."""
+
+    numbers: tuple[Decimal, ...]
+    scale: int
+    grouped: bool
+    end: int
+
+
+# No sum begins in the middle of a word, a number, a date or a time, after a sign, or one space after another number.
+_EDGE: Final = r"(?<![\w.,:/+−–-])(?<![0-9] )"
+_DIGITS: Final = re.compile(
+    r"(?>[0-9]+(?:(?:[.,:/–-]|[ '’](?=[0-9]{3}(?![0-9])))[0-9]+)*)(?! ?[0-9])",
+)
+_SCALES: Final = {
+    1_000: r"(?:тыс(?:яч[аиуей]?)?|thousand)(?!\w)\.?|т\.? ?(?=р(?:уб[а-я]*)?(?!\w))",
+    1_000_000: r"(?:млн|миллион(?:а|ов|у)?|лям(?:а|ов)?|mln|mn|million)(?!\w)\.?",
+    1_000_000_000: r"(?:млрд|миллиард(?:а|ов|у)?|bln|bn|billion)(?!\w)\.?",
+}
+# «150к» and «2m» only when written together: «добавь 150 к сумме» is a preposition.
+_GLUED: Final = {1_000: r"[кk](?!\w)", 1_000_000: r"m(?!\w)", 1_000_000_000: r"b(?!\w)"}
+_SCALE: Final = tuple((scale, re.compile(rf"(?: ?(?:{words})|{_GLUED[scale]})")) for scale, words in _SCALES.items())
+_WORDS: Final = re.compile(rf"(?:{PATTERN})(?:[ -](?:and )?(?:{PATTERN})){{0,4}}(?!\w)")
+_ONE: Final = re.compile(
+    r"(?=(?:тысяч[ау]|миллион|миллиард|лям|thousand|million|billion)(?!\w))|an? (?=(?:thousand|million|billion)(?!\w))",
+)
+_HALVES: Final = (
+    (re.compile(r"(?:полтор[аы]|one and a half) (?=\w)"), Decimal("1.5")),
+    (re.compile(r"(?:пол |пол(?=[мт])|полу(?=[мт])|half an? )(?=(?:миллион|миллиард|тысяч|million|billion|thousand))"), Decimal("0.5")),
+)
+_START: Final = re.compile(
+    rf"{_EDGE}(?:(?:{CURRENCY_BEFORE}) ?(?=[0-9])|[0-9]|(?:{PATTERN})(?!\w)|{_ONE.pattern}"
+    r"|(?:полтор[аы]|one and a half) |пол ?(?=миллион|миллиард|тысяч)|полу(?=миллион|миллиард|тысяч)|half an? )",
+)
+_NEGATIVE: Final = re.compile(r"(?:[-−–]|минус|minus) ?[^\W_]")
+_SIGN: Final = re.compile(rf"(?:{CURRENCY_BEFORE}) ?")
+_CODE: Final = re.compile(rf" ?(?:{CURRENCY_AFTER})(?!\w)\.?")
+_GLUED_ON: Final = re.compile(r"\w| ?[%‰]|[–-] ?[0-9]|[.,:/][0-9]")
+_KOPECKS: Final = re.compile(r" ?([0-9]{1,2}) ?(?:коп(?:\.|еек|ейки|ейка)?)(?!\w)")
+_ABOUT_MONEY: Final = re.compile(
+    r"(?<!\w)(?:сумм\w*|бюджет\w*|стоимост\w*|цен[аыеу]|чек\w*|amount|sum|budget|price)(?: (?:сделки|до|на|в|to|of|is))* ?[:=—–-]? ?$"
+)
+_NOT_MONEY: Final = re.compile(r"(?:№|#|(?<!\w)(?:id|номер\w*|no\.?)) ?$")
+_BEFORE: Final = 40
+_LONGEST: Final = 24  # digits and separators; within it decimal arithmetic below stays exact
+_GROUPS: Final = re.compile(r"[0-9]{1,3}(?:([ '’.,])[0-9]{3})(?:\1[0-9]{3})*")
+
+
+def _read_sum(text: str, start: int, locale: Locale) -> _Reading | None:
+    sign = _SIGN.match(text, start)
+    term = _read_term(text, sign.end() if sign else start, "en" if sign and not sign.group()[0].isalpha() else locale)
+    if term is None:
+        return None
+    amounts, end, least = tuple(number * term.scale for number in term.numbers), term.end, term.scale
+    while (more := _read_next_term(text, end, least, locale)) is not None:
+        amounts, end, least = tuple(a + b * more.scale for a in amounts for b in more.numbers), more.end, more.scale
+    code = _CODE.match(text, end)
+    currency = parse_currency(sign.group().strip()) if sign else None
+    if code and currency is None:
+        currency, end = parse_currency(code.group().strip(" .")), code.end()
+        if kopecks := _KOPECKS.match(text, end):
+            amounts, end = tuple(a + Decimal(kopecks[1]) / 100 for a in amounts), kopecks.end()
+    if _is_glued_on(text, end):
+        return None
+    return _Reading(amounts, currency, currency is not None or term.scale > 1 or term.grouped, end)
+
+
+def _is_glued_on(text: str, end: int) -> bool:
+    return _GLUED_ON.match(text, end) is not None
+
+
+def _read_next_term(text: str, end: int, least: int, locale: Locale) -> _Term | None:
+    """The rest of «1 млн 200 тыс» or «1 млн 200 000»; a bare «200» is not part of the sum, for it may be anything."""
+    if least == 1 or not text.startswith(" ", end):
+        return None
+    term = _read_term(text, end + 1, locale)
+    if term is None or term.scale >= least or not (term.scale > 1 or term.grouped):
+        return None
+    return term if max(term.numbers) * term.scale < least else None
+
+
+def _read_term(text: str, start: int, locale: Locale) -> _Term | None:
+    if digits := _DIGITS.match(text, start):
+        numbers = _parse_digits(digits.group(), locale)
+        if not numbers:
+            return None
+        scale, end = _read_scale(text, digits.end())
+        return _Term(numbers, scale, _GROUPS.match(digits.group()) is not None, end)
+    for value, begin in _read_spelled(text, start):
+        scale, end = _read_scale(text, begin)
+        if scale > 1:
+            return _Term((value,), scale, grouped=False, end=end)
+    return None
+
+
+def _read_spelled(text: str, start: int) -> Iterator[tuple[Decimal, int]]:
+    for pattern, value in _HALVES:
+        if half := pattern.match(text, start):
+            yield value, half.end()
+    if words := _WORDS.match(text, start):
+        number = read_words([word for word in re.split(r"[ -]", words.group()) if word != "and"])
+        if number is not None:
+            yield Decimal(number), words.end()
+    if one := _ONE.match(text, start):
+        yield Decimal(1), one.end()
+
+
+def _read_scale(text: str, at: int) -> tuple[int, int]:
+    for scale, pattern in _SCALE:
+        if found := pattern.match(text, at):
+            return scale, found.end()
+    return 1, at
+
+
+def _parse_digits(raw: str, locale: Locale) -> tuple[Decimal, ...]:
+    """The readings of digits with separators: none for dates, times and phones, two for «1,500»."""
+    if len(raw) > _LONGEST:
+        return ()
+    compact = re.sub(r"(?<=[0-9])[ '’](?=[0-9]{3})", "", raw) if _is_spaced_well(raw) else raw
+    signs = [char for char in compact if not char.isdigit()]
+    match signs:
+        case []:
+            return (Decimal(compact),)
+        case [one] if one in ",.":
+            return _parse_one_sign(compact, one, grouped=compact != raw, locale=locale)
+        case [*groups, last] if set(groups) <= set(",.") and last in ",." and len(set(groups)) == 1:
+            return _parse_many_signs(compact, groups[0], last)
+        case _:
+            return ()
+
+
+def _is_spaced_well(raw: str) -> bool:
+    return re.fullmatch(r"[1-9][0-9]{0,2}(?:[ '’][0-9]{3})+(?:[.,][0-9]+)?", raw) is not None
+
+
+def _parse_one_sign(compact: str, sign: str, *, grouped: bool, locale: Locale) -> tuple[Decimal, ...]:
+    head, tail = compact.split(sign)
+    decimal = Decimal(f"{head}.{tail}")
+    if grouped or len(tail) != 3 or len(head) > 3 or head.startswith("0"):  # noqa: PLR2004 — a group is three digits
+        return (decimal,)
+    if locale == "en" and sign == ",":
+        return (Decimal(head + tail),)
+    return (decimal, Decimal(head + tail))
+
+
+def _parse_many_signs(compact: str, group: str, last: str) -> tuple[Decimal, ...]:
+    whole, _, fraction = compact.rpartition(last) if last != group else (compact, "", "")
+    if re.fullmatch(rf"[1-9][0-9]{{0,2}}(?:{re.escape(group)}[0-9]{{3}})+", whole) is None:
+        return ()
+    return (Decimal(f"{whole.replace(group, '')}.{fraction or 0}"),)
+
+
+def _to_sum(reading: _Reading) -> Sum:
+    if min(reading.amounts) > LARGEST:
+        raise UnclearSum("too_large")
+    options = tuple(Sum(amount, reading.currency) for amount in map(_normalize, reading.amounts))
+    if len(options) > 1:
+        raise UnclearSum("two_readings", options)
+    (only,) = options
+    if only.amount != round(only.amount, 2):
+        raise UnclearSum("below_kopeck", options)
+    return only
+
+
+def _normalize(amount: Decimal) -> Decimal:
+    """The same value without an exponent or empty decimals."""
+    whole = amount.to_integral_value()
+    return whole if amount == whole else amount.normalize()
+
+
+def _find_certain(reading: _Reading, text: str, start: int) -> Iterator[Sum]:
+    if reading.currency is None and _NOT_MONEY.search(text[max(start - _BEFORE, 0) : start]):
+        return
+    try:
+        yield _to_sum(reading)
+    except UnclearSum:
+        return

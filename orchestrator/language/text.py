@@ -1,0 +1,88 @@
+"""How text is folded before it is compared and cleaned before it is shown. Ring 2, pure; knows no record and no portal.
+
+Phone numbers as people write them; every digit stays where it is. Ring 2, pure.
+"""
+
+import re
+import unicodedata
+from typing import Final, Literal
+
+Locale = Literal["ru", "en"]
+
+# Category "letter" or "symbol", yet drawn as nothing: they hide text from the person who reads a label.
+_BLANK_LETTERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
+_SELECTORS: Final = re.compile("[\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_UNPRINTABLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+_MARKS_PER_LETTER: Final = 2
+
+
+def fold(text: str) -> str:
+    """Lower-case text of the same length with ё as е and every space plain; hidden characters become «_», a word character.
+
+    The length is kept so that positions found in the folded text hold in the original; «_» makes a number or name with a
+    hidden character inside unreadable instead of readable as something else.
+    """
+    return "".join(_fold_char(char) for char in text)
+
+
+def _fold_char(char: str) -> str:
+    if char.isspace():
+        return " "
+    if char in _BLANK_LETTERS or unicodedata.category(char) in _UNPRINTABLE:
+        return "_"
+    low = char.lower()
+    if len(low) != 1:
+        return char
+    return "е" if low == "ё" else low
+
+
+def normalize_text(text: str) -> str:
+    """Folded text without hidden characters and stress marks, spaces collapsed; positions are lost."""
+    # NFKC would spell № as the letters "no" and glue them to the number.
+    shown = "".join(char for char in unicodedata.normalize("NFKC", text.replace("№", "#")) if not _is_hidden(char))
+    return " ".join(fold("".join(char for char in shown if unicodedata.category(char) != "Mn")).split())
+
+
+def to_visible_line(text: str, *, limit: int | None = None) -> str:
+    """One visible line: hidden, control and direction characters removed, runs of spaces collapsed, cut at `limit` with «…»."""
+    kept: list[str] = []
+    marks = 0
+    for char in unicodedata.normalize("NFC", text):
+        marks = marks + 1 if unicodedata.category(char) in {"Mn", "Me"} else 0
+        if char.isspace():
+            kept.append(" ")
+        elif not _is_hidden(char) and marks <= _MARKS_PER_LETTER:
+            kept.append(char)
+    return trim_text(" ".join("".join(kept).split()), limit=limit)
+
+
+def trim_text(text: str, *, limit: int | None) -> str:
+    """The text itself, or its beginning and «…» in at most `limit` characters."""
+    if limit is None or len(text) <= limit:
+        return text
+    return text[: max(limit - 1, 0)].rstrip() + "…" if limit > 0 else ""
+
+
+def _is_hidden(char: str) -> bool:
+    if char.isspace():
+        return False
+    if char in _BLANK_LETTERS or _SELECTORS.match(char):
+        return True
+    return unicodedata.category(char) in _UNPRINTABLE
+
+
+_PHONE: Final = re.compile(r"\+?[0-9 ()\u00a0.-]+")
+_RUSSIAN: Final = re.compile(r"(\+7|8)([0-9]{3})([0-9]{3})([0-9]{2})([0-9]{2})")
+_NO_PREFIX: Final = re.compile(r"7([3489][0-9]{9})")
+
+
+def format_phone(value: str) -> str:
+    """«+7 901 123-45-67», also of «79011234567»; a number of another form, or with words beside it, stays as it is written."""
+    if not _PHONE.fullmatch(value):
+        return value
+    digits = ("+" if value.lstrip().startswith("+") else "") + re.sub(r"[^0-9]", "", value)
+    found = _RUSSIAN.fullmatch(_NO_PREFIX.sub(r"+7\1", digits) if _NO_PREFIX.fullmatch(digits) else digits)
+    if found is None:
+        return value
+    head, code, first, second, third = found.groups()
+    return f"{head} {code} {first}-{second}-{third}"

@@ -1,0 +1,197 @@
+"""Whether a person's words mean a record's title, in any Russian case. Ring 2, pure; it never chooses a record, see `ranking`.
+
+Rules, all on folded words (lower case, ё as е, no quotes, no stress marks):
+- Two words are the same word if they are equal, or if both have at least three letters and one declension explains both
+  (`paradigms`). Words with a digit in them must be equal.
+- Legal forms (ООО, АО, Ltd …), nouns such as «сделка» and little words (с, для, of …) count only when nothing else is
+  left. Two different legal forms are two different companies.
+- `measure_match`: 1 the whole title as written; 0.9 the whole title in another case; 0.85 the whole title, but the title itself
+  would be the declined form; 0.7 to 0.8 a run of the title's words in order; 0.5 to 0.6 in order with gaps; 0.3 to 0.4 in
+  any order (each more the more of the title is covered); 0 otherwise.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final
+
+from orchestrator.language.paradigms import find_readings, find_shared_start
+from orchestrator.language.text import normalize_text
+
+EXACT: Final = 1.0
+WHOLE: Final = 0.9
+WHOLE_BACKWARDS: Final = 0.85
+_RUN, _ORDERED, _LOOSE, _SPAN = 0.7, 0.5, 0.3, 0.1
+_SHORTEST: Final = 3
+
+_LEGAL: Final = frozenset(
+    "ооо оао зао пао нао ао ип тоо нко ано фгуп гуп муп чп llc llp ltd inc gmbh corp plc jsc".split()  # noqa: SIM905 — a word list reads best as words
+)
+_NOUNS: Final = frozenset(
+    "сделка компания контакт лид клиент фирма организация номер "  # noqa: SIM905 — as above
+    "deal company contact lead client".split()
+)
+_LITTLE: Final = frozenset(
+    "а в во для до за и из к ко на о об от по под при с со у the a an and for from of on to with by".split()  # noqa: SIM905 — as above
+)
+# Words of everyday talk: a title made only of them («Поставка», «Пятница») is never named by words alone.
+_GENERIC: Final = frozenset(
+    "поставка договор контракт заказ счет оплата продажа покупка закупка продление проект заявка встреча звонок задача "  # noqa: SIM905 — as above
+    "услуга работа товар тест новый новая новое дело вопрос предложение письмо документ сумма срок стадия этап скидка "
+    "аренда доставка монтаж ремонт обслуживание консультация внедрение поддержка разработка консалтинг клиентский "
+    "сегодня завтра послезавтра вчера утро день вечер ночь неделя месяц квартал год час минута конец начало "
+    "понедельник вторник среда четверг пятница суббота воскресенье январь февраль март апрель май июнь июль август "
+    "сентябрь октябрь ноябрь декабрь тысяча миллион миллиард рубль доллар евро "
+    "new order test project call meeting task invoice offer contract sale delivery service support payment "
+    "today tomorrow monday tuesday wednesday thursday friday saturday sunday week month year".split()
+)
+
+_TAIL: Final = re.compile(r"(?<=[a-z])['’`-](?:а|у|ом|ем|е|ы|и|ой|ю|я|s)(?![^\W_])")  # Acme'у, Google-ом, Acme's
+_WORD: Final = re.compile(r"[^\W_]+")
+_PART: Final = re.compile(r"[«»„“”\"(){}\[\]|·•;!?—–]+|[,.:/](?=\s|$)|\s-+\s")
+
+
+def find_stem(word: str) -> str:
+    """The letters all case forms of a word begin with, for «title contains …» searches; whether two words agree is `is_same_word`."""
+    return find_shared_start(normalize_text(word))
+
+
+def extract_words(text: str) -> tuple[str, ...]:
+    """The significant words of a text, folded; legal forms, entity nouns and little words only if nothing else is there."""
+    words = _split_words(text)
+    return tuple(word for word in words if not _is_noise(word)) or words
+
+
+@lru_cache(maxsize=65536)
+def is_same_word(left: str, right: str) -> bool:
+    """Whether two folded words are forms of one word; short words and words with digits only if equal."""
+    if left == right:
+        return True
+    if min(len(left), len(right)) < _SHORTEST:
+        return False
+    ours = {(reading.stem, reading.row) for reading in find_readings(left)}
+    return any((reading.stem, reading.row) in ours for reading in find_readings(right))
+
+
+def measure_match(query: str, title: str) -> float:
+    """How well the query names the title, from 0 (not at all) to 1 (word for word), by the rules above."""
+    asked, have = extract_words(query), extract_words(title)
+    if not asked or not have or _is_other_company(query, title):
+        return 0.0
+    if asked == have:
+        return EXACT
+    if len(asked) == len(have) and _is_all_same(asked, have):
+        return WHOLE if all(map(_may_be_form_of, asked, have)) else WHOLE_BACKWARDS
+    return _measure_partial(asked, have)
+
+
+def is_match(query: str, title: str) -> bool:
+    """Whether every significant word of the query is a word of the title."""
+    return measure_match(query, title) > 0
+
+
+def is_mentioned(title: str, text: str) -> bool:
+    """Whether a text names a record: all words of one part of its title stand together in it.
+
+    A part is what punctuation, quotes or « - » separate («Ромашка — поставка мебели» has two). Its words may be declined
+    and in any order (Анна Ковалёва, Ковалёвой Анне). A part of everyday words only, or of fewer than three letters unless
+    written exactly so, names nothing. What is not certain is False: the caller then asks.
+    """
+    said = extract_words(text)
+    parts = [part for part in _PART.split(title) if part.strip()]
+    return any(_is_named(part, said, text) for part in parts) and not _is_other_company(text, title)
+
+
+def _is_named(part: str, said: Sequence[str], text: str) -> bool:
+    words = extract_words(part)
+    if not words or all(map(_is_everyday, words)):
+        return False
+    if sum(map(len, words)) < _SHORTEST:
+        return re.search(rf"(?<!\w){re.escape(part.strip())}(?!\w)", text) is not None
+    return any(_has_same_words(words, said[start : start + len(words)]) for start in range(len(said) - len(words) + 1))
+
+
+def _has_same_words(words: Sequence[str], window: Sequence[str]) -> bool:
+    left = list(window)
+    for word in words:
+        found = next((other for other in left if is_same_word(word, other)), None)
+        if found is None:
+            return False
+        left.remove(found)
+    return True
+
+
+def _measure_partial(asked: Sequence[str], have: Sequence[str]) -> float:
+    places = [[i for i, word in enumerate(have) if is_same_word(one, word)] for one in asked]
+    if not all(places) or all(map(_is_noise, asked)):
+        return 0.0
+    if sum(map(len, asked)) < _SHORTEST and not _has_exact_words(asked, have):
+        return 0.0
+    covered = _SPAN * len(asked) / len(have)
+    if any(_is_all_same(asked, have[i : i + len(asked)]) for i in range(len(have) - len(asked) + 1)):
+        return _RUN + covered
+    if _is_in_order(places):
+        return _ORDERED + covered
+    return _LOOSE + covered if _has_distinct_places(places) else 0.0
+
+
+def _has_exact_words(asked: Sequence[str], have: Sequence[str]) -> bool:
+    return set(asked) <= set(have)
+
+
+def _is_in_order(places: Sequence[Sequence[int]]) -> bool:
+    chosen: list[int] = []
+    for options in places:
+        later = [i for i in options if not chosen or i > chosen[-1]]
+        if not later:
+            return False
+        chosen.append(later[0])
+    return all(a < b for a, b in pairwise(chosen))
+
+
+def _has_distinct_places(places: Sequence[Sequence[int]]) -> bool:
+    used: set[int] = set()
+    for options in sorted(places, key=len):
+        free = [i for i in options if i not in used]
+        if not free:
+            return False
+        used.add(free[0])
+    return True
+
+
+def _is_all_same(asked: Sequence[str], have: Sequence[str]) -> bool:
+    return len(asked) == len(have) and all(map(is_same_word, asked, have))
+
+
+def _may_be_form_of(word: str, title_word: str) -> bool:
+    """Whether the title has the dictionary form and the query any form of it; Александра may be a form of Александр, not the reverse."""
+    if word == title_word:
+        return True
+    ours = {(reading.stem, reading.row) for reading in find_readings(word)}
+    oblique = {(r.stem, r.row) for r in find_readings(word) if r.nominative}
+    return any(r.nominative and (r.stem, r.row) in ours - oblique for r in find_readings(title_word))
+
+
+def _is_other_company(left: str, right: str) -> bool:
+    ours, theirs = _LEGAL.intersection(_split_words(left)), _LEGAL.intersection(_split_words(right))
+    return bool(ours) and bool(theirs) and not ours & theirs
+
+
+@lru_cache(maxsize=8192)
+def _split_words(text: str) -> tuple[str, ...]:
+    return tuple(_find_words(normalize_text(text)))
+
+
+def _find_words(text: str) -> Iterator[str]:
+    return (found.group() for found in _WORD.finditer(_TAIL.sub(" ", text)))
+
+
+@lru_cache(maxsize=8192)
+def _is_noise(word: str) -> bool:
+    return word in _LEGAL or word in _LITTLE or any(is_same_word(word, noun) for noun in _NOUNS)
+
+
+@lru_cache(maxsize=8192)
+def _is_everyday(word: str) -> bool:
+    return word.isdigit() or _is_noise(word) or any(is_same_word(word, other) for other in _GENERIC)

@@ -1,0 +1,226 @@
+"""Did a call of unknown outcome happen? Reads the portal and compares; never writes, and says "unclear" rather than guess.
+
+Adds are found by their ORIGIN_ID mark; updates are done when every field has its new value, and not done when every field still has its old
+one; a delete is done when the record is gone. Each command of a batch is looked at alone; a mixed answer is told key by key.
+
+What a call without a mark may have left on the portal: a comment, a plan or a task with the same text from that time. Ring 2.
+
+It only reads. A trace is a hint for who decides, never a verdict: others may have written the same, and what is not found may still come.
+The portal's clock and ours may differ by any amount: its moments are compared with ours only by way of what it says the time is now.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final, Literal
+
+from bitrix.catalogue.names import CRM, list_origin_fields
+from bitrix.client.client import BitrixClient
+from bitrix.errors import Refused
+from orchestrator.gate.call import fields
+from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.fields import find_value, to_field_key
+from orchestrator.gate.call.ports import Reconciled, Records
+from orchestrator.messages import CommandReport
+from orchestrator.performers.state_changes import build_changes
+from state.canonical import to_storable
+
+_LISTS = {**{kind: f"crm.{kind}.list" for kind in CRM.values()}, "activity": "crm.activity.list"}
+
+
+_STATUS: Final[Mapping[str, Literal["success", "not_run", "unknown"]]] = {"done": "success", "not_done": "not_run", "unclear": "unknown"}
+
+
+async def reconcile(call: Call, before: Mapping[str, Any], client: BitrixClient, records: Records) -> Reconciled:
+    """See the module docstring; raises BitrixError when the portal cannot be read."""
+    if not call.commands:
+        return await _reconcile_call(call, before, client, records)
+    seen = [(command, await _reconcile_call(command, before, client, records)) for command in call.commands if not command.reads_only]
+    verdicts = {item.verdict for _, item in seen}
+    detail = "; ".join(f"{command.key} {command.method}: {item.verdict}" for command, item in seen)
+    reports = tuple(CommandReport(key=command.key, method=command.method, status=_STATUS[item.verdict]) for command, item in seen)
+    return Reconciled(verdict=verdicts.pop() if len(verdicts) == 1 else "unclear", detail=detail, commands=reports)
+
+
+async def _reconcile_call(call: Call, before: Mapping[str, Any], client: BitrixClient, records: Records) -> Reconciled:
+    if call.spec.verb == "add" and call.spec.marked:
+        return await _reconcile_marked_add(call, client)
+    own = call.targets[:1] and call.targets[0][0] == call.entity and not call.unknown_target
+    if call.spec.verb == "update" and own:
+        return await _reconcile_update(call, before, records)
+    if call.spec.verb == "delete" and own and _removes_the_record(call):
+        gone = (await records.load_records(call.targets[:1]))[call.targets[0]] is None
+        return Reconciled(verdict="done" if gone else "not_done", detail="the record is gone" if gone else "the record is still there")
+    return Reconciled(verdict="unclear", detail=f"{call.method} leaves no mark that could be looked for")
+
+
+def _removes_the_record(call: Call) -> bool:
+    """Not a part of it: crm.deal.contact.items.delete leaves the deal where it is."""
+    family = call.method.rpartition(".")[0]
+    entity = call.entities.get(call.entity)
+    return family == "crm.item" or (entity is not None and family == entity.get.rpartition(".")[0])
+
+
+async def _reconcile_marked_add(call: Call, client: BitrixClient) -> Reconciled:
+    """The record with the mark of this call. Filters that a list does not know may be dropped, so the mark is looked at in the rows."""
+    in_items = call.spec.entity == "item"
+    mark = {name: call.params["fields"][name] for name in list_origin_fields(in_items=in_items)}
+    method = "crm.item.list" if in_items else _LISTS.get(call.spec.entity)
+    if method is None:
+        return Reconciled(verdict="unclear", detail=f"{call.method} cannot be looked for by its mark")
+    params: dict[str, Any] = {"filter": {f"={name}": value for name, value in mark.items()}, "select": ["id" if in_items else "ID", *mark]}
+    if in_items:
+        params["entityTypeId"] = call.params["entityTypeId"]
+    result = (await client.call(method, params, repeatable=True)).result
+    rows = result["items"] if in_items else result
+    if not rows:
+        return Reconciled(verdict="not_done", detail="no record carries the mark of this call")
+    carrying = [row for row in rows if all(row.get(name) == value for name, value in mark.items())]
+    if not carrying:
+        return Reconciled(verdict="unclear", detail=f"{method} gave records without the mark: it does not look for marks")
+    number = int(carrying[0].get("ID") or carrying[0].get("id"))
+    return Reconciled(verdict="done", detail=f"found as {number}", changes=build_changes(call, number))
+
+
+async def _reconcile_update(call: Call, before: Mapping[str, Any], records: Records) -> Reconciled:
+    target = call.targets[0]
+    try:
+        record = (await records.load_records([target]))[target]
+    except Refused as error:
+        return Reconciled(verdict="unclear", detail=str(error))
+    wanted = call.params.get(call.spec.fields_at) if call.spec.fields_at else None
+    if record is None or not isinstance(wanted, Mapping) or not wanted:
+        return Reconciled(verdict="unclear", detail="the record or the fields cannot be compared")
+    old = before.get(f"{target[0]}:{target[1]}") or {}
+    is_now = {key: find_value(record, key, target[0]) for key in wanted}
+    was = {key: find_value(old, key, target[0]) for key in wanted}
+    changed = {key: value for key, value in wanted.items() if not is_same_meaning(was[key], value)}
+    shown = {to_field_key(key, target[0]) for key in record}
+    if not changed or not shown.issuperset(to_field_key(key, target[0]) for key in changed):
+        return Reconciled(verdict="unclear", detail="the new values equal the old ones, or the record does not show them")
+    if all(is_same_meaning(is_now[key], value) for key, value in changed.items()):
+        return Reconciled(verdict="done", detail="the record has the new values", changes=build_changes(call, result=True))
+    if all(is_same_meaning(is_now[key], was[key]) for key in changed):
+        return Reconciled(verdict="not_done", detail="the record still has the old values")
+    return Reconciled(verdict="unclear", detail="the record has neither the old nor the new values")
+
+
+def is_same_meaning(left: Any, right: Any) -> bool:
+    """Whether two values of the portal mean the same: "120000.00" and 120000, "481" and 481, a date with and without its time."""
+    if left == right:
+        return True
+    empty: tuple[Any, ...] = (None, "", "0", 0, [])
+    if left in empty or right in empty:
+        return left in empty and right in empty
+    try:
+        return Decimal(str(left)) == Decimal(str(right))
+    except InvalidOperation:
+        first, second = str(left), str(right)
+        return _to_day(first) == _to_day(second) if _is_pure_day(first) or _is_pure_day(second) else first == second
+
+
+def _is_pure_day(text: str) -> bool:
+    return len(text) == len("2026-12-01") and text[4:5] == "-"
+
+
+def _to_day(text: str) -> str:
+    return text[:10]
+
+
+SLACK: Final = timedelta(seconds=30)
+"""How far a moment of ours, told by the portal's clock, may be off: what a clock has drifted since, and the way of an answer."""
+LATEST: Final = timedelta(minutes=2)
+"""The cloud cuts requests at a minute; what came later is somebody else's."""
+_BOXES: Final = ("tasks", "items")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _TraceQuery:
+    """Where an add would be seen: the list to ask, which of its fields say the time, and what must be the same."""
+
+    method: str
+    params: Mapping[str, Any]
+    made_at: str
+    same: Mapping[str, Any]
+
+
+async def find_traces(call: Call, since: datetime, client: BitrixClient) -> str:
+    """ "probably done: found 77" for each add of `call` that left something; "" when nothing is seen. Raises BitrixError."""
+    found = [said for leaf in call.leaves for said in await _find_call_traces(leaf, since, client)]
+    return f"probably done: {', '.join(found)}" if found else ""
+
+
+async def _find_call_traces(call: Call, since: datetime, client: BitrixClient) -> list[str]:
+    where = _build_query(call)
+    if where is None:
+        return []
+    answer = await client.call(where.method, where.params, repeatable=True)
+    ahead = _calculate_clock_offset(answer.time, client.now())
+    if ahead is None:
+        return []
+    numbers = [_extract_number(row) for row in _extract_rows(to_storable(answer.result)) if _is_trace(row, where, since + ahead)]
+    place = f"{call.key}: " if call.key else ""
+    return [f"{place}found {number}" for number in numbers if number]
+
+
+def _calculate_clock_offset(time: Mapping[str, Any], now: datetime) -> timedelta | None:
+    """How far the portal's clock is ahead of ours, by the moment of an answer that just came; None where it names none."""
+    told = time.get("date_finish") or time.get("date_start")
+    try:
+        moment = datetime.fromisoformat(str(told))
+    except ValueError:
+        return None
+    return moment - now if moment.tzinfo is not None else None
+
+
+def _build_query(call: Call) -> _TraceQuery | None:
+    """None for calls that leave nothing to look for, and for those whose owner another command makes."""
+    written = call.params.get(call.spec.fields_at) if call.spec.fields_at else call.params
+    if not isinstance(written, Mapping) or call.references:
+        return None
+    match call.method:
+        case "crm.timeline.comment.add":
+            owner = {"ENTITY_ID": written.get("ENTITY_ID"), "ENTITY_TYPE": written.get("ENTITY_TYPE")}
+            params = {"filter": owner, "order": {"ID": "DESC"}, "select": ["ID", "COMMENT", "CREATED", "ENTITY_ID"]}
+            return _TraceQuery(
+                method="crm.timeline.comment.list", params=params, made_at="CREATED", same={"COMMENT": written.get("COMMENT")}
+            )
+        case "crm.activity.todo.add":
+            owner = {"OWNER_TYPE_ID": written.get("ownerTypeId"), "OWNER_ID": written.get("ownerId")}
+            params = {"filter": owner, "order": {"ID": "DESC"}, "select": ["ID", "SUBJECT", "DESCRIPTION", "CREATED", *owner]}
+            texts = {"SUBJECT": written.get("title"), "DESCRIPTION": written.get("description")}
+            alike = {name: text for name, text in texts.items() if text}
+            return _TraceQuery(method="crm.activity.list", params=params, made_at="CREATED", same={**owner, **alike}) if alike else None
+        case "tasks.task.add":
+            wanted = {name: fields.find_value(written, name, "task") for name in ("TITLE", "RESPONSIBLE_ID")}
+            params = {"filter": wanted, "order": {"ID": "DESC"}, "select": ["ID", "TITLE", "RESPONSIBLE_ID", "CREATED_DATE"]}
+            return _TraceQuery(method="tasks.task.list", params=params, made_at="CREATED_DATE", same=wanted)
+        case _:
+            return None
+
+
+def _is_trace(row: Mapping[str, Any], where: _TraceQuery, since: datetime) -> bool:
+    """The same text on the same record, from that very time of the portal: filters may have been dropped, so all is compared here."""
+    try:
+        made = datetime.fromisoformat(str(fields.find_value(row, where.made_at)))
+    except ValueError:
+        return False
+    if made.tzinfo is None or not since - SLACK <= made <= since + LATEST:
+        return False
+    return all(_to_plain(fields.find_value(row, name)) == _to_plain(value) for name, value in where.same.items())
+
+
+def _to_plain(value: Any) -> str:
+    return " ".join(str(value if value is not None else "").split())
+
+
+def _extract_number(row: Mapping[str, Any]) -> str:
+    return str(fields.find_value(row, "ID") or "")
+
+
+def _extract_rows(result: Any) -> Iterator[Mapping[str, Any]]:
+    """The rows of a list in any of the portal's boxes; nothing for an odd answer."""
+    if isinstance(result, Mapping):
+        result = next((result[box] for box in _BOXES if box in result), [])
+    yield from (row for row in result if isinstance(row, Mapping)) if isinstance(result, Sequence) and not isinstance(result, str) else ()

@@ -1,0 +1,126 @@
+"""Lines that code adds to a turn's reply: what was made without a card, and that a list holds only the person's own records. Ring 2.
+
+What one press asks for: first examples, and what to make of text of others that came without a word about it. Ring 2, pure.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.engines.base import TurnInput
+from orchestrator.gate.approve.call_labels import build_doubt_args
+from orchestrator.gate.approve.format_values import Names
+from orchestrator.gate.call import fields
+from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.messages import Action, Mode, Notice, Outcome, Reply
+from orchestrator.replies.turn_outcome import MAX_NAMED
+from orchestrator.runtime.turn_context import Context
+from state.journal.store import EffectRow
+
+_TITLE = 80
+_OPERATORS = "!=<>@%*?~"
+"""What stands before the name of a field in a filter."""
+_SINGLE_RECORD_KEYS = ("ID", "TITLE", "NAME", "LAST_NAME")
+"""Who asks by one of these means certain records, not a list of all."""
+
+
+async def add_made_lines(reply: Reply, context: Context, names: Names) -> Reply:
+    """The reply with one line for each change that needed no card, unless it names them already. Raises StoreError."""
+    if any(notice.code == "done-before" for notice in reply.notices):
+        return reply
+    lines = []
+    for slot in context.proposed_steps:
+        row = await context.find_effect(slot)
+        if row is not None and _is_made_without_card(row):
+            lines.append(_build_made_line(row, names, user=context.actor.bitrix_user_id or 0))
+    more = [Notice(code="made-more", args={"count": len(lines) - MAX_NAMED})] if len(lines) > MAX_NAMED else []
+    return reply.model_copy(update={"notices": (*lines[:MAX_NAMED], *more, *reply.notices)}) if lines else reply
+
+
+def _is_made_without_card(row: EffectRow) -> bool:
+    return row.status == "succeeded" and not row.call["confirmation_id"] and row.call["call"]["kind"] == "bitrix"
+
+
+def _build_made_line(row: EffectRow, names: Names, *, user: int) -> Notice:
+    """«Создана сделка «Ромашка» №484», with the address of the card."""
+    name, call = build_doubt_args(row.effect_id, row.call), row.call["call"]
+    created = str((row.outcome or {}).get("created") or "")
+    target, number = _find_record(created, call)
+    title = _format_title(name, call["params"]) if name["verb"] == "add" else ""  # that of what is there already stands in `call-named`
+    shown = " ".join(part for part in (f"«{title}»" if title else "", f"№{number}" if number else "") if part)
+    args = {
+        **name,
+        "effect_id": row.effect_id,
+        "target": target,
+        "name": shown,
+        "named": bool(shown),
+        "url": names.build_card_url(target, number, user=user) if number else "",
+    }
+    return Notice(code="made", args=args)
+
+
+def _format_title(name: Mapping[str, Any], params: Mapping[str, Any]) -> str:
+    """How the new record is called; a contact by both names."""
+    person = params.get("fields")
+    if name["entity"] != "contact" or not isinstance(person, Mapping):
+        return "" if str(name["title"]).startswith("№") else str(name["title"])
+    return escape_text(" ".join(str(person[key]) for key in ("NAME", "LAST_NAME") if person.get(key)), limit=_TITLE)
+
+
+def _find_record(created: str, call: Mapping[str, Any]) -> tuple[str, int]:
+    """What to look at: what was made, or what it was made on; ("", 0) where there is no one record."""
+    kind, _, number = created.rpartition(":")
+    if number.isdigit() and kind and (kind != "comment"):
+        return kind, int(number)
+    places = {(str(entity), int(place)) for entity, place in (*call["targets"], *call.get("ties", ()))}
+    return places.pop() if len(places) == 1 else ("", 0)
+
+
+def add_own_only_notices(reply: Reply, context: Context, catalogue: Catalogue) -> Reply:
+    """The reply with one line for each kind of record of which only the person's own were read, and nothing had asked for that."""
+    if context.actor.sees != "own" or not reply.parts:  # of a turn that was cut short nothing is shown
+        return reply
+    read = [
+        item.entity
+        for slot, item in context.outcomes.items()
+        if isinstance(item, Outcome) and _is_narrowed_to_own(slot, item, context, catalogue)
+    ]
+    told = [Notice(code="only-own", args={"entity": entity}) for entity in dict.fromkeys(read)]
+    return reply.model_copy(update={"notices": (*told, *reply.notices)}) if told else reply
+
+
+def _is_narrowed_to_own(slot: str, outcome: Outcome, context: Context, catalogue: Catalogue) -> bool:
+    spec = catalogue.find(outcome.method)
+    if outcome.status != "succeeded" or spec is None or spec.owner != "filter" or slot not in context.proposed_steps:
+        return False
+    wanted = frozenset(fields.to_field_key(name, outcome.entity) for name in (spec.owner_filter.lstrip(_OPERATORS), *_SINGLE_RECORD_KEYS))
+    asked = context.proposed_steps[slot]["params"].get("filter")
+    return not _has_any_key(asked, wanted, outcome.entity)
+
+
+def _has_any_key(asked: Any, wanted: frozenset[str], entity: str) -> bool:
+    """Whether the filter that was proposed says whose or which records are wanted, at whatever depth."""
+    if isinstance(asked, Mapping):
+        return any(
+            fields.to_field_key(str(key).lstrip(_OPERATORS), entity) in wanted or _has_any_key(value, wanted, entity)
+            for key, value in asked.items()
+        )
+    return isinstance(asked, list | tuple) and any(_has_any_key(item, wanted, entity) for item in asked)
+
+
+FORWARD_BUTTON: Final = "forward"
+FORWARD_REQUESTS: Final = ("lead", "task")
+"""What one press makes of it."""
+
+
+def list_examples(mode: Mode) -> tuple[str, ...]:
+    """Requests to begin with; none that would read in the mode in which nothing is sent, reads neither (S004-38)."""
+    return ("example-task",) if mode == "shadow" else ("example-deals", "example-task", "example-sum")
+
+
+def add_forward_buttons(reply: Reply, turn: TurnInput) -> Reply:
+    """The reply with its buttons, where the person has not said yet what they want; a reply that asks something itself stays as it is."""
+    if turn.text or not turn.quoted or turn.origin not in {"typed", "voice"} or reply.choices or reply.confirmations:
+        return reply
+    made = tuple(Action(words=(FORWARD_BUTTON, turn.turn_id, wish), label=Notice(code=f"button-make-{wish}")) for wish in FORWARD_REQUESTS)
+    return reply.model_copy(update={"actions": (*reply.actions, *made)})

@@ -1,0 +1,182 @@
+"""What a turn says at its end beyond its engine's words: why it was cut short, what became of its changes, where links lead. Ring 2."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from orchestrator.engines.base import EndReason, TurnEnd, TurnInput
+from orchestrator.gate.approve.call_labels import build_doubt_args
+from orchestrator.language.links import extract_hosts, strip_unknown_links
+from orchestrator.messages import Actor, Notice, Outcome, Pending, Reply, Text
+from orchestrator.runtime.turn_context import Context
+from state.events.fold import list_open_confirmations
+from state.journal.store import EffectRow
+
+NOT_BEGUN = Notice(code="not-begun")
+PLANNED = Notice(code="shadow-now")
+UNKNOWN_REASON = Notice(code="no-reason-known")
+MAX_NAMED = 10
+"""So many changes are named in one sentence or have a line of their own, the others are counted."""
+
+Name = Mapping[str, Any]
+"""The arguments of `call-named`, with the id of the effect."""
+ChangeFate = tuple[Literal["made", "not_made", "unknown", "told"], Notice | None]
+"""What became of a change, and the sentence for that; "told" where its card or the look of the recovery says so."""
+REPORTED: ChangeFate = ("told", None)
+
+
+@dataclass(kw_only=True)
+class _Changes:
+    """What became of the changes that a turn has proposed, in their order."""
+
+    made: list[Name] = field(default_factory=list)
+    unknown: list[Notice] = field(default_factory=list)
+    not_made: list[tuple[Name, Notice]] = field(default_factory=list)
+
+    @property
+    def made_notices(self) -> list[Notice]:
+        """What was made, in one sentence."""
+        return [Notice(code="done-before", args={"calls": _format_names(self.made)})] if self.made else []
+
+    @property
+    def not_made_notices(self) -> list[tuple[Notice, Notice]]:
+        """What was not made, one sentence for each reason: (reason, sentence)."""
+        whys = _unique([why for _, why in self.not_made])
+        named = [(why, _format_names([name for name, its in self.not_made if its == why])) for why in whys]
+        return [(why, Notice(code="not-made", args={"calls": calls, "why": why.model_dump(mode="json")})) for why, calls in named]
+
+
+async def build_early_end(reason: EndReason, context: Context, notice: Notice, *, partly: Notice | None = None) -> TurnEnd:
+    """The end of a turn that did not get to its own: what became of its changes is said, the cards it made go out.
+
+    `partly` is said in the place of `notice` where something was done. Raises StoreError.
+    """
+    changes = await _collect_changes(context)
+    opening = partly if partly is not None and changes.made else notice
+    notices = [opening, *changes.made_notices, *changes.unknown, *(told for _, told in changes.not_made_notices)]
+    made = [item.confirmation_id for item in context.results if isinstance(item, Pending)]
+    entries = context.state["agent"]["confirmations"].values()  # those too that a process before this one made
+    waiting = [item["confirmation_id"] for item in entries if item["status"] == "requested" and item.get("turn_id") == context.turn.turn_id]
+    cards = tuple(dict.fromkeys([*made, *waiting]))
+    return TurnEnd(reason=reason, reply=Reply(notices=tuple(_unique(notices)), confirmations=cards, turn_id=context.turn.turn_id))
+
+
+async def add_change_notices(end: TurnEnd, context: Context) -> TurnEnd:
+    """Where the model's words do not say it, code says what was done, and to which change a reason belongs. Raises StoreError.
+
+    Who hears only of the trouble would ask for all of it again. Words beside a card were written before any step was judged.
+    """
+    reply = end.reply
+    silent = not reply.parts or (end.reason == "waiting" and _has_failure(context))
+    if not silent or reply.choices or not context.proposed_steps:
+        return end
+    changes = await _collect_changes(context)
+    sentences = [next((told for why, told in changes.not_made_notices if why == notice), notice) for notice in reply.notices]
+    done = changes.made_notices if not reply.parts else []
+    notices = (*sentences[:1], *done, *sentences[1:])
+    return replace(end, reply=reply.model_copy(update={"notices": notices}))
+
+
+def _has_failure(context: Context) -> bool:
+    """Whether a step was refused, or a name in it fits nothing."""
+    refused = any(isinstance(item, Outcome) and item.status == "refused" for item in context.results)
+    return refused or any(step.get("problem") for step in context.proposed_steps.values())
+
+
+async def _collect_changes(context: Context) -> _Changes:
+    found = _Changes()
+    proposed = context.proposed_steps
+    last = {_build_request_key(step): _parse_plan(slot) for slot, step in proposed.items()}
+    for slot, step in proposed.items():
+        row = await context.find_effect(slot)
+        standing, sentence = _find_row_fate(row, context.outcomes.get(slot)) if row is not None else _find_rowless_fate(slot, context)
+        if standing == "unknown" and sentence is not None:
+            found.unknown.append(sentence)
+        elif standing == "made" and (name := await _describe_change(slot, row, context)) is not None:
+            found.made.append(name)
+        elif standing == "not_made" and last[_build_request_key(step)] == _parse_plan(
+            slot
+        ):  # what was proposed again later is told as it stands then
+            name = await _describe_change(slot, row, context, unless_waiting=sentence == NOT_BEGUN)
+            if name is not None:
+                found.not_made.append((name, sentence or UNKNOWN_REASON))
+    return found
+
+
+def _find_row_fate(row: EffectRow, came: Outcome | Pending | None) -> ChangeFate:
+    """What became of a change whose call was begun, or asked for."""
+    if row.status == "succeeded":
+        return "made", None
+    if row.call["confirmation_id"]:
+        return REPORTED
+    outcome = row.outcome or {}
+    heard = outcome.get("status") == row.status
+    reason = Notice.model_validate(outcome["reason"]) if heard and outcome.get("reason") else None
+    if row.status in {"started", "unknown"}:
+        return "unknown", reason or (came.reason if isinstance(came, Outcome) else None)
+    return ("not_made", reason) if row.status == "refused" and heard else REPORTED
+
+
+def _find_rowless_fate(slot: str, context: Context) -> ChangeFate:
+    """What became of a change of which nothing was begun."""
+    refused, problem = context.recorded.refused_steps.get(slot), context.proposed_steps[slot].get("problem")
+    match context.outcomes.get(slot):
+        case Pending():
+            return REPORTED
+        case Outcome(status="succeeded", call_class=classes):
+            return REPORTED if classes in {"", "R"} else ("made", None)
+        case Outcome(status="planned"):
+            return "not_made", PLANNED
+        case Outcome(status="unknown", reason=reason):
+            return "unknown", reason
+        case Outcome(reason=reason):
+            return "not_made", reason
+    if refused is not None:
+        return "not_made", Notice(code=refused["code"], args=refused.get("args", {}))
+    if problem is not None:
+        return "not_made", Notice(code=problem["code"], args=problem["args"])
+    return "not_made", PLANNED if context.mode == "shadow" else NOT_BEGUN
+
+
+async def _describe_change(slot: str, row: EffectRow | None, context: Context, *, unless_waiting: bool = False) -> Name | None:
+    """How a sentence names the change; None for a read, and for what waits on a card if that is asked."""
+    if row is not None:
+        return build_doubt_args(row.effect_id, row.call)
+    described = await context.describe_change(slot)
+    waiting = list_open_confirmations(dict(context.state)) if unless_waiting else []
+    if described is None or described.essence in {entry.get("essence") for entry in waiting}:
+        return None
+    return described.named
+
+
+def _format_names(names: Sequence[Name]) -> list[dict[str, Any]]:
+    """The names as sentences within a sentence, each once."""
+    kept = [name for number, name in enumerate(names) if _strip_effect_id(name) not in map(_strip_effect_id, names[:number])]
+    listed: list[dict[str, Any]] = [{"code": "call-named", "args": dict(name)} for name in kept[:MAX_NAMED]]
+    return [*listed, {"code": "and-more", "args": {"count": len(kept) - MAX_NAMED}}] if len(kept) > MAX_NAMED else listed
+
+
+def _strip_effect_id(name: Name) -> dict[str, Any]:
+    return {key: value for key, value in name.items() if key != "effect_id"}
+
+
+def _unique(notices: Sequence[Notice]) -> list[Notice]:
+    return [notice for number, notice in enumerate(notices) if notice not in notices[:number]]
+
+
+def _build_request_key(step: Mapping[str, Any]) -> str:
+    return json.dumps([step["method"], step["params"]], sort_keys=True, default=str)
+
+
+def _parse_plan(slot: str) -> str:
+    return slot.rpartition("/")[0]
+
+
+def strip_foreign_links(reply: Reply, turn: TurnInput, actor: Actor, known: frozenset[str]) -> Reply:
+    """The reply without addresses that lead elsewhere than to `known` hosts and those the person named."""
+    hosts = known | extract_hosts(turn.text)
+    parts = tuple(
+        Text(text=strip_unknown_links(part.text, hosts, locale=actor.locale)) if isinstance(part, Text) else part for part in reply.parts
+    )
+    return reply.model_copy(update={"parts": parts})

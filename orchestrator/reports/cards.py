@@ -1,0 +1,155 @@
+"""Cards across sessions, page by page, and one by its number: as their sessions hold them at that moment. Ring 2; reads only.
+
+A request reads no more than `SESSIONS` sessions; where there are more, its page is short and the next one goes on.
+
+In which session a card waits or waited: from the timer of one that waits, else from the journal as it lies there. Ring 2; reads only.
+
+Nothing is unsealed for it, and each record is looked at once a process; the numbers of cards stand clear in every record.
+"""
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from orchestrator.gate.approve import confirmations
+from orchestrator.reports.viewer import CHAT_CHANNELS, Viewer
+from state.journal.async_store import AsyncStore
+from state.journal.journal import load_state
+from state.journal.store import Store, Timer
+
+SESSIONS: Final = 100
+_TIMERS: Final = 10_000
+_FAR: Final = datetime(9000, 1, 1, tzinfo=UTC)
+ANY_STATE: Final = "any"
+CardPosition = tuple[str, str, str]
+"""Behind which card a page begins: session, when it was asked, its id."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """One card, and where it lives."""
+
+    session: str
+    entry: Mapping[str, Any]
+    seq: int
+    """Where the journal of its session stood."""
+    entries: Mapping[str, Mapping[str, Any]]
+    """All cards of its session."""
+
+    @property
+    def place(self) -> CardPosition:
+        """Its place in the order of lists."""
+        return self.session, str(self.entry["requested_at"]), str(self.entry["confirmation_id"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """Some cards in order; `after` is where the next page begins, None where there is none."""
+
+    cards: Sequence[Card]
+    after: CardPosition | None
+
+
+async def load_cards_page(store: AsyncStore, viewer: Viewer, *, session: str, state: str, after: CardPosition | None, limit: int) -> Page:
+    """The cards in that state that the viewer may see, by session and, within one, the oldest first. Raises StoreError."""
+    start = after[0] if after else ""
+    homes = [session] if session else await _list_sessions(store, viewer, state)
+    homes = [home for home in homes if home >= start]
+    found: list[Card] = []
+    for home in homes[:SESSIONS]:
+        cards = await load_cards(store, home)
+        wanted = (card for card in cards if state in (ANY_STATE, card.entry["status"]) and viewer.may_see_card(home, card.entry))
+        found.extend(card for card in wanted if after is None or card.place > after)
+        if len(found) > limit:
+            return Page(cards=found[:limit], after=found[limit - 1].place)
+    more = homes[SESSIONS:]
+    return Page(cards=found, after=(more[0], "", "") if more else None)
+
+
+async def load_cards(store: AsyncStore, session: str) -> list[Card]:
+    """The cards of one session in the order in which they were asked. Raises StoreError."""
+    state, seq = await store.read(load_state, f"session:{session}")
+    entries = state["agent"]["confirmations"]
+    cards = [Card(session=session, entry=entry, seq=seq, entries=entries) for entry in entries.values() if entry.get("requested_at")]
+    return sorted(cards, key=lambda card: card.place)
+
+
+async def _list_sessions(store: AsyncStore, viewer: Viewer, state: str) -> list[str]:
+    """The sessions that may hold such cards and that the viewer may look into."""
+    names = await (store.read(_list_waiting_sessions) if state == "requested" else store.read(_list_all_sessions))
+    return [name for name in names if viewer.is_own(name) or (viewer.is_lead and name.partition(":")[0] in CHAT_CHANNELS)]
+
+
+def list_card_timers(store: Store) -> list[Timer]:
+    """Each card that waits has a timer, which ends its waiting."""
+    return [timer for timer in store.list_due_timers(_FAR, _TIMERS) if timer.kind == confirmations.TIMER]
+
+
+def _list_waiting_sessions(store: Store) -> list[str]:
+    return sorted({timer.session for timer in list_card_timers(store)})
+
+
+def _list_all_sessions(store: Store) -> list[str]:
+    return sorted(stream.removeprefix("session:") for stream in store.list_streams() if stream.startswith("session:"))
+
+
+PAGE: Final = 2000
+CARDS: Final = 200_000
+"""So many are remembered, those that were met last."""
+_SESSION: Final = "session:"
+_CARD: Final = re.compile(r'"confirmation_id":"([^"]+)"')
+
+
+class CardSessions:
+    """See the module docstring. One for a process; raises StoreError."""
+
+    def __init__(self, store: AsyncStore) -> None:
+        """Nothing is read yet."""
+        self._store = store
+        self._read: dict[str, int] = {}
+        self._homes: dict[str, str] = {}
+        self._order = asyncio.Lock()
+
+    async def find_session(self, confirmation_id: str) -> str:
+        """The session, "" for a card that is not known."""
+        if confirmation_id not in self._homes and (found := await self._store.read(_find_waiting_session, confirmation_id)):
+            return found
+        if confirmation_id not in self._homes:
+            await self.refresh()
+        return self._homes.get(confirmation_id, "")
+
+    async def refresh(self) -> None:
+        """Look at what was written since the last time, a piece at a time."""
+        async with self._order:
+            for stream, seq in await self._store.read(_list_heads):
+                while self._read.get(stream, 0) < seq:
+                    found, last = await self._store.read(_find_requested_cards, stream, self._read.get(stream, 0))
+                    self._remember(found, stream.removeprefix(_SESSION))
+                    self._read[stream] = last or seq
+
+    def _remember(self, found: Mapping[str, None], session: str) -> None:
+        for one in found:
+            self._homes.pop(one, None)
+            self._homes[one] = session
+        while len(self._homes) > CARDS:
+            del self._homes[next(iter(self._homes))]
+
+
+def _find_waiting_session(store: Store, confirmation_id: str) -> str:
+    timers = list_card_timers(store)
+    return next((timer.session for timer in timers if timer.body.get("confirmation_id") == confirmation_id), "")
+
+
+def _list_heads(store: Store) -> list[tuple[str, int]]:
+    return [(stream, seq) for stream, seq, _ in store.list_heads() if stream.startswith(_SESSION)]
+
+
+def _find_requested_cards(store: Store, stream: str, after: int) -> tuple[dict[str, None], int]:
+    """The cards that were asked for behind that place, and how far was looked; 0 where nothing lies there."""
+    page = store.read_encrypted(stream, after, PAGE)
+    texts = (data for _, kind, data in page if kind == "ConfirmationRequested")
+    found = {named[1]: None for text in texts if (named := _CARD.search(text))}
+    return found, page[-1][0] if page else 0

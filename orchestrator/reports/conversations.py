@@ -1,0 +1,119 @@
+"""The table of conversations, and one conversation as people read it. Ring 2; changes nothing.
+
+The end of the journal, and what is added to it: each event exactly once, in the order of its stream. Ring 2; changes nothing.
+"""
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from heapq import merge
+from typing import Any, Final
+
+from orchestrator.reports.reading.journal_reader import as_record, read_stream, to_session_name
+from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.sentences import describe_event
+from state.events.fold import list_open_confirmations
+from state.journal.journal import load_state
+from state.journal.store import Store, StoredEvent
+
+_MODEL: Final = frozenset({"ModelAnswered", "ModelFailed", "PlanRecorded"})
+_BOT: Final = frozenset(
+    {
+        *("NameAsked", "StepRefused", "ConfirmationRequested", "ConfirmationSuperseded", "CallStarted", "CallSucceeded", "CallRefused"),
+        *("CallOutcomeUnknown", "TurnFinished", "RecordsSeen", "PortalLookFailed"),
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conversation:
+    """One line of the table."""
+
+    session: str
+    events: int
+    last: str
+    people: tuple[str, ...]
+    open_cards: int
+    unknown: int
+
+
+def list_conversations(store: Store, voice: Narrator) -> Iterator[Conversation]:
+    """Every stream with its size, last activity, people, cards that wait and calls of unknown outcome."""
+    for stream, seq, _ in sorted(store.list_heads()):
+        state, _ = load_state(store, stream)
+        last = store.read_events(stream, after=seq - 1, limit=1)
+        cards = list_open_confirmations(state)
+        asked = {
+            entry["requested_by"]: entry.get("requested_by_name", "")
+            for entry in state["agent"]["confirmations"].values()
+            if "requested_by" in entry
+        }
+        key = to_session_name(stream)
+        people = {**asked, **({key: ""} if voice.find_name(key) else {})}
+        yield Conversation(
+            session=key,
+            events=seq,
+            last=last[0].ts if last else "",
+            people=tuple(voice.format_person(person, name) for person, name in people.items()),
+            open_cards=len(cards),
+            unknown=len(state["unknown"]),
+        )
+
+
+def read_conversation(store: Store, stream: str, *, last: int = 0, types: Collection[str] = ()) -> Iterable[StoredEvent]:
+    """The events of a stream, of these types (all without), the `last` of them (all for 0)."""
+    after = max(0, store.read_head(stream)[0] - last) if last and not types else 0
+    wanted = (event for event in read_stream(store, stream, after=after) if not types or event.type in types)
+    return deque(wanted, maxlen=last) if last else wanted
+
+
+def render_event(event: StoredEvent, voice: Narrator) -> dict[str, Any]:
+    """One event for people and machines: all its data, and `words`."""
+    voice.remember_names(event)
+    return {**as_record(event), "who": _find_actor(event, voice), "words": describe_event(event, voice)}
+
+
+def _find_actor(event: StoredEvent, voice: Narrator) -> str:
+    """Who did it; `actor` says for whom."""
+    if event.type in _MODEL:
+        return "the model"
+    return "the bot" if event.type in _BOT else voice.format_person(event.actor)
+
+
+StreamPositions = dict[str, int]
+"""How far each stream has been shown."""
+
+
+def read_positions(store: Store, streams: Collection[str] = ()) -> StreamPositions:
+    """Where these streams end now (all without)."""
+    return {stream: seq for stream, seq, _ in store.list_heads() if not streams or stream in streams}
+
+
+def read_last_events(store: Store, ends: Mapping[str, int], count: int) -> list[StoredEvent]:
+    """The last `count` events of these streams together, up to their ends."""
+    if count <= 0:
+        return []
+    newest: list[StoredEvent] = []
+    for stream, seq in ends.items():
+        found = [event for event in store.read_events(stream, after=max(0, seq - count), limit=count) if event.seq <= seq]
+        newest = list(merge(newest, found, key=_get_time))[-count:]
+    return newest
+
+
+def watch_events(store: Store, shown: StreamPositions, wait: Callable[[], bool], streams: Collection[str] = ()) -> Iterator[StoredEvent]:
+    """What comes after `shown`, which goes along; between two looks `wait` is called, and ends it by False."""
+    while True:
+        yield from _read_new(store, shown, streams)
+        if not wait():
+            return
+
+
+def _read_new(store: Store, shown: StreamPositions, streams: Collection[str]) -> Iterator[StoredEvent]:
+    grown = [stream for stream, seq in read_positions(store, streams).items() if seq > shown.get(stream, 0)]
+    for event in merge(*(read_stream(store, stream, after=shown.get(stream, 0)) for stream in grown), key=_get_time):
+        shown[event.stream] = event.seq
+        yield event
+
+
+def _get_time(event: StoredEvent) -> str:
+    return event.ts

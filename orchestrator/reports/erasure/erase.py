@@ -1,0 +1,323 @@
+"""Erases one person: keys, rows and logs, then looks for what they wrote everywhere. Ring 2; the one report that changes something.
+
+Records of the journal stay as they are, so its chain holds; what was personal in them is unreadable without the key (docs/erasure.md).
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from orchestrator.reports.erasure.redaction import erase_from_record, erase_name
+from orchestrator.reports.erasure.trace_search import Probes, Trace, collect_log_names, search_file, search_logs, search_texts
+from orchestrator.reports.log_rebuild.rebuild import collect_names
+from state import canonical
+from state.audit_log.interaction_log import DamagedArchive, erase_user, list_users, read_records, transform_user
+from state.clock import generate_id
+from state.events.core import CallOutcomeUnknown, ConfirmationSuperseded, Event, PersonErased, type_names
+from state.journal.encryption import DamagedCiphertext
+from state.journal.store import Commit, EffectChange, EffectStatus, StoredEvent, StoreError, StoreUnwritable
+from state.sql.erasure import SEALED
+from state.sql.store import SqlStore
+
+OPEN: Mapping[str, str] = {
+    "requested": "a card waits for a decision",
+    "approved": "an approved call has not run yet",
+    "started": "a call is under way",
+    "unknown": "nobody knows yet whether a call happened",
+}
+OPS = "ops"
+"""The session whose journal says who was erased, when and by whom."""
+_LEASE = timedelta(seconds=60)
+NOTHING_KNOWN = "the audit log was deleted, but this journal held nothing of the person to search for (check STATE_DIR and LOG_DIR)"
+_UNREADABLE = (DamagedCiphertext, StoreUnwritable)
+"""A record that was changed, and a key that the database itself cannot decode."""
+_THE_KEY = "(the key itself)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErasureFiles:
+    """Where things lie: the folder of the audit logs, and the database's own files where it is embedded."""
+
+    logs: Path
+    files: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PersonSurvey:
+    """What there is of a person before anything is done; `obstacles` are the reasons not to do it now."""
+
+    person: str
+    names: tuple[str, ...]
+    rows: Mapping[str, int]
+    log_records: int
+    in_clear: int
+    """Records written before there were keys: nothing can make those unreadable."""
+    obstacles: tuple[str, ...]
+    probes: Probes
+    secrets: tuple[str, ...] = field(repr=False)
+    answers: frozenset[str] = field(repr=False)
+    """Digests of the large answers that only they got; `shared` are those that somebody else got too, word for word."""
+    shared: frozenset[str] = field(repr=False)
+    gaps: tuple[str, ...]
+    """What damage keeps from being known: that would have to be searched for too."""
+
+    @property
+    def empty(self) -> bool:
+        """Nothing at all is stored of them."""
+        return not (self.rows or self.log_records or self.in_clear)
+
+    @property
+    def unknown(self) -> bool:
+        """They have an audit log, and the journal has no record of them: there is nothing to search for afterwards."""
+        return bool(self.log_records) and not (self.rows.get("events") or self.in_clear)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErasureResult:
+    """What was done, and what a search for `probe_count` texts of the person then found."""
+
+    person: str
+    removed: Mapping[str, int]
+    rewritten: Mapping[str, int]
+    probe_count: int
+    remains: tuple[Trace, ...]
+    """Places that should hold nothing any more."""
+    held_by_others: tuple[Trace, ...]
+    """Records of other people in which the same words stand: theirs, and left alone."""
+    unproven_reasons: tuple[str, ...]
+    """Why the search proves nothing, if so."""
+
+
+def list_people(store: SqlStore, place: ErasureFiles, name_of: Callable[[str], str]) -> dict[str, set[str]]:
+    """Everybody of whom something is or was stored, with the names they have or had; `name_of` is the access file's for a key."""
+    erasure = store.open_erasure()
+    known = {row.person: set[str]() for row in erasure.list_keys()}
+    logged = ((user, find_log_names(place.logs, user)) for user in list_users(place.logs) if ":" in user)
+    for key, names in [*erasure.list_actors().items(), *logged, *_collect_journal_names(store).items()]:
+        known.setdefault(key, set()).update(names)
+    return {key: {*names, name_of(key)} - {""} for key, names in known.items() if not key.startswith(("portal:", "run:"))}
+
+
+def find_candidates(people: Mapping[str, Collection[str]], who: str) -> list[str]:
+    """The keys that `who` may mean: a key, a Telegram id, or a whole name, where neither case nor the dots of ё count."""
+    for wanted in (who, f"tg:{who}"):
+        if wanted in people:
+            return [wanted]
+    return sorted(key for key, names in people.items() if _fold_name(who) in map(_fold_name, names))
+
+
+def find_similar(people: Mapping[str, Collection[str]], who: str) -> list[str]:
+    """The keys of those in one of whose names `who` stands."""
+    wanted = _fold_name(who)
+    return sorted(key for key, names in people.items() if wanted and any(wanted in _fold_name(name) for name in names))
+
+
+def _fold_name(name: str) -> str:
+    return " ".join(name.casefold().replace("ё", "е").split())
+
+
+def _collect_journal_names(store: SqlStore) -> dict[str, set[str]]:
+    """What cards and decisions call people; nothing where the journal is too damaged to be read through."""
+    try:
+        return {key: {name} for key, name in collect_names(store).items() if ":" in key}
+    except _UNREADABLE:
+        return {}
+
+
+def find_log_names(folder: Path, person: str) -> set[str]:
+    """The names in a log; a damaged archive keeps nobody from being found."""
+    try:
+        return collect_log_names(folder, person)
+    except DamagedArchive:
+        return set()
+
+
+def inspect_person(store: SqlStore, person: str, place: ErasureFiles, *, name: str = "") -> PersonSurvey:
+    """Everything that is known of a person, read and not changed; `name` is what they are called elsewhere."""
+    erasure = store.open_erasure()
+    probes, digests = Probes(), set[str]()
+    for known in (name, *erasure.list_actors().get(person, ()), *collect_log_names(place.logs, person)):
+        probes.add_name(known)
+    mine, in_clear = erasure.list_records(person), 0
+    unread = 0
+    for stream, seq in mine:
+        event = _read_event(store, stream, seq)
+        if event is None:
+            unread += 1
+        else:
+            in_clear += _collect_probes(event, person, probes)
+            digests.add(str(event.data.get("result_blob") or ""))
+    shared = _find_shared_answers(store, set(mine), digests - {""})
+    for text in (
+        *erasure.iterate_inputs(person),
+        *(canonical.loads(store.load_blob(digest) or "null") for digest in sorted(digests - {""})),
+    ):
+        probes.add_texts(text)
+    obstacles = [f"{OPEN[status]} (effect {effect_id}, {stream})" for effect_id, stream, status in _list_open_effects(store, person)]
+    obstacles += [f"an input has not been worked on yet ({row_id})" for row_id in erasure.list_waiting(person)]
+    return PersonSurvey(
+        person=person,
+        names=tuple(sorted(probes.names)),
+        rows=erasure.count_holdings(person),
+        log_records=_count_log_records(place.logs, person),
+        in_clear=in_clear,
+        obstacles=tuple(obstacles),
+        probes=probes,
+        secrets=tuple(erasure.list_secrets(person)),
+        answers=frozenset(digests - {""} - shared),
+        shared=frozenset(shared),
+        gaps=tuple(_find_gaps(store, person, unread)),
+    )
+
+
+def _find_gaps(store: SqlStore, person: str, unread: int) -> Iterator[str]:
+    """What of the person's is sealed under a key that is damaged, or no longer known as theirs."""
+    erasure = store.open_erasure()
+    for row in erasure.list_keys():
+        if row.damage and row.person == person:
+            yield f"the row of their key {row.key_id} is damaged ({row.damage})"
+        elif row.damage:
+            yield f"a row of the keys is damaged and may be theirs ({row.damage})"
+    if unread:
+        yield f"{unread} of their records cannot be read, so nobody knows what to search for"
+    if lost := erasure.count_unkeyed(person):
+        yield f"{lost} of their records are sealed under a key that is not known as theirs: it was not removed"
+
+
+def erase(store: SqlStore, found: PersonSurvey, place: ErasureFiles, *, now: datetime, by: str) -> ErasureResult:
+    """Do it, whatever stands in the way, and prove it; afterwards it stands in the journal of `session:ops`. Raises StoreError."""
+    erasure, person, names = store.open_erasure(), found.person, found.names
+    dropped = erasure.drop_damaged(person, now)
+    _close_open(store, person, now)
+    unname = partial(erase_name, person=person, names=names)
+    removed = erasure.erase(person, now, digests=found.answers, change=unname)
+    # A session that was opened for the first time in between has not seen its lease end: what it wrote meanwhile goes now.
+    for name, count in erasure.erase(person, now, digests=found.answers, change=unname).items():
+        removed[name] = removed.get(name, 0) + count
+    removed["person_keys"] = removed.get("person_keys", 0) + dropped
+    removed["log records"] = erase_user(place.logs, person)
+    change = partial(erase_from_record, person=person, names=names)
+    rewritten = {user: transform_user(place.logs, user, change) for user in list_users(place.logs) if user != person}
+    erasure.purge_disk()
+    remains, held = _search_leftovers(store, found, place)
+    done = ErasureResult(
+        person=person,
+        removed={name: count for name, count in removed.items() if count},
+        rewritten={user: count for user, count in rewritten.items() if count},
+        probe_count=len(found.probes.all),
+        remains=tuple(remains),
+        held_by_others=tuple(held),
+        unproven_reasons=(*found.gaps, *((NOTHING_KNOWN,) if found.unknown else ())),
+    )
+    _record_erasure(store, done, now=now, by=by)
+    return done
+
+
+def _search_leftovers(store: SqlStore, found: PersonSurvey, place: ErasureFiles) -> tuple[list[Trace], list[Trace]]:
+    """(what should be gone, what is others'). Bytes of the database's files count only where no row of somebody else explains them."""
+    probes = [*found.probes.all, *found.secrets]
+    traces = [*search_texts(store.open_erasure().iterate_texts(), probes), *search_logs(place.logs, probes)]
+    shared = {f"blobs {digest}" for digest in found.shared}
+    theirs = [trace for trace in traces if trace.owner not in {"", found.person} or trace.place in shared]
+    held = [trace for trace in theirs if trace.probe not in found.secrets]
+    remains = [trace for trace in traces if trace not in held]
+    explained = {trace.probe for trace in traces}
+    for path in place.files:
+        left = [probe for probe in search_file(path, probes) if probe not in explained]
+        remains += [Trace(place=f"free space of {path.name}", owner="", probe=probe) for probe in left]
+    secret = [Trace(place=trace.place, owner=trace.owner, probe=_THE_KEY) for trace in remains if trace.probe in found.secrets]
+    return secret + [trace for trace in remains if trace.probe not in found.secrets], held
+
+
+def _collect_probes(event: StoredEvent, person: str, probes: Probes) -> bool:
+    """Whether it says all that without a seal."""
+    told = False
+    for name, blank in type_names[event.type].blanks.items():
+        value = event.data.get(name)
+        told |= value != blank
+        if name.endswith("_by_name"):
+            if event.data.get(name.removesuffix("_name")) == person:
+                probes.add_name(str(value or ""))
+        else:
+            probes.add_texts(value)
+    return told and SEALED not in event.raw
+
+
+def _read_event(store: SqlStore, stream: str, seq: int) -> StoredEvent | None:
+    """One record; None for a damaged one, which must not keep anybody from being erased."""
+    try:
+        found = store.read_events(stream, after=seq - 1, limit=1)
+    except _UNREADABLE:
+        return None
+    return found[0] if found and found[0].seq == seq else None
+
+
+def _find_shared_answers(store: SqlStore, mine: set[tuple[str, int]], digests: set[str]) -> set[str]:
+    """Large answers that somebody else got too. A record of somebody else that cannot be read holds nothing back: it leads to no answer."""
+    shared, after = set[str](), ""
+    try:
+        while digests and (page := store.scan(["CallSucceeded"], after=after)):
+            shared |= {str(event.data["result_blob"]) for event in page if (event.stream, event.seq) not in mine}
+            after = page[-1].id
+    except _UNREADABLE:
+        shared = {str(event.data["result_blob"]) for event in _read_one_by_one(store) if (event.stream, event.seq) not in mine}
+    return shared & digests
+
+
+def _read_one_by_one(store: SqlStore) -> Iterator[StoredEvent]:
+    """The answers of all streams that can be read."""
+    for stream in store.list_streams():
+        after = 0
+        while page := store.read_records(stream, after):
+            after = page[-1][0]
+            answers = (_read_event(store, stream, seq) for seq, raw, _ in page if '"type":"CallSucceeded"' in raw)
+            yield from (event for event in answers if event is not None)
+
+
+def _count_log_records(folder: Path, person: str) -> int:
+    return sum(1 for _ in read_records(folder, person)) if person in list_users(folder) else 0
+
+
+def _list_open_effects(store: SqlStore, person: str) -> list[tuple[str, str, str]]:
+    return store.open_erasure().list_effects(person, list(OPEN))
+
+
+def _close_open(store: SqlStore, person: str, now: datetime) -> None:
+    """Nothing of the person may be decided or looked up any more: what waits is withdrawn, what was under way stays unknown."""
+    for effect_id, stream, status in _list_open_effects(store, person):
+        row = store.find_effect(effect_id)
+        if row is None or status == "unknown":
+            continue
+        event, becomes = _build_closing_event(effect_id, status, row.call)
+        change = EffectChange(effect_id=effect_id, expect=(status,), status=becomes)
+        _commit(store, stream, event, now=now, actor="system", effects=[change])
+
+
+def _build_closing_event(effect_id: str, status: str, call: Mapping[str, Any]) -> tuple[Event, EffectStatus]:
+    if status == "started":
+        sent, place = call["call"], {key: call[key] for key in ("turn_id", "slot", "confirmation_id")}
+        unknown = CallOutcomeUnknown(effect_id=effect_id, method=sent["method"], call_class="".join(sent["classes"]), **place)
+        return unknown, "unknown"
+    return ConfirmationSuperseded(confirmation_id=call["confirmation_id"], effect_id=effect_id, why="erased"), "superseded"
+
+
+def _record_erasure(store: SqlStore, done: ErasureResult, *, now: datetime, by: str) -> None:
+    removed = [f"{name}: {count}" for name, count in sorted(done.removed.items())]
+    keys = done.removed.get("person_keys", 0)
+    event = PersonErased(person=done.person, by=by, keys=keys, removed=removed, remains=len(done.remains))
+    _commit(store, f"session:{OPS}", event, now=now, actor=by)
+
+
+def _commit(store: SqlStore, stream: str, event: Event, *, now: datetime, actor: str, effects: Sequence[EffectChange] = ()) -> None:
+    session = stream if stream.startswith("run:") else stream.removeprefix("session:")
+    store.expire_leases()
+    lease = store.acquire(session, f"erase {generate_id()}", now, now + _LEASE)
+    if lease is None:
+        raise StoreError(f"the bot is working on {session} at this moment: try again, or stop it first")
+    try:
+        store.commit(Commit(stream=stream, epoch=lease.epoch, actor=actor, now=now, events=[event], effects=effects))
+    finally:
+        store.release(lease)

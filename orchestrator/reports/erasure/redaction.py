@@ -1,0 +1,54 @@
+"""Takes one person out of what belongs to others: their name beside their key, their words in records of their session. Ring 2; pure."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from state.journal.encryption import find_key_owner
+
+_NAME = "_name"
+_BY = "_by"
+_KEPT = frozenset(
+    {
+        *("timestamp", "user", "v", "type", "session", "turn_id", "iteration", "mode", "via", "model", "seconds", "tokens", "targets"),
+        *("requested_by", "decided_by", "confirmation", "outcome", "executed_actions", "chain"),
+    }
+)
+_KEPT_INSIDE = frozenset({"confirmation_id", "effect_id", "method", "status", "requested_by", "fingerprint", "call_class", "notice"})
+
+
+def erase_name(value: Any, person: str, names: Collection[str]) -> Any:
+    """`value` with the person's name blank wherever it stands as that of somebody who asked or decided."""
+    if isinstance(value, Mapping):
+        return {key: "" if _is_their_name(key, value, person, names) else erase_name(item, person, names) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [erase_name(item, person, names) for item in value]
+    return value
+
+
+def _is_their_name(key: str, mapping: Mapping[str, Any], person: str, names: Collection[str]) -> bool:
+    if key == "name":
+        return mapping.get("key") == person
+    if key == "who":
+        return mapping[key] in names
+    if not key.endswith(_BY + _NAME):
+        return False
+    by = mapping.get(key.removesuffix(_NAME))
+    return by == person if by else mapping[key] in names
+
+
+def erase_from_record(record: Mapping[str, Any], person: str, names: Collection[str]) -> dict[str, Any]:
+    """A record of somebody else's log without the person: of one that was made in the person's session only who did what stays."""
+    bare: dict[str, Any] = erase_name(record, person, names)
+    if find_key_owner("", str(record.get("session", ""))) != person:
+        return bare
+    return {key: _strip_item(key, item) for key, item in bare.items() if key in _KEPT}
+
+
+def _strip_item(key: str, item: Any) -> Any:
+    match item:
+        case Mapping() if key in {"confirmation", "outcome"}:
+            return {name: value for name, value in item.items() if name in _KEPT_INSIDE}
+        case list() if key == "executed_actions":
+            return [_strip_item("outcome", action) for action in item]
+        case _:
+            return item

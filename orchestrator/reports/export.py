@@ -1,0 +1,210 @@
+"""The journal for other systems: one event a line, as JSON or as CEF for a SIEM (docs/journal.md has the mapping). Ring 2, pure."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from orchestrator.reports.reading.journal_reader import as_record, scan_events, to_one_line, to_session_name
+from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.sentences import describe_event
+from state.clock import parse_iso
+from state.events.core import type_names
+from state.journal.store import Store, StoredEvent
+
+FormatLine = Callable[[StoredEvent], str]
+_HEADER: Final = "CEF:0|Sdelka|sdelka"
+_VIA: Final = {"button": "button", "typed": "typed", "api": "api", "http": "api", "cli": "cli", "model": "model"}
+_UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+NAMES: Final = {
+    "MessageReceived": ("Message received", 1),
+    "ModelAnswered": ("Model answered", 1),
+    "ModelFailed": ("Model failed", 5),
+    "PlanRecorded": ("Plan recorded", 2),
+    "NameAsked": ("Choice offered", 1),
+    "NameChosen": ("Choice made", 1),
+    "StepRefused": ("Step refused by the gate", 5),
+    "ConfirmationRequested": ("Confirmation requested", 3),
+    "ConfirmationApproved": ("Confirmation approved", 4),
+    "ConfirmationDenied": ("Confirmation denied", 4),
+    "DecisionRefused": ("Decision refused", 5),
+    "ConfirmationExpired": ("Confirmation expired", 3),
+    "ConfirmationSuperseded": ("Confirmation superseded", 3),
+    "CallStarted": ("Call started", 4),
+    "CallSucceeded": ("Call succeeded", 3),
+    "CallRefused": ("Call refused", 5),
+    "CallOutcomeUnknown": ("Call outcome unknown", 8),
+    "OutcomeReconciled": ("Unknown outcome looked up", 4),
+    "TurnFinished": ("Turn finished", 1),
+    "ConversationCleared": ("Conversation cleared", 1),
+    "PortalEventReceived": ("Portal event received", 1),
+    "PortalLookFailed": ("Portal could not be read", 5),
+    "RecordsSeen": ("Records looked at", 1),
+    "BackupRestored": ("Backup restored", 7),
+    "PersonErased": ("Person erased", 7),
+    "EditAsked": ("New value asked for", 1),
+    "EditClosed": ("Change of a card ended", 1),
+    "ReminderSet": ("Reminder set", 1),
+    "ReminderMoved": ("Reminder put off", 1),
+    "ReminderFired": ("Reminder sent", 1),
+    "ReminderDropped": ("Reminder dropped", 1),
+    "DailySent": ("Daily message sent", 1),
+    "PersonInvited": ("Person invited", 5),
+    "InvitationRefused": ("Invitation refused", 5),
+    "AccessAsked": ("Access asked for", 4),
+    "PersonJoined": ("Person joined", 6),
+    "PersonDismissed": ("Person dismissed", 6),
+    "PersonReturned": ("Person returned", 6),
+    "PreferenceSet": ("Preference set", 1),
+    "DenialReasonAsked": ("Reason of a denial asked for", 1),
+    "DenialReasonGiven": ("Reason of a denial given", 1),
+    "WritesFrozen": ("Writing frozen", 7),
+    "WritesReleased": ("Writing allowed again", 7),
+    "ConfirmationReopened": ("Confirmation waits again", 3),
+    "BudgetWarned": ("Budget nearly used", 3),
+    "LeadsAsked": ("Other leads asked", 1),
+    "MessageEdited": ("Message edited", 1),
+    "StopAsked": ("Stop asked for", 2),
+    "RequestDropped": ("Request dropped", 2),
+    "AnswerGiven": ("Answer given", 1),
+}
+"""The name and the severity (0 to 10) of each type of event; others are exported under their type with severity 3."""
+_SERIOUS: Final = {"D": 8, "M": 7, "C": 7, "N": 5}
+"""A call of these classes is at least as serious as this."""
+_OUTCOMES: Final = {
+    "CallSucceeded": "success",
+    "CallRefused": "failure",
+    "StepRefused": "failure",
+    "DecisionRefused": "failure",
+    "ModelFailed": "failure",
+    "PortalLookFailed": "failure",
+    "CallOutcomeUnknown": "unknown",
+    "ConfirmationApproved": "approved",
+    "ConfirmationDenied": "denied",
+    "ConfirmationExpired": "expired",
+    "ConfirmationSuperseded": "superseded",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventFilter:
+    """Which events: of these types (all without), made at or after `since` and before `until` (ISO text, "" = no limit)."""
+
+    types: Sequence[str] = ()
+    since: str = ""
+    until: str = ""
+
+
+def export_events(store: Store, wanted: EventFilter, line: FormatLine) -> Iterator[str]:
+    """One line an event, nearly in the order of time; nothing of them is kept."""
+    for event in scan_events(store, wanted.types):
+        if wanted.since <= event.ts and (not wanted.until or event.ts < wanted.until):
+            yield line(event)
+
+
+def format_json_line(event: StoredEvent) -> str:
+    """The event with all it says; secrets are hidden, so the stored hash covers more than is shown."""
+    return orjson.dumps(as_record(event)).decode()
+
+
+def format_redacted_json_line(event: StoredEvent) -> str:
+    """The event without what people wrote and without values of the CRM: ids, methods, codes, counts and moments."""
+    return orjson.dumps({**as_record(event), "data": _exclude_personal(event), "redacted": True}).decode()
+
+
+def list_personal_fields(type_name: str) -> frozenset[str]:
+    """The fields of an event that may hold what people wrote, as its class marks them."""
+    return frozenset(type_names[type_name].blanks)
+
+
+def build_cef_formatter(voice: Narrator, version: str) -> FormatLine:
+    """Events as CEF with names and a sentence each."""
+
+    def line(event: StoredEvent) -> str:
+        voice.remember_names(event)
+        words = {
+            "suser": voice.find_name(_find_person(event)),
+            "duser": voice.find_name(str(event.data.get("approved_by") or "")),
+            "msg": describe_event(event, voice),
+        }
+        return _format_cef(event, version, words)
+
+    return line
+
+
+def build_redacted_cef_formatter(version: str) -> FormatLine:
+    """Events as CEF without names and sentences."""
+
+    def line(event: StoredEvent) -> str:
+        return _format_cef(event, version, {})
+
+    return line
+
+
+def _exclude_personal(event: StoredEvent) -> dict[str, Any]:
+    left_out = list_personal_fields(event.type)
+    return {name: value for name, value in as_record(event)["data"].items() if name not in left_out}
+
+
+def _find_person(event: StoredEvent) -> str:
+    return str(event.data.get("requested_by") or event.actor)
+
+
+def _format_cef(event: StoredEvent, version: str, words: Mapping[str, str]) -> str:
+    data = event.data
+    name, severity = NAMES.get(event.type, (event.type, 3))
+    severity = max([severity, *(_SERIOUS.get(letter, 0) for letter in str(data.get("call_class") or ""))])
+    head = "|".join([_HEADER, *(_escape_header(part) for part in (version, event.type, name)), str(severity)])
+    fields: dict[str, Any] = {
+        "rt": int(parse_iso(event.ts).timestamp() * 1000),
+        "externalId": event.id,
+        "suid": _find_person(event),
+        "duid": data.get("approved_by", "") if event.type == "CallStarted" else "",
+        "act": data.get("method") or data.get("event") or "",
+        "outcome": _find_outcome(event),
+        "reason": data.get("code") or data.get("why") or "",
+        "app": _VIA.get(str(data.get("via") or ""), str(data.get("via") or "")),
+        "cat": data.get("call_class", ""),
+        **words,
+        **_build_custom_fields(event),
+    }
+    extension = " ".join(f"{key}={_escape_value(value)}" for key, value in fields.items() if value not in ("", None))
+    return f"{head}|{extension}"
+
+
+def _build_custom_fields(event: StoredEvent) -> dict[str, Any]:
+    """The fields that CEF has no key for, each with its label."""
+    data = event.data
+    texts = (
+        ("cs1", "session", to_session_name(event.stream)),
+        ("cs2", "turn", data.get("turn_id")),
+        ("cs3", "effect", data.get("effect_id")),
+        ("cs4", "card", data.get("confirmation_id")),
+        ("cs5", "hash", event.hash),
+        ("cs6", "record", data.get("target")),
+        ("cn1", "seq", event.seq),
+    )
+    return {key: value for name, label, told in texts if told for key, value in ((f"{name}Label", label), (name, told))}
+
+
+def _find_outcome(event: StoredEvent) -> str:
+    match event.type:
+        case "OutcomeReconciled":
+            return {"done": "success", "not_done": "failure"}.get(event.data["verdict"], "unknown")
+        case "TurnFinished":
+            return str(event.data["reason"])
+        case _:
+            return _OUTCOMES.get(event.type, "")
+
+
+def _escape_header(text: str) -> str:
+    return _UNSAFE.sub(" ", to_one_line(text)).replace("\\", "\\\\").replace("|", "\\|")
+
+
+def _escape_value(value: Any) -> str:
+    """Backslash and equals sign escaped, a line break as two characters, other control characters drawn."""
+    text = str(value).replace("\\", "\\\\").replace("=", "\\=").replace("\r\n", "\n").replace("\n", "\\n").replace("\r", "\\r")
+    return _UNSAFE.sub(lambda found: f"\\\\x{ord(found[0]):02x}", text)

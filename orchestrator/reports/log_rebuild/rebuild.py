@@ -1,0 +1,194 @@
+"""The audit log written anew from the journal (ring 2): what was lost with the files comes back, marked as rebuilt. Sends nothing.
+
+What the journal does not hold is left out: presses that did not count, calls that a restart found standing, the mode of a turn that
+had no plan.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from bitrix.masking import mask_value
+from orchestrator.gate.execute.recovery import DETAIL
+from orchestrator.reports.log_rebuild.records import Turn, build_decision_record, build_iteration_records, build_trouble_record
+from orchestrator.reports.reading.journal_reader import read_stream, to_session_name
+from orchestrator.runtime.audit import SCHEMA, trim_state
+from state.audit_log.interaction_log import LIMIT, InteractionLogger, build_log_path
+from state.clock import SystemClock, parse_iso
+from state.events import fold
+from state.events.fold import State
+from state.journal.store import Store, StoredEvent
+
+Record = dict[str, Any]
+
+_PERSON_FIELDS = ("requested_by", "approved_by", "denied_by")
+_NAMING_EVENTS = ("ConfirmationRequested", "ConfirmationApproved", "ConfirmationDenied")
+
+
+def rebuild_records(store: Store, stream: str, names: Mapping[str, str]) -> Iterator[tuple[str, Record]]:
+    """(user, record) of every iteration and decision of a stream, in the order in which they were logged; `names` by key of the person."""
+    session, state = to_session_name(stream), fold.create_state()
+    turn: Turn | None = None
+    decided: dict[str, StoredEvent] = {}
+    held: tuple[StoredEvent, StoredEvent] | None = None
+    for event in read_stream(store, stream):
+        if held is not None and _is_settling(event, held[1]):
+            decided[event.data["effect_id"]] = held[0]
+        elif held is not None:
+            yield _build_decision(*held, state, store, names, session)
+        held = None
+        turn = _update_turn(event, turn, state)
+        fold.fold_events(state, ((event.type, dict(event.data), event.ts),))
+        common = {"v": SCHEMA, "timestamp": event.ts, "rebuilt": True, "session": session}
+        if event.type == "TurnFinished" and turn is not None and turn.turn_id == event.data["turn_id"]:
+            for record in _build_turn_records(turn, event, state, store, names):
+                yield turn.actor, common | record
+            turn = None
+        decision = _find_decision(event, decided)
+        if decision is not None and _is_left_by_stop(event):
+            held = decision, event  # what the look at the portal finds comes with the next event, if it finds anything
+        elif decision is not None:
+            yield _build_decision(decision, event, state, store, names, session)
+    if held is not None:
+        yield _build_decision(*held, state, store, names, session)
+
+
+def _update_turn(event: StoredEvent, turn: Turn | None, state: State) -> Turn | None:
+    """The turn that is under way once `event` happened."""
+    if event.type != "MessageReceived":
+        if turn is not None:
+            turn.take(event)
+        return turn
+    begun = Turn(event, _find_request_text(event, state))
+    if event.data.get("answers") and state["question"]:
+        begun.resume(str(state["question"]["answer"]))
+    return begun
+
+
+def _build_turn_records(turn: Turn, end: StoredEvent, state: State, store: Store, names: Mapping[str, str]) -> Iterator[Record]:
+    if end.data["reason"] == "failed":
+        yield build_trouble_record(turn)
+    for record in build_iteration_records(turn, store, _build_person(turn.actor, names)):
+        yield record | {"state": trim_state(state["agent"])}
+
+
+def _build_decision(
+    decision: StoredEvent, end: StoredEvent, state: State, store: Store, names: Mapping[str, str], session: str
+) -> tuple[str, Record]:
+    who, record = build_decision_record(decision, end, state, store, names)
+    return who, {"v": SCHEMA, "timestamp": end.ts, "rebuilt": True, "session": session} | record
+
+
+def collect_names(store: Store) -> dict[str, str]:
+    """What people are called, as far as cards and decisions say; the newest name counts."""
+    found: dict[str, str] = {}
+    after = ""
+    while page := store.scan(_NAMING_EVENTS, after=after):
+        for event in page:
+            for key in _PERSON_FIELDS:
+                if event.data.get(key) and event.data.get(f"{key}_name"):
+                    found[event.data[key]] = event.data[f"{key}_name"]
+        after = page[-1].id
+    return found
+
+
+def rebuild_logs(
+    store: Store, folder: Path, *, user: str = "", names: Mapping[str, str] | None = None, limit: int = LIMIT
+) -> dict[str, int]:
+    """Write the logs of everybody, or of `user`, into `folder`, which must be empty or not exist; how many records for whom.
+
+    Where there is nothing to write nothing is left that was not there. `names` of people by key complete those that the journal knows.
+    FileExistsError where something stands there. Everything is kept: the ten archives of the product's own logs are no limit here.
+    """
+    made = [place for place in (folder, *folder.parents) if not place.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise FileExistsError(f"{folder} is not empty")
+    spools = _spool_records(store, folder, user, {**(names or {}), **collect_names(store)})
+    counts: dict[str, int] = {}
+    for person, spool in sorted(spools.items()):
+        counts[person] = _write_log(folder, person, spool, limit)
+        spool.unlink()
+    for place in made if not counts else ():
+        place.rmdir()
+    return counts
+
+
+def _spool_records(store: Store, folder: Path, user: str, names: Mapping[str, str]) -> dict[str, Path]:
+    """All records of each person, as the sessions give them, in a file of their own: a journal need not fit into memory."""
+    spools: dict[str, Path] = {}
+    for stream in store.list_streams():
+        if not stream.startswith("session:"):
+            continue
+        for person, record in rebuild_records(store, stream, names):
+            if user and person != user:
+                continue
+            path = spools.setdefault(person, build_log_path(folder, person).with_suffix(".spool"))
+            with path.open("ab") as file:
+                file.write(orjson.dumps(mask_value(record), default=str, option=orjson.OPT_APPEND_NEWLINE))
+    return spools
+
+
+def _write_log(folder: Path, person: str, spool: Path, limit: int) -> int:
+    """The spooled records through the logger itself, in the order of time."""
+    clock = _RecordClock()
+    log = InteractionLogger(folder, clock=clock, limit=limit, keep=1_000_000)
+    with spool.open("rb") as file:
+        places: list[tuple[str, int]] = []
+        while line := file.readline():
+            places.append((orjson.loads(line)["timestamp"], file.tell() - len(line)))
+        for timestamp, place in sorted(places):
+            file.seek(place)
+            clock.at = parse_iso(timestamp)
+            log.record(person, orjson.loads(file.readline()))
+    log.close(60)
+    return len(places)
+
+
+class _RecordClock(SystemClock):
+    """Stands where the record at hand was made, so that archives are named as they would have been."""
+
+    at: datetime
+
+    def now(self) -> datetime:
+        """The moment of the record."""
+        return self.at
+
+
+def _find_request_text(event: StoredEvent, state: State) -> str:
+    """What the person had written; the turn of a choice goes on with the text that led to the question."""
+    question = state["question"] or {}
+    return str(question["text"]) if event.data.get("answers") and question else str(event.data["text"])
+
+
+def _build_person(key: str, names: Mapping[str, str]) -> dict[str, str]:
+    return {"key": key} | ({"name": names[key]} if key in names else {})
+
+
+def _find_decision(event: StoredEvent, open_ones: dict[str, StoredEvent]) -> StoredEvent | None:
+    """The decision that `event` brings to its end: a denial at once, an approval with what became of its call."""
+    effect_id = event.data.get("effect_id", "")
+    match event.type:
+        case "ConfirmationApproved":
+            open_ones[effect_id] = event
+            return None
+        case "ConfirmationDenied":
+            return event if event.data["via"] != "model" else None
+        case (
+            "ConfirmationSuperseded" | "ConfirmationReopened" | "CallSucceeded" | "CallRefused" | "CallOutcomeUnknown" | "OutcomeReconciled"
+        ):
+            return open_ones.pop(effect_id, None)
+        case _:
+            return None
+
+
+def _is_left_by_stop(event: StoredEvent) -> bool:
+    """Whether the program was stopped during the call, so that the decision was logged only when it ran again and had looked."""
+    return event.type == "CallOutcomeUnknown" and event.actor == "system" and (event.erased or event.data["detail"] == DETAIL)
+
+
+def _is_settling(event: StoredEvent, unknown: StoredEvent) -> bool:
+    return event.type == "OutcomeReconciled" and event.data["effect_id"] == unknown.data["effect_id"]

@@ -1,0 +1,105 @@
+"""A journal read past its damage: a record whose sealed part cannot be opened is given blank and marked. Ring 2; reads only.
+
+Whether a record is damaged is for `sdelka journal verify` to judge; here it only may not hide what others said and did.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from state.events import codec
+from state.journal import encryption
+from state.journal.encryption import DamagedCiphertext
+from state.journal.store import Store, StoredEvent
+
+UNREADABLE_TEXT: Final = "(cannot be read: run `sdelka journal verify`)"
+PAGE: Final = 1000
+Record = tuple[str, str, str, str]
+"""Id, type, text and hash of a stored record."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnreadableEvent(StoredEvent):
+    """A record of which only what stands clear can be told; `erased` too, since all that is personal in it is blank."""
+
+
+class DamageTolerantStore:
+    """A store that reads past damaged records and collects them in `damaged_records`; every other call goes to the store unchanged."""
+
+    def __init__(self, store: Store) -> None:
+        """Nothing is read yet."""
+        self._store = store
+        self._order: list[Record] = []
+        """All records as they are stored, in the order of their ids; made when the first damage is met, for ids cannot be had past it."""
+        self.damaged_records: set[tuple[str, int]] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        """What is no reading of events is the store's own."""
+        return getattr(self._store, name)
+
+    def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
+        """As the store's, past damage."""
+        try:
+            return self._store.read_events(stream, after, limit)
+        except DamagedCiphertext:
+            records = self._store.read_records(stream, after, limit)
+            return self._read_halved(
+                [(_parse_head(raw)["id"], "", raw, hash_) for _, raw, hash_ in records], self._build_stream_read(stream)
+            )
+
+    def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
+        """As the store's, past damage."""
+        try:
+            return self._store.scan(types, after, limit)
+        except DamagedCiphertext:
+            wanted = [record for record in self._list_all() if record[0] > after and (not types or record[1] in types)]
+            return self._read_halved(wanted[:limit], lambda first, count: self._store.scan(types, first[:-1], count))
+
+    def _build_stream_read(self, stream: str) -> Callable[[str, int], list[StoredEvent]]:
+        """Reads so many from one on; a single one by its id, for a page of a stream opens the record behind it too."""
+
+        def read(first: str, count: int) -> list[StoredEvent]:
+            if count == 1:
+                return self._store.scan((), first[:-1], 1)
+            start = self._store.scan((), first[:-1], 1)[0].seq
+            return self._store.read_events(stream, start - 1, count)
+
+        return read
+
+    def _read_halved(self, records: Sequence[Record], read: Callable[[str, int], list[StoredEvent]]) -> list[StoredEvent]:
+        """These records, the readable ones in pieces as large as can be."""
+        if not records:
+            return []
+        try:
+            return read(records[0][0], len(records))
+        except DamagedCiphertext:
+            if len(records) == 1:
+                return [self._build_blank(*records[0][2:])]
+        middle = len(records) // 2
+        return [*self._read_halved(records[:middle], read), *self._read_halved(records[middle:], read)]
+
+    def _build_blank(self, raw: str, hash_: str) -> UnreadableEvent:
+        head = _parse_head(raw)
+        clear = dict(head.pop("data"))
+        clear.pop(encryption.FIELD, None)
+        self.damaged_records.add((head["stream"], head["seq"]))
+        data = codec.join(head["type"], head["v"], clear, {})
+        return UnreadableEvent(**head, data=data, raw=raw, prev="", hash=hash_, erased=True)
+
+    def _list_all(self) -> list[Record]:
+        if not self._order:
+            for stream in self._store.list_streams():
+                after = 0
+                while page := self._store.read_records(stream, after, PAGE):
+                    heads = [(_parse_head(raw), raw, hash_) for _, raw, hash_ in page]
+                    self._order.extend((head["id"], head["type"], raw, hash_) for head, raw, hash_ in heads)
+                    after = page[-1][0]
+            self._order.sort()
+        return self._order
+
+
+def _parse_head(raw: str) -> dict[str, Any]:
+    head: dict[str, Any] = orjson.loads(raw)
+    return head

@@ -1,0 +1,164 @@
+"""Reads the journal in pages for the reports: one stream, all streams, the stream that a person means. Ring 2; changes nothing.
+
+Moments as ops write them: a record's number, an ISO time, a time of today, or so long ago. Ring 2, pure; guesses nothing.
+"""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from itertools import groupby
+from typing import Any
+
+from bitrix.masking import HIDDEN, mask, mask_value
+from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.reports.reading.damaged_records import UNREADABLE_TEXT, UnreadableEvent
+from state.journal.store import Store, StoredEvent
+
+PAGE = 1000
+ERASED = "(erased)"
+MILLISECOND = 13
+"""So many characters of an id say when it was made, to the millisecond."""
+
+_PLAIN = re.compile("[ -~А-яЁё«»“”—–…№₽→·]*")
+"""Text of these needs no drawing, and nearly all text is such: to look at each character would cost most of a report's time."""
+
+
+class NotFound(LookupError):
+    """Nothing of that name; `close` holds what may have been meant."""
+
+    def __init__(self, what: str, close: Sequence[str] = ()) -> None:
+        """Say what was looked for."""
+        self.close = tuple(close)
+        hint = f"; did you mean {', '.join(self.close)}?" if self.close else ""
+        super().__init__(f"{what}{hint}")
+
+
+class AmbiguousName(LookupError):
+    """The text fits several; `candidates` are all of them."""
+
+    def __init__(self, text: str, candidates: Sequence[str]) -> None:
+        """Name them."""
+        self.candidates = tuple(candidates)
+        super().__init__(f"{text!r} fits {len(candidates)}: {', '.join(candidates[:10])}{' …' if len(candidates) > 10 else ''}")  # noqa: PLR2004 - a line's worth
+
+
+def read_stream(store: Store, stream: str, *, after: int = 0) -> Iterator[StoredEvent]:
+    """The events of a stream behind `after`, in order, a page at a time."""
+    while page := store.read_events(stream, after=after, limit=PAGE):
+        yield from page
+        after = page[-1].seq
+
+
+def scan_events(store: Store, types: Sequence[str] = ()) -> Iterator[StoredEvent]:
+    """The events of all streams, of these types (all without), nearly in time and, within a millisecond, in the order of their streams."""
+    made_together = groupby(_scan_by_id(store, types), key=lambda event: event.id[:MILLISECOND])
+    for _, events in made_together:
+        yield from sorted(events, key=lambda event: (event.stream, event.seq))
+
+
+def _scan_by_id(store: Store, types: Sequence[str]) -> Iterator[StoredEvent]:
+    after = ""
+    while page := store.scan(types, after=after, limit=PAGE):
+        yield from page
+        after = page[-1].id
+
+
+def to_session_name(stream: str) -> str:
+    """The name people know a stream by."""
+    return stream.removeprefix("session:")
+
+
+def find_stream(store: Store, text: str) -> str:
+    """The stream named `text`: as it is, as a session's key, or by a part that only one has. NotFound and Several name what comes close."""
+    streams = store.list_streams()
+    wanted = text.strip()
+    for exact in (wanted, f"session:{wanted}"):
+        if exact in streams:
+            return exact
+    parts = [stream for stream in streams if wanted and wanted.casefold() in stream.casefold()]
+    if len(parts) == 1:
+        return parts[0]
+    if parts:
+        raise AmbiguousName(text, [to_session_name(stream) for stream in parts])
+    names = [to_session_name(stream) for stream in streams]
+    raise NotFound(f"no session {text!r} in the journal", difflib.get_close_matches(wanted, names, n=3, cutoff=0.5))
+
+
+def format_text(event: StoredEvent, name: str, *, limit: int = 200) -> str:
+    """A text of an event as one line that is safe to show; "(erased)" where it was erased."""
+    value = event.data.get(name)
+    if not value and event.erased:
+        return describe_gap(event)
+    return to_one_line(value, limit=limit)
+
+
+def describe_gap(event: StoredEvent) -> str:
+    """What stands where something of an event is blank because it cannot be read; "" for an event that can."""
+    return UNREADABLE_TEXT if isinstance(event, UnreadableEvent) else ERASED if event.erased else ""
+
+
+def to_one_line(value: Any, *, limit: int = 200) -> str:
+    """Any value as one line: secrets hidden, control characters, direction marks and line breaks drawn."""
+    text = mask(value if isinstance(value, str) else "" if value is None else str(mask_value(value)))
+    if len(text) <= limit and _PLAIN.fullmatch(text):
+        return text.strip()
+    return escape_text(text, locale="en", limit=limit)
+
+
+def hide_secrets(value: Any) -> Any:
+    """JSON-like data without secrets; the numbers that buttons carry count as such, since they open a card."""
+    return _hide_nonces(mask_value(value))
+
+
+def _hide_nonces(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: HIDDEN if key == "nonce" and item else _hide_nonces(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_hide_nonces(item) for item in value]
+    return value
+
+
+def as_record(event: StoredEvent) -> dict[str, Any]:
+    """One event with all it says, for machines; what hides secrets changes the text, so `hash` is the stored one."""
+    fields = {name: getattr(event, name) for name in ("stream", "seq", "id", "ts", "type", "v", "actor", "hash")}
+    blank = {"unreadable": True} if isinstance(event, UnreadableEvent) else {"erased": True} if event.erased else {}
+    return {**fields, "data": hide_secrets(dict(event.data)), **blank}
+
+
+Moment = int | datetime
+"""The number of a record in its stream, or a moment in UTC."""
+
+MOMENT_HELP = "a record number such as 42, or a time in UTC: 2026-11-21T14:05:00Z, '2026-11-21 14:05', 14:05 (today) or '2h ago'"
+_AGO = re.compile(r"([0-9]{1,6})\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|w|weeks?)\s*ago", re.ASCII | re.IGNORECASE)
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_CLOCK = re.compile(r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?", re.ASCII)
+_NUMBER = re.compile(r"[0-9]{1,12}", re.ASCII)
+
+
+class InvalidMoment(ValueError):
+    """The text says neither a record nor a time."""
+
+
+def parse_moment(text: str, now: datetime) -> Moment:
+    """The record number or the time behind `text`; NoMoment says what may be written."""
+    if _NUMBER.fullmatch(text.strip()):
+        return int(text)
+    return parse_time(text, now)
+
+
+def parse_time(text: str, now: datetime) -> datetime:
+    """The time behind `text`, UTC where it names no zone; a day alone is its beginning. NoMoment says what may be written."""
+    asked = text.strip()
+    ago = _AGO.fullmatch(asked)
+    try:
+        if ago:
+            return now - timedelta(**{_UNITS[ago[2][0].lower()]: int(ago[1])})
+        if _CLOCK.fullmatch(asked):
+            return datetime.combine(now.astimezone(UTC).date(), time.fromisoformat(asked.zfill(len(asked) + asked.index(":") % 2)), UTC)
+        if len(asked) == len("2026-11-21"):
+            return datetime.combine(date.fromisoformat(asked), time(), UTC)
+        moment = datetime.fromisoformat(asked)
+    except (ValueError, OverflowError):
+        raise InvalidMoment(f"{text!r} is no moment: give {MOMENT_HELP}") from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)

@@ -1,0 +1,316 @@
+"""Recorded plans before the gate once more, under other rules: what would be allowed, asked, refused. Ring 2; no portal, no writing.
+
+Decides nothing itself: the gate's own functions judge. What the journal did not keep (values, owners) is supposed, and every step whose
+verdict hangs on that says so.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Literal, assert_never
+
+from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.gate.approve.duplicates import add_doubts, find_open_card
+from orchestrator.gate.approve.revalidate import refuse_unchanged
+from orchestrator.gate.call import fields
+from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Target, Verdict
+from orchestrator.gate.call.permissions import find_needed_records, find_visible_users
+from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.call.reasons import SENTENCES, format_english
+from orchestrator.gate.call.serialization import build_effect_id, get_essence
+from orchestrator.gate.decide import decide
+from orchestrator.gate.decide.decide import evaluate
+from orchestrator.gate.normalize.normalize import normalize
+from orchestrator.messages import Actor, Effect, Mode, Notice, Provenance
+from orchestrator.reports.rehearsal.recorded_plans import RecordedPlan, RecordedStep
+from state.canonical import dumps
+
+RehearsedVerdict = Literal["allowed", "asked", "refused", "planned", "not begun", "not judged"]
+
+NOT_RECORDED = "not-recorded"
+NO_PERSON = "no-person"
+CARD_WAITS = "card-waits-already"
+_OWN_SENTENCES = {
+    NOT_RECORDED: "values that decide about it were not recorded, so it is counted as asked.",
+    NO_PERSON: "the person has no access today, so nothing can be said.",
+    CARD_WAITS: "a card for this very call was waiting already.",
+    "same-call-unknown": "the same call may have happened already: its outcome was not known.",
+    "after-unknown": "a call before it in this turn may or may not have happened.",
+    "same-wish-waits": "somebody else's card waits for the same.",
+}
+_PORTAL_REFUSALS = frozenset(
+    {
+        "gate-not-found",
+        "gate-not-yours",
+        "gate-unread",
+        "gate-user-inactive",
+        "gate-already-so",
+        "gate-param-unknown",
+        "gate-param-reserved",
+        "gate-param-missing",
+        "gate-param-invalid",
+    }
+)
+"""Refusals about the records and fields of the portal, which no policy and no mode changes."""
+_VALUE_REASONS = frozenset({"gate-critical", "gate-add-stage"})
+_PROVENANCE_REASONS = frozenset({"gate-taint-prose", "gate-taint-target", "gate-taint-value"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """What plans are rehearsed under. `person` gives the rights somebody has today, None for those without access."""
+
+    catalogue: Catalogue
+    policy: Policy
+    mode: Mode
+    person: Callable[[str], Actor | None]
+    portal: str = ""
+    """As the calls name it: by this denials and waiting cards of the same call are recognised."""
+    by_webhook: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class RehearsedStep:
+    """One step: what would be now, and what was then. `supposed` says what its verdict hangs on and was not recorded."""
+
+    step: RecordedStep
+    now: RehearsedVerdict
+    reasons: tuple[Notice, ...] = ()
+    missing_facts: str = ""
+    reads_only: bool = False
+    taps: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RehearsedPlan:
+    """A recorded plan with every step of it judged anew."""
+
+    plan: RecordedPlan
+    actor: Actor | None
+    steps: tuple[RehearsedStep, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Case:
+    """One step before the gate."""
+
+    plan: RecordedPlan
+    step: RecordedStep
+    actor: Actor
+    rules: Rules
+    call: Call
+    effect: Effect
+    taint_known: bool
+    reads: bool
+    """Steps of this very plan read before it."""
+    unread: frozenset[Target] = field(default_factory=frozenset)
+    """Records it is judged by that the journal does not show."""
+    was_visible: bool = False
+    """The step was judged then, and not refused for its records: they were there, and the person's."""
+
+
+def evaluate_plans(plans: Iterable[RecordedPlan], rules: Rules) -> Iterator[RehearsedPlan]:
+    """Each plan judged by the gate under `rules`; sends nothing and writes nothing, never raises for a plan of the journal."""
+    for plan in plans:
+        actor = rules.person(plan.person)
+        yield RehearsedPlan(plan=plan, actor=actor, steps=tuple(_evaluate_steps(plan, actor, rules)))
+
+
+def format_reason(notice: Notice) -> str:
+    """The reason in words for ops."""
+    if notice.args.keys() == {"recorded"}:
+        return str(notice.args["recorded"])
+    if notice.code in SENTENCES:
+        return format_english(notice)
+    return _OWN_SENTENCES.get(notice.code, notice.code)
+
+
+def find_reason_code(notice: Notice) -> str:
+    """The reason itself where a batch wraps it."""
+    return str(notice.args.get("reason") or notice.code)
+
+
+def _evaluate_steps(plan: RecordedPlan, actor: Actor | None, rules: Rules) -> Iterator[RehearsedStep]:
+    halted = reads = False
+    for step in plan.steps:
+        if actor is None:
+            yield RehearsedStep(step=step, now="not judged", reasons=(Notice(code=NO_PERSON),))
+            continue
+        if halted:
+            yield RehearsedStep(step=step, now="not begun")
+            continue
+        found = _evaluate_step(plan, step, actor, rules, reads=reads)
+        halted = rules.policy.halt_on_block and found.now in {"asked", "refused"}
+        reads = reads or (found.now == "allowed" and found.reads_only)
+        yield found
+
+
+def _evaluate_step(plan: RecordedPlan, step: RecordedStep, actor: Actor, rules: Rules, *, reads: bool) -> RehearsedStep:
+    if step.name_problem:
+        return RehearsedStep(step=step, now="refused", reasons=(Notice(code=step.name_problem, args={"recorded": step.detail}),))
+    ran_free = step.fate == "ran"  # under the rules of then a tainted write would have asked
+    known = step.provenance is not None or ran_free or not (reads or plan.read_before)
+    effect = Effect(
+        method=step.method,
+        params=step.params,
+        comment=step.comment,
+        provenance=_build_provenance(plan, step),
+        requires_confirmation=step.requires_confirmation,
+        confirmation_decision=step.confirmation_decision,
+        slot=step.slot,
+    )
+    call = normalize(effect, catalogue=rules.catalogue, portal=rules.portal, actor=actor, effect_id=build_effect_id(step.slot))
+    if isinstance(call, Refuse):
+        return RehearsedStep(step=step, now="refused", reasons=(call.reason,))
+    if step.confirmation_decision != "deny" and find_open_card(plan.state, get_essence(call), actor) is not None:
+        return RehearsedStep(step=step, now="asked", reasons=(Notice(code=CARD_WAITS),))
+    case = _Case(
+        plan=plan,
+        step=step,
+        actor=actor,
+        rules=rules,
+        call=call,
+        effect=effect,
+        taint_known=known,
+        reads=reads,
+        unread=frozenset(target for target in find_needed_records(call, actor) if _format_target(target) not in (step.before or {})),
+        was_visible=_was_visible(step, call),
+    )
+    return _build_rehearsed(case, _evaluate_case(case, _build_facts(case), effect))
+
+
+def _build_provenance(plan: RecordedPlan, step: RecordedStep) -> Provenance:
+    """What a card kept, else what the plan and the answer behind it say."""
+    if step.provenance is not None:
+        return step.provenance
+    return Provenance(prose=plan.prose, targets=plan.targets, external=plan.labels, person_text=plan.text)
+
+
+def _was_visible(step: RecordedStep, call: Call) -> bool:
+    if step.fate == "planned":  # shadow looks up what a write is about, and no more
+        return not call.reads_only
+    return step.fate in {"ran", "asked"} or (step.fate == "refused" and step.fate_note in {"gate-already-so", "gate-denied-now"})
+
+
+def _build_facts(case: _Case) -> Facts:
+    """The records as far as the journal shows them; of the others only that they are there and the person's own."""
+    call, before = case.call, case.step.before or {}
+    records: dict[Target, Mapping[str, Any] | None] = {}
+    for leaf in call.leaves:
+        for target in (*leaf.targets, *leaf.ties):
+            records[target] = (
+                before[_format_target(target)] if _format_target(target) in before else _build_own_record(leaf, target, case.actor)
+            )
+    denied = case.plan.state["denied"].get(get_essence(call)) or {}
+    return Facts(
+        records=records,
+        by_webhook=case.rules.by_webhook and call.kind == "bitrix",
+        denied_at=denied.get("at", ""),
+        denied_by=denied.get("by", ""),
+        denied_in_turn=bool(denied) and denied.get("turn_id") == case.plan.turn_id,
+    )
+
+
+def _build_own_record(call: Call, target: Target, actor: Actor) -> dict[str, Any]:
+    """A record of the actor's of which nothing else is known; not even that nobody else shares it, so no written owner counts as held."""
+    entity = call.entities.get(target[0])
+    users = find_visible_users(actor) or frozenset({actor.bitrix_user_id or 0})
+    return {entity.owner_field: [*sorted(users), None]} if entity is not None and entity.owner_field else {}
+
+
+def _evaluate_case(case: _Case, facts: Facts, effect: Effect) -> Verdict:
+    """As `Gate.submit` comes to it; phones and held values are judged only where the records themselves are recorded."""
+    rules, call = case.rules, case.call
+    common: dict[str, Any] = {"mode": rules.mode, "policy": rules.policy, "actor": case.actor, "facts": facts, "effect": effect}
+    if case.unread:
+        return add_doubts(decide.decide(call, **common), call, case.plan.state, case.actor)
+    call, verdict = evaluate(call, **common)
+    return refuse_unchanged(add_doubts(verdict, call, case.plan.state, case.actor), call, facts)
+
+
+def _build_rehearsed(case: _Case, verdict: Verdict) -> RehearsedStep:
+    """The verdict, and how much of it hangs on what was not recorded."""
+    step = case.step
+    if (
+        not isinstance(verdict, Refuse)
+        and step.fate == "refused"
+        and step.fate_note != "gate-batch-refused"
+        and _is_about_portal(step.fate_note)
+    ):
+        return RehearsedStep(step=step, now="refused", reasons=(Notice(code=step.fate_note, args={"recorded": step.detail}),))
+    match verdict:
+        case Refuse():
+            return RehearsedStep(step=step, now="refused", reasons=(verdict.reason,))
+        case PlanOnly():
+            return RehearsedStep(step=step, now="planned")
+        case Ask():
+            return RehearsedStep(
+                step=step, now="asked", reasons=verdict.reasons, missing_facts=_find_missing_facts(case, verdict), taps=verdict.taps
+            )
+        case Allow():
+            return _check_allowed(case)
+        case _:
+            assert_never(verdict)
+
+
+def _is_about_portal(code: str) -> bool:
+    """Whether a refusal of then is about the portal, and so holds whatever the rules are."""
+    return code in _PORTAL_REFUSALS or not code.startswith("gate-")
+
+
+def _find_missing_facts(case: _Case, verdict: Ask) -> str:
+    codes = {find_reason_code(reason) for reason in verdict.reasons}
+    if case.unread and not case.was_visible:
+        return "records"
+    if codes <= _VALUE_REASONS | _PROVENANCE_REASONS and _is_open_to_values(case, codes):
+        return "values"
+    return "taint" if codes <= _PROVENANCE_REASONS and not case.taint_known else ""
+
+
+def _is_open_to_values(case: _Case, codes: set[str]) -> bool:
+    """Whether a look at the portal could take back every reason there is."""
+    by_value = ("gate-critical" in codes and bool(case.unread)) or "gate-add-stage" in codes
+    return by_value and (codes <= _VALUE_REASONS or not case.taint_known)
+
+
+def _check_allowed(case: _Case) -> RehearsedStep:
+    """It would run at once, unless what was not recorded could have made it ask or be refused."""
+    known = not case.unread or case.was_visible
+    if case.call.reads_only:
+        return RehearsedStep(step=case.step, now="allowed", missing_facts="" if known else "records", reads_only=True)
+    if not known or case.step.fate_note == "gate-batch-refused":
+        return RehearsedStep(step=case.step, now="asked", reasons=(Notice(code=NOT_RECORDED),), missing_facts="records")
+    worst = _evaluate_case(case, _build_worst_facts(case), _build_worst_effect(case))
+    if isinstance(worst, Ask):
+        kind = "taint" if isinstance(_evaluate_case(case, _build_worst_facts(case), case.effect), Allow) else "values"
+        return RehearsedStep(step=case.step, now="asked", reasons=(Notice(code=NOT_RECORDED),), missing_facts=kind)
+    return RehearsedStep(step=case.step, now="allowed")
+
+
+def _build_worst_facts(case: _Case) -> Facts:
+    """The same records with a sum above every limit where none is recorded."""
+    policy = case.rules.policy
+    limits = (policy.ask_above, policy.four_eyes_above, *(rule.above for rule in policy.rules))
+    above = max((limit for limit in limits if limit is not None), default=Decimal(0)) + 1
+    facts = _build_facts(case)
+    records = {
+        target: record if record is None or fields.has_field(record, "OPPORTUNITY", target[0]) else {**record, "OPPORTUNITY": str(above)}
+        for target, record in facts.records.items()
+    }
+    return Facts(records=records, by_webhook=facts.by_webhook, denied_at=facts.denied_at, denied_by=facts.denied_by)
+
+
+def _build_worst_effect(case: _Case) -> Effect:
+    """The same step after everything it writes had been read as somebody else's text.
+
+    That prose was read in earlier iterations is recorded; what the steps just before it read is not.
+    """
+    if case.taint_known:
+        return case.effect
+    given = case.effect.provenance
+    tainted = Provenance(prose=given.prose or case.reads, targets=given.targets, external=(dumps(dict(case.call.params)),))
+    return case.effect.model_copy(update={"provenance": tainted})
+
+
+def _format_target(target: Target) -> str:
+    return f"{target[0]}:{target[1]}"

@@ -1,0 +1,131 @@
+"""What a rehearsal comes to: counts by person, by method, by reason, with examples to look up. Ring 2, pure."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, Final
+
+from orchestrator.reports.rehearsal.rehearse import RehearsedPlan, RehearsedStep, RehearsedVerdict, find_reason_code, format_reason
+
+EXAMPLES: Final = 3
+TOP: Final = 10
+_VERDICTS: tuple[RehearsedVerdict, ...] = ("allowed", "asked", "refused", "planned", "not begun", "not judged")
+
+
+class Summary:
+    """Counts plans one by one, so that a long journal needs no memory for them."""
+
+    def __init__(self) -> None:
+        """Nothing counted yet."""
+        self.plans = 0
+        self.left_out: Counter[str] = Counter()
+        self.steps = 0
+        self.now: Counter[str] = Counter()
+        self.missing_counts: Counter[str] = Counter()
+        self.first = self.last = ""
+        self._then: Counter[tuple[str, str]] = Counter()
+        self._people: dict[str, Counter[str]] = {}
+        self._methods: dict[str, Counter[str]] = {}
+        self._reasons: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def add(self, rehearsed: RehearsedPlan) -> None:
+        """Count one plan; one of which nothing is known is only named."""
+        plan = rehearsed.plan
+        if plan.left_out:
+            self.left_out[plan.left_out] += 1
+            return
+        self.plans += 1
+        self.first = min(self.first or plan.at, plan.at)
+        self.last = max(self.last, plan.at)
+        name = f"{rehearsed.actor.name} ({plan.person})" if rehearsed.actor else plan.person
+        for judged in rehearsed.steps:
+            self._count(judged, name)
+            self._add_reasons(judged, rehearsed)
+
+    def _count(self, judged: RehearsedStep, name: str) -> None:
+        self.steps += 1
+        self.now[judged.now] += 1
+        if judged.missing_facts:
+            self.missing_counts[judged.now] += 1
+        self._then[judged.step.fate, judged.now] += 1
+        self._people.setdefault(name, Counter())[judged.now] += 1
+        self._methods.setdefault(judged.step.method, Counter())[judged.now] += 1
+
+    def _add_reasons(self, judged: RehearsedStep, rehearsed: RehearsedPlan) -> None:
+        for reason in {find_reason_code(reason): reason for reason in judged.reasons}.values():
+            fresh = {"now": judged.now, "reason": find_reason_code(reason), "text": format_reason(reason), "steps": 0, "examples": []}
+            entry = self._reasons.setdefault((judged.now, find_reason_code(reason)), fresh)
+            entry["steps"] += 1
+            if len(entry["examples"]) < EXAMPLES:
+                entry["examples"].append(build_example(judged, rehearsed))
+
+    def as_data(self) -> dict[str, Any]:
+        """All of it as JSON data, the largest first."""
+        reasons = sorted(self._reasons.values(), key=lambda entry: (-entry["steps"], entry["reason"]))
+        return {
+            "kind": "summary",
+            "plans": self.plans,
+            "left_out": {name: self.left_out[name] for name in _LEFT_OUT},
+            "steps": self.steps,
+            "first": self.first,
+            "last": self.last,
+            "now": {name: self.now[name] for name in _VERDICTS},
+            "not_recorded": dict(sorted(self.missing_counts.items())),
+            "then_now": [{"then": then, "now": now, "steps": count} for (then, now), count in sorted(self._then.items())],
+            "by_person": _sort_counts(self._people, "person"),
+            "by_method": _sort_counts(self._methods, "method"),
+            "by_reason": reasons,
+        }
+
+    def render_sentences(self, mode: str) -> Iterable[str]:
+        """The report in words."""
+        yield from self._render_counts(mode)
+        for name, words in _LEFT_OUT.items():
+            if self.left_out[name]:
+                one = self.left_out[name] == 1
+                yield words.format(number=self.left_out[name], plans="plan" if one else "plans", are="is" if one else "are")
+
+    def _render_counts(self, mode: str) -> Iterable[str]:
+        if not self.plans:
+            yield "No plan that can be rehearsed was recorded in that time." if self.left_out else "No plan was recorded in that time."
+            return
+        judged = ", ".join(f"{self.now[name]} {words}" for name, words in _WORDS.items() if self.now[name] or name in _ALWAYS)
+        period = f"{format_moment(self.first)} to {format_moment(self.last)}"
+        yield f"{period}: {self.plans} plans with {self.steps} steps. In mode {mode}: {judged}."
+        if self.missing_counts["asked"]:
+            yield f"{self.missing_counts['asked']} steps depend on values that were not recorded: counted as asked."
+        if self.missing_counts["allowed"]:
+            yield (
+                f"{self.missing_counts['allowed']} reads depend on whether the record is the person's, which was not recorded: "
+                "counted as run at once; the others would be refused."
+            )
+
+
+_WORDS: Final = {
+    "refused": "would have been refused",
+    "asked": "asked",
+    "allowed": "run at once",
+    "planned": "only planned",
+    "not begun": "not begun, because the plan stops at the first step that does not run",
+    "not judged": "not judged, because the person has no access today",
+}
+_LEFT_OUT: Final = {
+    "erased": "{number} {plans} of erased people {are} left out.",
+    "unreadable": "{number} {plans} that cannot be read {are} left out: run `sdelka journal verify`.",
+}
+_ALWAYS: Final = frozenset({"refused", "asked", "allowed"})
+
+
+def format_moment(ts: str) -> str:
+    """ "2026-11-21 12:00:05Z" of a stored moment."""
+    return f"{ts[:19].replace('T', ' ')}Z"
+
+
+def build_example(judged: RehearsedStep, rehearsed: RehearsedPlan) -> dict[str, str]:
+    """Where to look: `journal why CALL` where something came of it, `journal show SESSION` at that time otherwise."""
+    plan = rehearsed.plan
+    return {"call": judged.step.call, "slot": judged.step.slot, "session": plan.session, "at": plan.at, "method": judged.step.method}
+
+
+def _sort_counts(counted: dict[str, Counter[str]], column: str) -> list[dict[str, Any]]:
+    ranked = sorted(counted.items(), key=lambda item: (-item[1].total(), item[0]))
+    return [{column: name, "steps": counts.total(), **{now: counts[now] for now in _VERDICTS}} for name, counts in ranked]

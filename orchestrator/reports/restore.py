@@ -1,0 +1,124 @@
+"""Makes a restored database safe to start on (ring 2): what may have happened since the backup is named, never done again by itself.
+
+Approved and started calls become unknown and are looked up; cards stay and are checked before they run; inputs are not worked.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from orchestrator.gate.execute.recovery import MARK, SETTLED, TIMER
+from orchestrator.reports.erasure import erase
+from orchestrator.reports.erasure.erase import OPS, ErasureFiles
+from state.clock import Clock, format_iso, generate_id
+from state.events.core import CallOutcomeUnknown, Event
+from state.events.transfer import BackupRestored
+from state.journal.store import Commit, EffectChange, EffectRow, StoreError, Timer
+from state.sql.checksummed_json import DamagedRow
+from state.sql.commit import to_lease_key
+from state.sql.store import SqlStore
+from state.transfer.after_restore import SetAside, expire_leases, list_running_calls, mark_cards, record_restore, set_aside
+from state.transfer.loader import DatabaseLoader
+from state.transfer.manifest import ErasedPerson, Manifest
+
+DETAIL = "a backup was restored: whether it was sent after the backup was made nobody here knows"
+_LEASE = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UncertainCall:
+    """A call of which nobody here knows whether it ran."""
+
+    effect_id: str
+    session: str
+    method: str
+    status: str
+    """How it stood in the backup."""
+    at: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RestoreReport:
+    """What was done to a restored database, and what ops should look at."""
+
+    cards: Sequence[str]
+    unknown: Sequence[UncertainCall]
+    inputs: Sequence[SetAside]
+    damaged: Sequence[str]
+    """Effects whose row is damaged: nothing is ever done by them."""
+    erased: Mapping[str, int]
+    """People erased again, with the places where something of them remained."""
+
+
+def prepare_restored(
+    loading: DatabaseLoader, manifest: Manifest, gone: Sequence[ErasedPerson], place: ErasureFiles, *, by: str, clock: Clock
+) -> RestoreReport:
+    """Do it, before anybody may start on the database. `gone` were erased after the backup was made, or before. StoreError."""
+    store, now = loading.build_store(), clock.now()
+    at = format_iso(now)
+    with loading.begin_change() as connection:
+        expire_leases(connection)
+        inputs = set_aside(connection)
+        cards, damaged = mark_cards(connection, at)
+        doubtful = list_running_calls(connection)
+        record_restore(connection, made_at=manifest.made_at, at=at)
+    unknown = []
+    for effect_id, stream in doubtful:
+        try:
+            unknown.append(_mark_unknown(store, effect_id, stream, clock))
+        except DamagedRow:  # the bot never acts on such a row
+            damaged.append(effect_id)
+    erased = {person: _erase_again(store, person, place, now=now, by=by) for person in _find_revived(store, gone)}
+    told = BackupRestored(
+        backup=manifest.id, made_at=manifest.made_at, by=by, cards=len(cards), unknown=len(unknown), set_aside=len(inputs)
+    )
+    _commit(store, f"session:{OPS}", told, now=now, actor=by)
+    return RestoreReport(cards=cards, unknown=unknown, inputs=inputs, damaged=damaged, erased=erased)
+
+
+def _mark_unknown(store: SqlStore, effect_id: str, stream: str, clock: Clock) -> UncertainCall:
+    row = store.find_effect(effect_id)
+    if row is None or "call" not in row.call:
+        raise StoreError(f"effect {effect_id} of {stream} is under way and has no call: the backup is damaged")
+    stored, call, now = row.call, row.call["call"], clock.now()
+    event = CallOutcomeUnknown(
+        effect_id=effect_id,
+        turn_id=stored["turn_id"],
+        slot=stored["slot"],
+        method=call["method"],
+        call_class="".join(call["classes"]),
+        detail=DETAIL,
+        confirmation_id=stored["confirmation_id"],
+    )
+    kept = {**stored, "started_at": stored.get("started_at") or format_iso(row.updated_at), MARK: clock.mark()}
+    change = EffectChange(effect_id=effect_id, expect=("approved", "started"), status="unknown", call=kept)
+    session = to_lease_key(stream)
+    look = Timer(id=f"{TIMER}:{effect_id}", due_at=now + SETTLED, session=session, kind=TIMER, body={"effect_id": effect_id})
+    _commit(store, stream, event, now=now, actor="system", effects=[change], timers=[look])
+    return _build_uncertain_call(row, session, call)
+
+
+def _build_uncertain_call(row: EffectRow, session: str, call: Mapping[str, Any]) -> UncertainCall:
+    return UncertainCall(effect_id=row.effect_id, session=session, method=call["method"], status=row.status, at=format_iso(row.updated_at))
+
+
+def _find_revived(store: SqlStore, gone: Sequence[ErasedPerson]) -> list[str]:
+    """Those whose key the backup has brought back."""
+    live = {row.key_id: row.person for row in store.open_erasure().list_keys() if not row.erased_at}
+    return sorted({live[one.key_id] for one in gone if one.key_id in live})
+
+
+def _erase_again(store: SqlStore, person: str, place: ErasureFiles, *, now: datetime, by: str) -> int:
+    done = erase.erase(store, erase.inspect_person(store, person, place), place, now=now, by=by)
+    return len(done.remains)
+
+
+def _commit(store: SqlStore, stream: str, event: Event, *, now: datetime, actor: str, **more: Any) -> None:
+    lease = store.acquire(to_lease_key(stream), f"restore {generate_id()}", now, now + _LEASE)
+    if lease is None:
+        raise StoreError(f"somebody works on {stream} while the backup is restored")
+    try:
+        store.commit(Commit(stream=stream, epoch=lease.epoch, actor=actor, now=now, events=[event], **more))
+    finally:
+        store.release(lease)

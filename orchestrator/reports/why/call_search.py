@@ -1,0 +1,285 @@
+"""Finds what the journal knows of one call, one card or one record of the portal, and everything around it. Ring 2; reads only.
+
+First all streams are looked through for calls that fit, by the few types of events that name records; then the streams in which some
+were found are read once more for what belongs to them. Nothing but what fits is kept.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.gate.call.serialization import build_effect_id
+from orchestrator.reports.reading.journal_reader import MILLISECOND, PAGE, AmbiguousName, NotFound, scan_events
+from orchestrator.reports.why.touched_records import TouchedRecord, find_created_record, find_touched_records
+from state.journal.store import Store, StoredEvent
+from state.sql.search_encrypted import Search
+
+_CALLS: Final = ("ConfirmationRequested", "ConfirmationDenied", "CallStarted", "StepRefused", "PlanRecorded")
+_PORTAL: Final = ("RecordsSeen", "PortalEventReceived")
+_IDENTIFIED: Final = (*_CALLS, "CallSucceeded", "CallRefused", "CallOutcomeUnknown", "OutcomeReconciled")
+_OF_TURNS: Final = frozenset({"MessageReceived", "ModelAnswered", "PlanRecorded"})
+_SHORTEST: Final = 4
+_SHORTEST_TURN: Final = 8
+_FIRST_PAGE: Final = 3
+_MAX_SINGLE_READS: Final = 5000
+"""So many records one by one take longer than all of them page by page."""
+_ADD_SUFFIX: Final = ".add"
+"""A new record has its number only in the answer."""
+_ID_PATTERN: Final = re.compile(r'"(?:effect|turn)_id":"([^"]+)"')
+"""The ids in a stored text; one that stands deeper in it brings in a record too many, never one too few."""
+SearchedEffects = dict[str, dict[str, set[str]]]
+"""By stream the effects that are looked for, and the turns in which they were met."""
+
+
+@dataclass(kw_only=True)
+class CallTrail:
+    """All events of one effect, in order, and those of its turn."""
+
+    stream: str
+    effect_id: str
+    events: list[StoredEvent] = field(default_factory=list)
+    turn: list[StoredEvent] = field(default_factory=list)
+    question: str = ""
+    """What the person had written when the turn began with an answer to a question."""
+    slot: str = ""
+
+    def find_first(self, *types: str) -> StoredEvent | None:
+        """The first event of these types."""
+        return next((event for event in self.events if event.type in types), None)
+
+
+@dataclass(kw_only=True)
+class FoundCalls:
+    """The calls that fit, and what the portal's own session saw of the record."""
+
+    trails: list[CallTrail]
+    seen: list[StoredEvent] = field(default_factory=list)
+    unassigned: list[StoredEvent] = field(default_factory=list)
+    """Calls that were sent and cannot be read any more: they may have been about any record."""
+
+
+def find_by_record(store: Store, record: str, catalogue: Catalogue, *, field_name: str = "", sift: Search | None = None) -> FoundCalls:
+    """Every call that changed `record` ("deal:481") or was to change it, and every look at it; only of that field if one is named.
+
+    `sift` says which records are worth reading; without it all are read.
+    """
+    effects: SearchedEffects = {}
+    seen: list[StoredEvent] = []
+    unassigned: list[StoredEvent] = []
+    kind, _, number = record.rpartition(":")
+    for event in _scan_relevant(store, number, sift):
+        if event.type in _PORTAL:
+            if _is_seen(event, record):
+                seen.append(event)
+            continue
+        if event.type == "CallStarted" and event.erased and event.data.get("call_class") != "R":
+            unassigned.append(event)
+            continue
+        for effect_id, touched in _find_touched(event, catalogue, number):
+            fitting = [touch for touch in touched if _is_fitting(touch, field_name)]
+            adds = [touch for touch in fitting if touch.created_kind == kind] if event.type == "CallStarted" else []
+            if any(touch.target == record for touch in fitting) or (adds and _has_created(event, adds, record, store)):
+                _add_effect(effects, event, effect_id)
+    return FoundCalls(trails=_build_trails(store, effects), seen=seen, unassigned=unassigned)
+
+
+def find_by_id(store: Store, text: str) -> FoundCalls:
+    """The one call whose effect id or card begins or ends with `text`, or all of the turn (the trace) that is or ends with it.
+
+    NotFound for none, Several names all that fit.
+    """
+    wanted = text.strip().lower().rstrip("…")
+    if len(wanted) < _SHORTEST:
+        raise NotFound(f"{text!r} is too short for an id: give at least {_SHORTEST} characters")
+    hits: dict[str, SearchedEffects] = {}
+    turns: dict[str, SearchedEffects] = {}
+    for event in scan_events(store, _IDENTIFIED):
+        turn = _find_turn_id(event)
+        for effect_id, card in _find_ids(event):
+            if len(wanted) >= _SHORTEST_TURN and turn.endswith(wanted):
+                _add_effect(turns.setdefault(turn, {}), event, effect_id)
+            if any(name.startswith(wanted) or name.endswith(wanted) for name in (effect_id, card) if name):
+                _add_effect(hits.setdefault(effect_id, {}), event, effect_id)
+    hits = hits or turns
+    if len(hits) > 1 and wanted not in hits:
+        raise AmbiguousName(text, sorted(hits))
+    return FoundCalls(trails=_build_trails(store, hits.get(wanted) or next(iter(hits.values()), {})))
+
+
+def _add_effect(effects: SearchedEffects, event: StoredEvent, effect_id: str) -> None:
+    turns = effects.setdefault(event.stream, {}).setdefault(effect_id, set())
+    turns.update({_find_turn_id(event)} - {""})
+
+
+def _scan_relevant(store: Store, number: str, sift: Search | None) -> Iterator[StoredEvent]:
+    """The events that may be about a record of that number, or have made it."""
+    types = (*_CALLS, *_PORTAL)
+    if sift is None:
+        yield from scan_events(store, types)
+        return
+    names = _build_number_filter(number)
+    places = sift({**dict.fromkeys(types, names), "CallStarted": lambda text: _ADD_SUFFIX in text or names(text)})
+    # Of what is erased only that a call was sent can still be told.
+    near = [place for place in places if place.why != "erased" or place.type == "CallStarted"]
+    if len(near) > _MAX_SINGLE_READS:
+        yield from scan_events(store, types)
+        return
+    for place in sorted(near, key=lambda place: (place.id[:MILLISECOND], place.stream, place.seq)):
+        yield from store.scan((), place.id[:-1], 1)
+
+
+def _build_number_filter(number: str) -> Callable[[str], bool]:
+    """Whether a text holds the number by itself, also in the query of a batch command; most texts do not even hold its digits."""
+    alone = re.compile(rf"(?:(?<!\d)|(?<=%[0-9A-Fa-f]{{2}}))0*{int(number)}(?!\d)")
+    return lambda text: number in text and alone.search(text) is not None
+
+
+def _is_fitting(touch: TouchedRecord, field_name: str) -> bool:
+    return not touch.reads and (not field_name or touch.is_writing(field_name))
+
+
+def _find_touched(event: StoredEvent, catalogue: Catalogue, number: str) -> Iterator[tuple[str, list[TouchedRecord]]]:
+    """The effects that an event names with their calls; one that can hold neither the record nor a new one is not looked into."""
+    data = event.data
+    if event.type == "PlanRecorded":
+        if not data.get("executed", True):
+            yield from (
+                (_build_planned_id(step), find_touched_records(str(step.get("method")), step.get("params"), catalogue))
+                for step in data["steps"]
+            )
+    elif _may_hold(data.get("params"), number) or (event.type == "CallStarted" and _may_add(data)):
+        effect_id = data.get("effect_id") or build_effect_id(data["slot"])
+        yield effect_id, find_touched_records(data.get("method", ""), data.get("params"), catalogue)
+
+
+def _may_hold(params: Any, number: str) -> bool:
+    """Far quicker than to take the call apart, and never wrong about one that does hold it."""
+    return number in str(params)
+
+
+def _may_add(data: Mapping[str, Any]) -> bool:
+    return ".add" in data["method"] or ".add" in str(data.get("params"))
+
+
+def _build_planned_id(step: Mapping[str, Any]) -> str:
+    return build_effect_id(str(step.get("slot", "")))
+
+
+def _has_created(started: StoredEvent, adding: Sequence[TouchedRecord], record: str, store: Store) -> bool:
+    """Whether a call that began as an add ended with this very record."""
+    for event in _read_after(started, store):
+        if event.data.get("effect_id") != started.data["effect_id"]:
+            continue
+        if event.type == "CallSucceeded":
+            result = load_answer(event, store)
+            answers = ((touch, result.get(touch.key) if touch.key and isinstance(result, Mapping) else result) for touch in adding)
+            return any(find_created_record(touch, answer) == record for touch, answer in answers)
+        if event.type == "OutcomeReconciled":
+            kind, _, number = record.rpartition(":")
+            objects = (event.data.get("changes") or {}).get("objects") or {}
+            return str(objects.get(f"current_{kind}_id")) == number
+        if event.type == "CallRefused":
+            return False
+    return False
+
+
+def _read_after(event: StoredEvent, store: Store) -> Iterator[StoredEvent]:
+    """What follows in its stream: little at first, since a call mostly ends at once."""
+    after, limit = event.seq, _FIRST_PAGE
+    while page := store.read_events(event.stream, after=after, limit=limit):
+        yield from page
+        after, limit = page[-1].seq, PAGE
+
+
+def load_answer(event: StoredEvent, store: Store) -> Any:
+    """What the portal answered, also where it lies apart because it is large."""
+    if not event.data.get("result_blob"):
+        return event.data.get("result")
+    text = store.load_blob(event.data["result_blob"])
+    return orjson.loads(text) if text else None
+
+
+def _is_seen(event: StoredEvent, record: str) -> bool:
+    data = event.data
+    return data.get("target") == record or record in (data.get("records") or {}) or record in (data.get("gone") or ())
+
+
+def _find_ids(event: StoredEvent) -> Iterator[tuple[str, str]]:
+    """The effect and the card that an event names."""
+    data = event.data
+    if event.type == "PlanRecorded":
+        if not data.get("executed", True):
+            yield from ((_build_planned_id(step), "") for step in data["steps"])
+    elif data.get("effect_id"):
+        yield data["effect_id"], data.get("confirmation_id") or ""
+    elif data.get("slot"):
+        yield build_effect_id(data["slot"]), ""
+
+
+def _build_trails(store: Store, effects: SearchedEffects) -> list[CallTrail]:
+    return [trail for stream, wanted in effects.items() for trail in _build_stream_trails(store, stream, wanted)]
+
+
+def _read_around(store: Store, stream: str, wanted: Mapping[str, set[str]]) -> Iterator[StoredEvent]:
+    """The events of a stream that name one of these effects or their turns, and all questions; ids stand clear in every record."""
+    named = [(seq, kind, set(_ID_PATTERN.findall(data))) for seq, kind, data in _read_unopened(store, stream)]
+    near = set(wanted).union(*wanted.values(), *(ids for _, _, ids in named if not ids.isdisjoint(wanted)))
+    seqs = [seq for seq, kind, ids in named if kind == "NameAsked" or not ids.isdisjoint(near)]
+    start = 0
+    for index, seq in enumerate(seqs):
+        if index + 1 == len(seqs) or seqs[index + 1] != seq + 1 or index - start + 1 == PAGE:
+            yield from store.read_events(stream, after=seqs[start] - 1, limit=index - start + 1)
+            start = index + 1
+
+
+def _read_unopened(store: Store, stream: str) -> Iterator[tuple[int, str, str]]:
+    after = 0
+    while page := store.read_encrypted(stream, after, PAGE):
+        yield from page
+        after = page[-1][0]
+
+
+def _build_stream_trails(store: Store, stream: str, wanted: Mapping[str, set[str]]) -> Iterator[CallTrail]:
+    """What belongs to these effects of one stream. Their turns began before them, so all turns under way are kept until they end."""
+    trails: dict[str, CallTrail] = {}
+    turns: dict[str, list[StoredEvent]] = {}
+    questions: dict[str, str] = {}
+    turn_id = ""
+    for event in _read_around(store, stream, wanted):
+        if event.type == "NameAsked":
+            questions[event.data["question_id"]] = event.data["text"]
+        if event.type in _OF_TURNS:
+            if event.type == "MessageReceived":
+                _drop_turn(turns, trails, turn_id)
+                turn_id = event.data["turn_id"]
+            turns.setdefault(event.data["turn_id"], []).append(event)
+        for effect_id, _ in _find_ids(event):
+            if effect_id in wanted:
+                trail = trails.setdefault(effect_id, CallTrail(stream=stream, effect_id=effect_id))
+                trail.events.append(event)
+                trail.slot = trail.slot or _find_slot(event, effect_id)
+                trail.turn = trail.turn or turns.get(_find_turn_id(event), [])
+    for trail in trails.values():
+        trail.question = next((questions[key] for event in trail.turn if (key := event.data.get("answers")) in questions), "")
+    yield from trails.values()
+
+
+def _drop_turn(turns: dict[str, list[StoredEvent]], trails: Mapping[str, CallTrail], turn_id: str) -> None:
+    """Drop a turn that is over and led to nothing that is looked for."""
+    kept = turns.get(turn_id)
+    if kept is not None and not any(trail.turn is kept for trail in trails.values()):
+        del turns[turn_id]
+
+
+def _find_turn_id(event: StoredEvent) -> str:
+    return str(event.data.get("turn_id") or "")
+
+
+def _find_slot(event: StoredEvent, effect_id: str) -> str:
+    if event.type == "PlanRecorded":
+        return next(str(step["slot"]) for step in event.data["steps"] if _build_planned_id(step) == effect_id)
+    return str(event.data.get("slot") or "")

@@ -1,0 +1,137 @@
+"""Which records a recorded call touches, and which of their fields it writes: a batch command by command. Ring 2, pure.
+
+By the rows of the catalogue; a method that no row names any more is read by what its name and its ids say.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bitrix.catalogue.catalogue import Catalogue, Method
+from bitrix.catalogue.names import CRM, to_field_key
+from bitrix.client.batch import BatchError, Command, parse_commands
+from orchestrator.gate.call.targets import as_id, find, find_entity_by_code, get_at_path
+
+_ADD = "add"
+_IDS: Final = ("id", "ID", "taskId", "fields.ENTITY_ID", "fields.ownerId", "fields.OWNER_ID")
+_RESULT_KEYS: Final = ("item", "task")
+_CLASSIC: Final = re.compile(r"crm\.(lead|deal|contact|company)\.", re.ASCII | re.IGNORECASE)
+_WORDS: Final = {"smart": "item", "element": "item", "dynamic": "item"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TouchedRecord:
+    """One call, or one command of a batch (`key`), and the record it is about ("" for a new one or none)."""
+
+    method: str
+    params: Mapping[str, Any]
+    key: str = ""
+    entity: str = ""
+    target: str = ""
+    created_kind: str = ""
+    """The kind of record that it adds."""
+    reads: bool = False
+    fields: Mapping[str, Any]
+    """What it writes, by the name it is written under."""
+
+    def is_writing(self, field: str) -> bool:
+        """Whether it writes that field, in either of its spellings."""
+        wanted = to_field_key(field, self.entity)
+        return any(to_field_key(name, self.entity) == wanted for name in self.fields)
+
+
+def find_touched_records(method: str, params: Any, catalogue: Catalogue) -> list[TouchedRecord]:
+    """What a call does, command by command; nothing for parameters that cannot be read."""
+    given = params if isinstance(params, Mapping) else {}
+    if method.strip().lower() != "batch":
+        return [_build_touched(Command("", method, dict(given)), catalogue)]
+    try:
+        commands = parse_commands(given.get("cmd"))
+    except (BatchError, ValueError):  # a batch that was refused may be anything
+        return []
+    return [_build_touched(command, catalogue) for command in commands]
+
+
+def find_created_record(touch: TouchedRecord, result: Any) -> str:
+    """The record that a successful add made: "deal:481", or ""."""
+    if not touch.created_kind:
+        return ""
+    if isinstance(result, Mapping):
+        box = next((result[name] for name in _RESULT_KEYS if isinstance(result.get(name), Mapping)), result)
+        number = as_id(box.get("id") or box.get("ID"))
+    else:
+        number = as_id(result)
+    return f"{touch.created_kind}:{number}" if number else ""
+
+
+def parse_record(words: Sequence[str], catalogue: Catalogue) -> str:
+    """ "deal:481" for `deal 481`, `deal:481`, `item:177 5`, `smart 177 5`; "" when the words name no record."""
+    parts = [part for word in words for part in re.split(r"[:\s]+", word.strip().lower()) if part]
+    if len(parts) < 2 or as_id(parts[-1]) is None:  # noqa: PLR2004 - a kind and a number
+        return ""
+    *kind, number = parts
+    name = _WORDS.get(kind[0], kind[0])
+    if len(kind) == 2 and name == "item" and as_id(kind[1]) is not None:  # noqa: PLR2004 - item and its type
+        return f"{find_entity_by_code(kind[1], catalogue) or f'item:{kind[1]}'}:{int(number)}"
+    if len(kind) > 1:
+        return ""
+    known = find_entity_by_code(name.removesuffix("s"), catalogue) or find_entity_by_code(name, catalogue)
+    return f"{known}:{int(number)}" if known else ""
+
+
+def _build_touched(command: Command, catalogue: Catalogue) -> TouchedRecord:
+    spec = catalogue.find(command.method)
+    if spec is None:
+        return _guess_touched(command)
+    aim = find(spec, command.params, catalogue)
+    target = next((f"{entity}:{number}" for entity, number in aim.targets), "")
+    return TouchedRecord(
+        method=command.method,
+        params=command.params,
+        key=command.key,
+        entity=aim.entity,
+        target=target,
+        created_kind=_find_created_kind(spec, aim.entity) if spec.verb == _ADD else "",
+        reads=spec.reads_only,
+        fields=_find_written_fields(spec, command.params),
+    )
+
+
+def _find_created_kind(spec: Method, about: str) -> str:
+    """A comment on a deal makes a comment, an element of a smart process is of the kind it is about."""
+    return about if spec.entity.startswith("@") or not spec.target_entity else spec.entity
+
+
+def _find_written_fields(spec: Method, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    if spec.reads_only:
+        return {}
+    if spec.fields_at:
+        place = params.get(spec.fields_at)
+        return place if isinstance(place, Mapping) else {}
+    apart = {path.partition(".")[0] for path in (*spec.target, spec.target_entity.removeprefix("@"))}
+    return {spec.stands_for.get(name, name): value for name, value in params.items() if name not in apart}
+
+
+def _guess_touched(command: Command) -> TouchedRecord:
+    """What a name and its ids say of a method that the catalogue does not know."""
+    words = _CLASSIC.match(command.method)
+    entity = words[1].lower() if words else "task" if command.method.lower().startswith("tasks.task.") else ""
+    if command.method.lower().startswith("crm.item."):
+        number = as_id(command.params.get("entityTypeId"))
+        entity = CRM.get(number, f"item:{number}") if number else ""
+    identity = next(_find_ids(command.params), None)
+    fields = command.params.get("fields")
+    return TouchedRecord(
+        method=command.method,
+        params=command.params,
+        key=command.key,
+        entity=entity,
+        target=f"{entity}:{identity}" if entity and identity else "",
+        created_kind=entity if command.method.lower().endswith(f".{_ADD}") else "",
+        fields=fields if isinstance(fields, Mapping) else {},
+    )
+
+
+def _find_ids(params: Mapping[str, Any]) -> Iterator[int]:
+    yield from (number for path in _IDS if (number := as_id(get_at_path(params, path))) is not None)

@@ -1,0 +1,182 @@
+"""Typed commands: fixed code, read only but for /new and /stop, the same in every mode; the model is not asked (DESIGN §3). Ring 2."""
+
+from collections.abc import Awaitable, Callable
+
+from bitrix.masking import mask_value
+from orchestrator.features.cards.open_cards import build_pending_rows
+from orchestrator.features.leads import lead_inbox
+from orchestrator.features.talking import stop_queue
+from orchestrator.gate.call.modes import resolve_mode
+from orchestrator.gate.decide.freeze_check import build_freeze_args
+from orchestrator.messages import Action, Actor, Mode, Notice, Reply, build_reply
+from orchestrator.replies.code_notes import list_examples
+from orchestrator.runtime import outbox, recovery
+from orchestrator.runtime.input_filter import wake
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import Tools, admit_actor
+from state.canonical import dumps
+from state.events.core import ConversationCleared
+from state.events.fold import list_open_confirmations
+from state.journal.store import InboxRow, OutboxRow
+
+Command = Callable[[Actor, Session, Tools], Awaitable[Reply]]
+
+COMMANDS = ("start", "help", "new", "stop", "pending", "today", "history", "reminders", "mode", "status", "language", "settings")
+"""What is offered; some of them are worked by features."""
+ADMIN_COMMANDS = ("freeze", "unfreeze")
+"""What is offered to administrators besides."""
+_IN_PRIVATE = frozenset({"language", "settings"})
+
+
+def list_commands(actor: Actor, session: str) -> tuple[str, ...]:
+    """What works for this person in this conversation: settings in their own Telegram chat only."""
+    names = tuple(name for name in COMMANDS if session == actor.key or name not in _IN_PRIVATE)
+    return (*names, *ADMIN_COMMANDS) if actor.role == "admin" else names
+
+
+async def run_command(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Answer one typed command; an unknown one is answered with the list of those that exist."""
+    feature = tools.handlers.commands.get(row.body["name"])
+    if feature is not None:
+        await feature(row, session, tools)
+        return
+    actor = await admit_actor(row, session, tools)
+    if actor is None:
+        return
+    if row.body["name"] in {"check", "details"}:
+        await _answer_card_button(row, actor, session, tools)
+        return
+    if row.body["name"] == "stop":
+        await _run_stop(row, actor, session, tools)
+        return
+    command = _REPLIES.get(row.body["name"], _build_unknown_reply)
+    events = [ConversationCleared(by=actor.key)] if row.body["name"] == "new" else []
+    if row.body["name"] == "pending":
+        await _run_pending(row, actor, session, tools)
+        return
+    rows = [outbox.build_reply_row(session.key, await command(actor, session, tools), session.now)]
+    await session.commit(*events, actor=actor.key, outbox=rows, inbox_done=[row.id])
+
+
+async def _run_pending(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> None:
+    """What waits here, and for a lead what waits for their decision in other conversations, which bring it themselves."""
+    count, wanted = await lead_inbox.find_pending_elsewhere(row, actor, session, tools)
+    rows = await build_pending_rows(session, tools.store, of_others=count)
+    await session.commit(actor=actor.key, outbox=rows, inbox_new=wanted, inbox_done=[row.id])
+    if wanted:
+        wake(tools.store)
+
+
+async def _answer_card_button(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> None:
+    """The two buttons of a card that decide nothing: look again at an unknown outcome, show the exact call."""
+    named = row.body.get("confirmation_id", "")
+    entry = session.state["agent"]["confirmations"].get(named)
+    rows: list[OutboxRow] = []
+    if entry is None and row.body["name"] == "check":
+        effect = await session.find_effect(named)  # a call without a card is named by itself
+        if effect is None or effect.stream != session.stream:
+            rows.append(outbox.build_reply_row(session.key, build_reply(Notice(code="details-none")), session.now))
+        else:
+            await recovery.reconcile_now(effect.effect_id, session, tools)
+    elif entry is None:
+        rows.append(outbox.build_reply_row(session.key, build_reply(Notice(code="details-none")), session.now))
+    elif row.body["name"] == "check":
+        await recovery.reconcile_now(entry["effect_id"], session, tools)
+    else:
+        rows.append(outbox.build_details_row(session.key, entry, session.now))
+        if actor.role == "admin":
+            rows.append(outbox.build_code_row(session.key, f"{entry['method']}\n{dumps(mask_value(entry['params']))}", session.now))
+    await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
+
+
+async def _start(actor: Actor, session: Session, tools: Tools) -> Reply:
+    del session
+    mode = resolve_mode(tools.mode, actor)
+    return Reply(
+        notices=(Notice(code="welcome", args={"name": actor.name, "role": actor.role, "mode": mode}),), examples=_build_examples(mode)
+    )
+
+
+async def _help(actor: Actor, session: Session, tools: Tools) -> Reply:
+    notice = Notice(code="help", args={"role": actor.role, "private": session.key == actor.key})
+    return Reply(notices=(notice,), examples=_build_examples(resolve_mode(tools.mode, actor)))
+
+
+async def _new(actor: Actor, session: Session, tools: Tools) -> Reply:
+    del actor, tools
+    waiting = len(list_open_confirmations(dict(session.state)))
+    return build_reply(Notice(code="cleared", args={"waiting": waiting}))
+
+
+async def _run_stop(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> None:
+    """What runs ends, a call on its way heard to its end; what waits behind it is left out, named, and one press brings it back.
+
+    What somebody else asked for goes on, unless a lead stops it. The moment of the stop is stored before anything ends: whoever comes to
+    the next request knows of it.
+    """
+    person = await stop_queue.find_requester(session, tools)
+    theirs = not stop_queue.may_stop(actor, person)
+    running = not theirs and (session.key in tools.running or session.state["turn"] is not None)
+    code = "stop-not-yours" if theirs else "stopping" if running else "nothing-to-stop"
+    told = [Notice(code=code, args={"who": person.name} if theirs and person else {})]
+    try:
+        behind = await stop_queue.count_waiting(actor, session, tools)
+        again = Action(words=(stop_queue.PRESS, str(stop_queue.to_milliseconds(row))), label=Notice(code="button-requeue"))
+        if behind:
+            told = [*told[: int(running or theirs)], Notice(code="stop-queue", args={"count": behind})]
+        reply = Reply(notices=tuple(told), actions=(again,) if behind else ())
+        shown = outbox.build_reply_row(session.key, reply, session.now)
+        turn = session.state["turn"] if running else None
+        events = [stop_queue.build_stop_event(row, actor.key)] if behind else []
+        if turn is not None:  # should the process die before its end, whoever goes on with it learns of it
+            events.append(stop_queue.build_stop_event(row, (person or actor).key, turn_id=turn["turn_id"]))
+        await session.commit(*events, actor=actor.key, outbox=[shown], inbox_done=[row.id])
+    finally:
+        at_work = tools.running.get(session.key)
+        if at_work is not None and stop_queue.may_stop(actor, at_work.actor):  # another turn may have begun meanwhile
+            at_work.stop()
+
+
+async def _mode(actor: Actor, session: Session, tools: Tools) -> Reply:
+    del session
+    mode = Notice(code="mode", args={"mode": resolve_mode(tools.mode, actor), "installed": tools.mode})
+    return build_reply(mode, *await _build_freeze_notices(tools))
+
+
+async def _status(actor: Actor, session: Session, tools: Tools) -> Reply:
+    agent = session.state["agent"]
+    args = {
+        "mode": resolve_mode(tools.mode, actor),
+        "waiting": len(list_open_confirmations(dict(session.state))),
+        "unknown": len(session.state["unknown"]),
+        "running": "yes" if session.state["turn"] else "no",
+        "done": len(agent["done"]),
+    }
+    used = await tools.model_budget.describe_usage(actor, session.now)
+    return build_reply(Notice(code="status", args=args), *([used] if used is not None else []), *await _build_freeze_notices(tools))
+
+
+async def _build_freeze_notices(tools: Tools) -> list[Notice]:
+    """That writing is stopped, where it is."""
+    standing = await tools.gate.means.switch.find_freeze()
+    return [] if standing is None else [Notice(code="frozen-now", args=build_freeze_args(standing))]
+
+
+async def _build_unknown_reply(actor: Actor, session: Session, tools: Tools) -> Reply:
+    del tools
+    return build_reply(
+        Notice(code="unknown-command", args={"commands": " ".join(f"/{name}" for name in list_commands(actor, session.key))})
+    )
+
+
+def _build_examples(mode: Mode) -> tuple[Notice, ...]:
+    return tuple(Notice(code=code) for code in list_examples(mode))
+
+
+_REPLIES: dict[str, Command] = {
+    "start": _start,
+    "help": _help,
+    "new": _new,
+    "mode": _mode,
+    "status": _status,
+}

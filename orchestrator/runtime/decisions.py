@@ -1,0 +1,292 @@
+"""A person's decision about a card, and cards whose time is over. Overtakes a running turn. Ring 2."""
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from orchestrator.gate.approve import confirmations, undo_policy
+from orchestrator.gate.approve.confirmations import Decision
+from orchestrator.gate.approve.run_approved import DecisionResult
+from orchestrator.gate.call.serialization import build_effect_id
+from orchestrator.messages import Actor, Notice, Outcome, build_reply
+from orchestrator.runtime import outbox
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import Tools, admit_actor, build_access_denied_rows
+from state.canonical import to_storable_text
+from state.events.core import DecisionRefused
+from state.journal.store import EffectConflict, InboxRow, OutboxRow
+
+LONGEST_REASON: Final = 500
+_ACCESS_LOST: Final = "no-access-any-more"
+OVER_HTTP: Final = "http"
+"""Who decides over the HTTP API is answered by it: the chat of the card is told what changed, and nothing of what did not count."""
+
+
+async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Apply one press, typed answer or API decision; the card is edited, the press answered once (facts/telegram §5)."""
+    actor = await _admit_decider(row, session, tools)
+    if actor is None:
+        return
+    body = row.body
+    if not isinstance(body["approve"], bool):  # "no" is a true value too: a door that sends words must not approve by accident
+        raise TypeError("a decision is true or false")
+    decision = Decision(
+        confirmation_id=body["confirmation_id"],
+        nonce=body["nonce"],
+        approve=body["approve"],
+        actor=actor,
+        via=body["via"],
+        reason=to_storable_text(str(body.get("reason", "")))[:LONGEST_REASON].strip(),
+    )
+    entry = dict(session.state["agent"]["confirmations"].get(decision.confirmation_id) or {})
+    press = _ButtonClick(
+        decision=decision,
+        toast=body.get("callback_id", ""),
+        reply_chat=_find_reply_chat(row, session),
+        leads_notified=bool(entry.get("told")),
+    )
+    announce = _build_announcement(entry, press, session) if entry else []
+    decided = await tools.gate.decide_card(decision, mode=tools.mode, ledger=session, announce=announce)
+    refused = _build_refusals(decided, press, session, row)
+    rows = [*_build_closing_rows(decided, press, session, tools), *_build_lead_news(decided, press, session)]
+    await session.commit(*refused, actor=actor.key, outbox=rows, inbox_done=[row.id])
+    await _record_audit(decided, decision, session, tools)
+
+
+async def run_expiry(row: InboxRow, session: Session, tools: Tools) -> None:
+    """The time of a card is over: close it and show that."""
+    del tools
+    confirmation_id = row.body["confirmation_id"]
+    entry = session.state["agent"]["confirmations"].get(confirmation_id)
+    timer = confirmations.drop_timer({"confirmation_id": confirmation_id}, session)
+    if entry is None or entry["status"] != "requested":
+        shown = [_build_card(confirmation_id, session)] if entry and entry["status"] == "expired" else []  # by a program that died here
+        await session.commit(actor="system", timers=[timer], outbox=shown, inbox_done=[row.id])
+        return
+    with contextlib.suppress(EffectConflict):  # decided in this very moment: the decision wins
+        await confirmations.expire(entry, session, [])
+    rows = [_build_card(confirmation_id, session)]
+    if session.state["agent"]["confirmations"][confirmation_id]["status"] == "expired":
+        rows.extend(_build_expiry_rows(entry, session))
+    await session.commit(actor="system", outbox=rows, inbox_done=[row.id])
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ButtonClick:
+    """A decision, how it is answered and in which chat."""
+
+    decision: Decision
+    toast: str
+    reply_chat: str
+    """The chat in which it was made: a lead's own, or that of the card."""
+    leads_notified: bool
+    """Leads were asked, so the one who asked waits somewhere else and is told what came of it."""
+
+    @property
+    def quiet(self) -> bool:
+        """Whether it is answered elsewhere than in a chat."""
+        return self.decision.via == OVER_HTTP
+
+
+def _find_reply_chat(row: InboxRow, session: Session) -> str:
+    """Where the person is answered: a lead who was asked in their own chat is answered there."""
+    entry = session.state["agent"]["confirmations"].get(row.body["confirmation_id"]) or {}
+    person = str(row.actor["key"])
+    return person if person in (entry.get("told") or ()) else session.key
+
+
+def build_failure_rows(row: InboxRow, session: Session) -> list[OutboxRow]:
+    """What a lead reads in their own chat of a press or a reason that could not be worked, besides the one who asked."""
+    entry = session.state["agent"]["confirmations"].get(str(row.body.get("confirmation_id")))
+    if entry is None or (door := _find_reply_chat(row, session)) == session.key:
+        return []
+    about = {"what": find_title(entry), "who": entry["requested_by_name"], "id": row.id[-8:]}
+    return [outbox.build_reply_row(door, build_reply(Notice(code="lead-press-failed", args=about)), session.now, key=f"gave-up:{row.id}")]
+
+
+async def _admit_decider(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
+    """As `admitted`, but whoever has lost access is told in the chat in which they pressed."""
+    door = _find_reply_chat(row, session)
+    over_http = row.body["via"] == OVER_HTTP
+    if door == session.key and not over_http:
+        return await admit_actor(row, session, tools)
+    actor = tools.refresh_actor(Actor.model_validate(row.actor))
+    if actor is None:
+        by, entry = str(row.actor["key"]), session.state["agent"]["confirmations"].get(row.body["confirmation_id"]) or {}
+        refused = [_build_refusal(row, by, _ACCESS_LOST, entry)] if over_http else []
+        told = [] if over_http else build_access_denied_rows(row, door, session)
+        await session.commit(*refused, actor=by, outbox=told, inbox_done=[row.id])
+    return actor
+
+
+async def finish_approved(effect_id: str, confirmation_id: str, session: Session, tools: Tools) -> None:
+    """Go on with a call that was approved before the program stopped and never started."""
+    decided = await tools.gate.resume_approved(effect_id, mode=tools.mode, ledger=session)
+    if decided.reopened and decided.notice is not None:
+        told = outbox.build_reply_row(session.key, build_reply(decided.notice), session.now)
+        await session.commit(actor="system", outbox=[told, _build_card(confirmation_id, session)])
+        return
+    rows = _build_settled_cards(confirmation_id, session, tools)
+    entry = session.state["agent"]["confirmations"].get(confirmation_id) or {}
+    if decided.outcome is not None and entry.get("told") and entry.get("approved_by") != entry["requested_by"]:
+        rows.append(_build_lead_approved_row(entry, entry.get("approved_by_name", ""), decided.outcome, session))
+    if successor := _find_successor(confirmation_id, session):
+        rows.append(_build_card(successor, session))
+    await session.commit(actor="system", outbox=rows)
+
+
+def _is_void(decided: DecisionResult) -> bool:
+    """Whether the decision changed nothing."""
+    denied = decided.notice is not None and decided.notice.code == "card-denied"
+    return decided.notice is not None and not denied and decided.outcome is None and decided.replaced_by is None
+
+
+def _build_refusals(decided: DecisionResult, press: _ButtonClick, session: Session, row: InboxRow) -> list[DecisionRefused]:
+    """What the journal keeps of a decision over the API that did not count: there it is the answer, and proof of who tried."""
+    entry = session.state["agent"]["confirmations"].get(press.decision.confirmation_id) or {}
+    if not press.quiet or not _is_void(decided) or decided.notice is None or _is_same(press.decision, entry):
+        return []
+    return [] if decided.notice.code == "card-second-tap" else [_build_refusal(row, press.decision.actor.key, decided.notice.code, entry)]
+
+
+def _is_same(decision: Decision, entry: Mapping[str, Any]) -> bool:
+    """Whether the card was decided by this very decision: it came twice, or its program died in the middle."""
+    return bool(entry.get("approved_by" if decision.approve else "denied_by") == decision.actor.key)
+
+
+def _build_refusal(row: InboxRow, by: str, code: str, entry: Mapping[str, Any]) -> DecisionRefused:
+    body = row.body
+    return DecisionRefused(
+        confirmation_id=body["confirmation_id"],
+        effect_id=str(entry.get("effect_id") or ""),
+        by=by,
+        approve=body["approve"],
+        via=body["via"],
+        code=code,
+        turn_id=row.id,
+    )
+
+
+def _build_announcement(entry: Mapping[str, Any], press: _ButtonClick, session: Session) -> list[OutboxRow]:
+    """What goes out in the same commit as the decision itself, before the call runs."""
+    now, decision = session.now, press.decision
+    status = "approved" if decision.approve else "denied"
+    changed = {**entry, "status": status, f"{status}_by_name": decision.actor.name, f"{status}_at": now.isoformat()}
+    if decision.reason and not decision.approve:
+        changed["reason"] = decision.reason
+    rows = [outbox.build_card_row(session.key, changed, now)]
+    if press.toast:
+        code = "toast-running" if decision.approve else "toast-denied"
+        rows.insert(0, outbox.build_toast_row(press.reply_chat, press.toast, Notice(code=code), now))
+    return rows
+
+
+def _build_closing_rows(decided: DecisionResult, press: _ButtonClick, session: Session, tools: Tools) -> list[OutboxRow]:
+    """The card as it stands after the decision, and the toast when the decision did not count."""
+    rows: list[OutboxRow] = []
+    now, decision = session.now, press.decision
+    entry = session.state["agent"]["confirmations"].get(decision.confirmation_id)
+    known = entry is not None
+    second = decided.notice is not None and decided.notice.code == "card-second-tap"
+    denied = decided.notice is not None and decided.notice.code == "card-denied"
+    if press.quiet and _is_void(decided) and not decided.reopened and not _is_same(decision, entry or {}):
+        return rows
+    if _is_void(decided) and decided.notice is not None and not press.quiet:
+        if press.toast and not decided.reopened:  # else the press was answered with the approval
+            rows.append(outbox.build_toast_row(press.reply_chat, press.toast, decided.notice, now))
+        else:
+            rows.append(outbox.build_reply_row(press.reply_chat, build_reply(decided.notice), now))
+    if entry is not None and entry["status"] == "executed":
+        rows.extend(_build_settled_cards(decision.confirmation_id, session, tools, at=press.reply_chat))
+    elif known and not denied:
+        rows.append(_build_card(decision.confirmation_id, session, stage=2 if second else 1, at=press.reply_chat))
+    if known and (successor := _find_successor(decision.confirmation_id, session)):
+        rows.append(_build_card(successor, session))
+    return rows
+
+
+def _find_successor(confirmation_id: str, session: Session) -> str:
+    """The open card that took the place of this one when it drifted, or "". Also one that a crash kept from being shown."""
+    entries = session.state["agent"]["confirmations"]
+    wanted = build_effect_id(f"{entries[confirmation_id]['effect_id']}/again")
+    return next((key for key, item in entries.items() if item["effect_id"] == wanted and item["status"] == "requested"), "")
+
+
+def _build_lead_news(decided: DecisionResult, press: _ButtonClick, session: Session) -> list[OutboxRow]:
+    """The one who asked a lead and went on with other things is told in words what the lead decided: an edited card says nothing aloud."""
+    entry = session.state["agent"]["confirmations"].get(press.decision.confirmation_id)
+    if not press.leads_notified or entry is None or press.decision.actor.key == entry["requested_by"]:
+        return []
+    about = {"who": press.decision.actor.name, "what": find_title(entry)}
+    if decided.notice is not None and decided.notice.code == "card-denied":
+        reason = press.decision.reason
+        denied = Notice(code="lead-denied-why", args={**about, "reason": reason}) if reason else Notice(code="lead-denied", args=about)
+        rows = [outbox.build_reply_row(session.key, build_reply(denied), session.now)]
+        if not press.toast and not press.quiet:  # the reason came as words, which are answered too
+            rows.append(
+                outbox.build_reply_row(
+                    press.reply_chat,
+                    build_reply(Notice(code="lead-reason-sent", args={"who": entry["requested_by_name"]})),
+                    session.now,
+                )
+            )
+        return rows
+    if decided.outcome is not None:
+        return [_build_lead_approved_row(entry, press.decision.actor.name, decided.outcome, session)]
+    return []
+
+
+def _build_lead_approved_row(entry: Mapping[str, Any], who: str, outcome: Outcome, session: Session) -> OutboxRow:
+    code = "lead-approved" if outcome.status == "succeeded" else "lead-approved-but"
+    return outbox.build_reply_row(session.key, build_reply(Notice(code=code, args={"who": who, "what": find_title(entry)})), session.now)
+
+
+def _build_expiry_rows(entry: Mapping[str, Any], session: Session) -> list[OutboxRow]:
+    """Nobody decided in time: both sides hear of it."""
+    if not entry.get("told"):
+        return []
+    about = {"who": ", ".join(entry.get("told_names") or ()), "what": find_title(entry)}
+    rows = [outbox.build_reply_row(session.key, build_reply(Notice(code="lead-expired", args=about)), session.now)]
+    over = Notice(code="lead-expired-yours", args={"what": find_title(entry), "who": entry["requested_by_name"]})
+    return [*rows, *(outbox.build_reply_row(chat, build_reply(over), session.now) for chat in entry["told"])]
+
+
+def find_title(entry: Mapping[str, Any]) -> str:
+    """What the request is about, in one word: the record's name, or the method."""
+    return str((entry.get("preview") or {}).get("title") or entry["method"])
+
+
+def _build_settled_cards(confirmation_id: str, session: Session, tools: Tools, at: str = "") -> list[OutboxRow]:
+    """The card of a call that has run, with what can be done about it; of an undo also the card that it took back."""
+    entries = session.state["agent"]["confirmations"]
+    original = undo_policy.find_original(entries[confirmation_id], entries)
+    shown = [entries[confirmation_id], *([original] if original is not None and "preview" in original else [])]
+    means = tools.gate.means
+    rows = []
+    for entry in shown:
+        body = undo_policy.add_undo_status(entry, entries, now=session.now, policy=means.policy, catalogue=means.catalogue)
+        row = outbox.build_card_row(session.key, body, session.now)
+        rows.append(replace(row, body={**row.body, "at": at}) if at and entry.get("told") else row)
+    return rows
+
+
+def _build_card(confirmation_id: str, session: Session, stage: int = 1, at: str = "") -> OutboxRow:
+    entry = session.state["agent"]["confirmations"][confirmation_id]
+    row = outbox.build_card_row(session.key, entry, session.now, stage=stage)
+    return replace(row, body={**row.body, "at": at}) if at and entry.get("told") else row
+
+
+async def _record_audit(decided: DecisionResult, decision: Decision, session: Session, tools: Tools) -> None:
+    entry = session.state["agent"]["confirmations"].get(decision.confirmation_id) or {}
+    await tools.audit.record_decision(
+        actor=decision.actor,
+        session=session.key,
+        entry=entry,
+        via=decision.via,
+        outcome=_dump_outcome(decided.outcome) | {"notice": decided.notice.code if decided.notice else ""},
+    )
+
+
+def _dump_outcome(outcome: Outcome | None) -> dict[str, Any]:
+    return outcome.model_dump(mode="json", exclude={"preview"}) if outcome else {}

@@ -1,0 +1,69 @@
+"""One stored input: which part works it by its kind, and what is said and stored of one that cannot be worked. Ring 2."""
+
+import logging
+
+from orchestrator.features.portal_events.watcher import SESSION, PortalWatcher
+from orchestrator.messages import Notice, build_reply
+from orchestrator.runtime import commands, decisions, merge_inputs, outbox, timers, turn
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import Handler, Tools
+from state.events.core import TurnFinished
+from state.journal.async_store import AsyncStore
+from state.journal.store import SET_ASIDE, InboxRow
+
+log = logging.getLogger(__name__)
+
+MAX_ATTEMPTS = 3
+"""How often an input is begun; one that is begun once more has brought the program down each time."""
+
+
+async def run_input(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Work one input to its end; a kind that nobody knows is put aside. Raises what its part raises."""
+    match row.kind:
+        case "message":
+            whole = await merge_inputs.merge_fragments(row, session, tools.store)
+            if whole is not None:
+                await turn.run_turn(whole, session, tools)
+        case "decision":
+            await decisions.run_decision(row, session, tools)
+        case "command":
+            await commands.run_command(row, session, tools)
+        case "timer":
+            await timers.run_timer(row, session, tools)
+        case _ if (handler := _find_handler(row, tools)) is not None:
+            await handler(row, session, tools)
+        case _:
+            await tools.store.finish_inbox(row.id, "quarantined", f"unknown kind {row.kind}")
+
+
+def _find_handler(row: InboxRow, tools: Tools) -> Handler | None:
+    """What works inputs of that kind, outside of conversations and decisions."""
+    if row.kind == "press":
+        return tools.handlers.buttons.get(row.body["words"][0])
+    return tools.handlers.inbox.get(row.kind)
+
+
+async def quarantine_input(row: InboxRow, session: Session, store: AsyncStore, portal: PortalWatcher | None) -> None:
+    """Tell the person first: a crash in between tells them twice, in the same message, but never not at all."""
+    if ":" not in session.key or session.key.startswith(SESSION):  # nobody reads there
+        await _quarantine_system_input(row, session, portal)
+        await store.finish_inbox(row.id, "quarantined", f"gave up after {MAX_ATTEMPTS} attempts")
+        return
+    current = session.state["turn"]
+    events = [TurnFinished(turn_id=row.id, reason="failed")] if current and current["turn_id"] == row.id else []
+    over = [timers.drop(row, session)] if row.kind == "timer" else []
+    came_back = row.attempts > SET_ASIDE  # with a backup: it may have been worked on since
+    reply = build_reply(Notice(code="restored-not-worked") if came_back else Notice(code="failed", args={"id": row.id[-8:]}))
+    told = outbox.build_reply_row(session.key, reply, session.now, key=f"gave-up:{row.id}")
+    await session.commit(*events, actor="system", outbox=[told, *decisions.build_failure_rows(row, session)], timers=over)
+    why = "came back with a backup" if came_back else f"gave up after {MAX_ATTEMPTS} attempts"
+    await store.finish_inbox(row.id, "quarantined", why)
+
+
+async def _quarantine_system_input(row: InboxRow, session: Session, portal: PortalWatcher | None) -> None:
+    """An input of the system's own: what is due again and again is put off, since an input that is given up rings no more."""
+    log.error("an input is given up", extra={"action": "event_failed", "row": row.id, "kind": row.kind})
+    if row.kind == "timer" and portal is not None and session.key.startswith(SESSION):
+        await portal.reschedule(row, session)
+    elif row.kind == "timer":
+        await session.commit(actor="system", timers=[timers.reschedule(row, session)])

@@ -1,0 +1,106 @@
+"""What a session is owed when it is opened after a crash: unknown outcomes named and shown, approved calls gone on with. Ring 2."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+
+from orchestrator.gate.approve import undo_policy
+from orchestrator.gate.approve.call_labels import build_doubt_args
+from orchestrator.gate.call.ports import Reconciled
+from orchestrator.gate.execute.recovery import TIMER, RecoveredEffect, build_reconcile_timer, calculate_wait, reset_wait
+from orchestrator.messages import Notice, build_reply
+from orchestrator.runtime import outbox
+from orchestrator.runtime.decisions import finish_approved
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import Tools
+from state.clock import format_iso
+from state.journal.store import OutboxRow, StoreError, Timer
+
+log = logging.getLogger(__name__)
+
+RECHECK = TIMER
+
+
+async def recover(session: Session, tools: Tools) -> None:
+    """Before any input of the session is worked on. Sends no write that could have been sent before."""
+    for found in await tools.gate.recover(session, announce=_build_announcer(session, tools)):
+        await _tell_unclear(found, session, tools)
+    for row in await session.list_effects("approved"):
+        try:
+            await finish_approved(row.effect_id, row.call["confirmation_id"], session, tools)
+        except StoreError:
+            raise
+        except Exception:  # one row that cannot be gone on with must not keep the session from opening
+            log.exception("an approved call cannot be gone on with", extra={"action": "recovery_failed", "effect_id": row.effect_id})
+
+
+async def reconcile_when_settled(effect_id: str, session: Session, tools: Tools) -> Timer | None:
+    """Look at an unknown outcome once the portal is done with it whatever it was; the timer to do that later if it is too early."""
+    row = await session.find_effect(effect_id)
+    if row is not None and row.status == "unknown" and (left := calculate_wait(row, session)):
+        await reset_wait(row, session)
+        return build_reconcile_timer(effect_id, session, after=left)
+    await reconcile_now(effect_id, session, tools)
+    return None
+
+
+async def reconcile_now(effect_id: str, session: Session, tools: Tools) -> None:
+    """Look now at an outcome that is still unknown, because a person wants to know."""
+    row = await session.find_effect(effect_id)
+    if row is None or row.status != "unknown":
+        return
+    await reset_wait(row, session)
+    await _tell_unclear(await tools.gate.reconcile(row, session, announce=_build_announcer(session, tools)), session, tools)
+
+
+async def _tell_unclear(found: RecoveredEffect, session: Session, tools: Tools) -> None:
+    """A verdict was told with the commit that stored it; that there is none changes nothing but is told too."""
+    if found.reconciled.verdict == "unclear":
+        await session.commit(actor="system", outbox=_build_announcer(session, tools)(found))
+
+
+def _build_announcer(session: Session, tools: Tools) -> Callable[[RecoveredEffect], list[OutboxRow]]:
+    """What a person reads of a call whose answer never came: a sentence, the card as it will stand, and that of what it took back."""
+
+    def rows(found: RecoveredEffect) -> list[OutboxRow]:
+        stored, seen, now = found.row.call, found.reconciled, session.now
+        told = build_reply(_build_verdict_notice(found))
+        entry = session.state["agent"]["confirmations"].get(stored["confirmation_id"])
+        if entry is None:
+            return [outbox.build_reply_row(session.key, told.model_copy(update={"undo": _find_undo_offer(found, now, tools)}), now)]
+        status = {"done": "executed", "not_done": "refused"}.get(seen.verdict, entry["status"])
+        as_it_will_be = {**entry, "status": status, f"{status}_at": format_iso(now), "detail": seen.detail}
+        if _is_partly_known(seen):
+            as_it_will_be["commands"] = [report.model_dump(mode="json") for report in seen.commands]
+        means = tools.gate.means
+        entries = {**session.state["agent"]["confirmations"], entry["confirmation_id"]: as_it_will_be}
+        taken_back = undo_policy.find_original(as_it_will_be, entries)
+        changed = [as_it_will_be, *([taken_back] if taken_back is not None and "preview" in taken_back else [])]
+        shown = [undo_policy.add_undo_status(one, entries, now=now, policy=means.policy, catalogue=means.catalogue) for one in changed]
+        return [outbox.build_reply_row(session.key, told, now), *(outbox.build_card_row(session.key, body, now) for body in shown)]
+
+    return rows
+
+
+def _find_undo_offer(found: RecoveredEffect, now: datetime, tools: Tools) -> tuple[str, ...]:
+    """The call that turned out to be done, where it can be taken back: without a card no other message offers that."""
+    means, done = tools.gate.means, replace(found.row, status="succeeded", updated_at=now)
+    offered = found.reconciled.verdict == "done" and undo_policy.is_undo_offered(
+        done, now=now, policy=means.policy, catalogue=means.catalogue
+    )
+    return (done.effect_id,) if offered else ()
+
+
+def _build_verdict_notice(found: RecoveredEffect) -> Notice:
+    seen, args = found.reconciled, build_doubt_args(found.row.effect_id, found.row.call)
+    if not _is_partly_known(seen):
+        return Notice(code=f"recovered-{seen.verdict.replace('_', '-')}", args=args)
+    done = sum(report.status == "success" for report in seen.commands)
+    left = sum(report.status == "unknown" for report in seen.commands)
+    return Notice(code="recovered-partly", args={**args, "done": done, "commands": len(seen.commands), "unknown": left})
+
+
+def _is_partly_known(seen: Reconciled) -> bool:
+    """Whether the portal shows of a batch what became of some of its commands, and not the same of all."""
+    return seen.verdict == "unclear" and any(report.status != "unknown" for report in seen.commands)

@@ -1,0 +1,400 @@
+"""One session under its lease: its folded state, and the only way to append to its journal. Ring 2.
+
+Within the process several tasks may work for a session (a turn and a decision); commits are taken one by one. Between processes the
+lease decides, and every append is fenced by its epoch. A step is either committed (durable when the call returns) or noted (part of the
+state at once, stored with the next commit): docs/adr/0014-cost-of-a-turn.md says which is which.
+
+What doors may read of a session: projections of the journal. Never changes anything. Ring 2.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from orchestrator.errors import SessionTaken
+from orchestrator.gate.approve.confirmations import add_card_copies
+from orchestrator.runtime.outbox import split_pulled_rows
+from state.canonical import dumps, hash_text, loads
+from state.clock import Clock, SystemClock, build_lower_id, format_iso
+from state.events import fold as agent_state
+from state.events.codec import encode
+from state.events.core import CallRefused, CallSucceeded, Event
+from state.events.fold import list_open_confirmations
+from state.journal.async_store import AsyncStore, run_to_end
+from state.journal.journal import SNAPSHOT_EVERY, build_snapshot, load_state
+from state.journal.store import (
+    Commit,
+    EffectChange,
+    EffectConflict,
+    EffectRow,
+    EffectStatus,
+    InboxRow,
+    Lease,
+    OutboxRow,
+    Snapshot,
+    Store,
+    StoredEvent,
+    Timer,
+)
+from state.sql.checksummed_json import DamagedRow
+from state.trace import get_trace_id
+
+log = logging.getLogger(__name__)
+
+LEASE = timedelta(seconds=60)
+BUFFER_SECONDS = 0.05
+"""Seconds after which a noted step is stored by itself, when no commit came that would take it along."""
+CARD_MAY_WAIT = timedelta(days=7)
+"""So long a card may have waited whose call is looked for: the journal names its record where it was asked for."""
+MAX_CALLS = 200
+"""So many calls about one record are looked at, the youngest."""
+_NOT_OVER = frozenset({"requested", "approved", "started"})
+INLINE_RESULT = 2048
+"""Answers above this many characters lie once in the blob table (DESIGN §2)."""
+
+
+class Session:
+    """See the module docstring. Made by `open_session`; implements the gate's Ledger."""
+
+    def __init__(self, store: AsyncStore, clock: Clock, lease: Lease, state: dict[str, Any], seq: int) -> None:
+        """Take over a loaded state; use `open_session` instead."""
+        self.key = lease.session
+        self.stream = f"session:{lease.session}"
+        self._store = store
+        self._clock = clock
+        self._lease = lease
+        self._state = state
+        self._seq = seq
+        self._snapshot_seq = seq
+        self._stored = seq
+        """Where the journal ends as far as we know: where a commit was stored though we heard otherwise, the next one is refused."""
+        self._order = asyncio.Lock()
+        self._buffered: list[Commit] = []
+        self._effects: dict[str, EffectRow | None] = {}
+        """Effects as they were read or noted since the last commit, and `_own`."""
+        self._own_effects: dict[str, EffectRow] = {}
+        """See `_keep_own_effects`."""
+        self._unreported_conflict: EffectConflict | None = None
+        """Of a note that was stored by itself, while nobody waited who could hear of it."""
+        self._store_timer: asyncio.TimerHandle | None = None
+        self._storing: set[asyncio.Task[None]] = set()
+        self.used_at = clock.now()
+        """When something was last committed."""
+        self.watchers: list[Callable[[Sequence[EffectChange]], None]] = []
+        """Told of the effects of each commit, once it is stored and before anything comes of it."""
+
+    @property
+    def now(self) -> datetime:
+        """The present moment."""
+        return self._clock.now()
+
+    def mark(self) -> str:
+        """A point in time that no clock which is set can belie."""
+        return self._clock.mark()
+
+    def measure_since(self, mark: str) -> timedelta | None:
+        """How long ago that was; None where nobody can tell."""
+        return self._clock.measure_since(mark)
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """The state after all that was committed or noted."""
+        return self._state
+
+    @property
+    def seq(self) -> int:
+        """The number of the last event."""
+        return self._seq
+
+    async def commit(
+        self,
+        *events: Event,
+        actor: str,
+        effects: Sequence[EffectChange] = (),
+        outbox: Sequence[OutboxRow] = (),
+        timers: Sequence[Timer] = (),
+        inbox_done: Sequence[str] = (),
+        inbox_new: Sequence[InboxRow] = (),
+    ) -> None:
+        """Append in one transaction with all that was noted, and fold. Raises EffectConflict, StaleEpoch or StoreUnwritable.
+
+        Then nothing of the step is kept; what was noted before waits on, or is stored by itself where only the step conflicts.
+        """
+        step = self._build_step(events, actor, effects=effects, outbox=outbox, timers=timers, inbox_done=inbox_done, inbox_new=inbox_new)
+        async with self._order:
+            self._raise_dropped_conflict()
+            await self._store_and_fold(step)
+
+    async def buffer(
+        self,
+        *events: Event,
+        actor: str,
+        effects: Sequence[EffectChange] = (),
+        outbox: Sequence[OutboxRow] = (),
+        timers: Sequence[Timer] = (),
+    ) -> None:
+        """Fold at once, store with the next commit or within SOON. Raises EffectConflict and keeps nothing.
+
+        Only for what a crash may undo: before anything outside comes of it (a call, an answer) there is a commit or a `flush`.
+        """
+        step = self._build_step(events, actor, effects=effects, outbox=outbox, timers=timers)
+        async with self._order:
+            await self._check_effects(step)
+            self._fold(step)
+            self._buffered.append(step)
+        if self._store_timer is None:
+            self._store_timer = asyncio.get_running_loop().call_later(BUFFER_SECONDS, self._store_soon)
+
+    async def flush(self) -> None:
+        """Store what was noted; raises EffectConflict, StaleEpoch or StoreUnwritable."""
+        if self._buffered or self._unreported_conflict is not None:
+            await self._store_waiting()
+
+    async def flush_plan(self) -> None:
+        """As `flush`, before a read: what reads before it have answered may wait, since asking again does no harm."""
+        if self._unreported_conflict is not None or not all(_is_reads_only(step) for step in self._buffered):
+            await self._store_waiting()
+
+    def _build_step(self, events: Sequence[Event], actor: str, *, outbox: Sequence[OutboxRow], **more: Any) -> Commit:
+        blobs: dict[str, str] = {}
+        cause = get_trace_id() or next(iter(more.get("inbox_done", ())), "")
+        kept, more["outbox"] = split_pulled_rows(add_card_copies(outbox), self.key, cause)
+        slim = [_move_to_blob(event, blobs) for event in (*events, *kept)]
+        return Commit(
+            stream=self.stream,
+            epoch=self._lease.epoch,
+            actor=actor,
+            now=self._clock.now(),
+            events=slim,
+            encoded_events=[encode(event) for event in slim],
+            blobs=blobs,
+            **more,
+        )
+
+    async def _check_effects(self, step: Commit) -> None:
+        """The effects as `step` will leave them; EffectConflict where one does not stand as it must."""
+        changed: dict[str, EffectRow | None] = {}
+        for change in step.effects:
+            row = changed.get(change.effect_id) or await self.find_effect(change.effect_id)
+            if (row.status if row else "absent") not in change.expect:
+                raise EffectConflict(f"effect {change.effect_id} does not stand in {' or '.join(change.expect)}")
+            changed[change.effect_id] = _apply_change(row, change, step)
+        self._effects |= changed
+
+    async def _store_and_fold(self, step: Commit) -> None:
+        """Both or neither, whoever is cancelled meanwhile: a state that missed a stored event would part from the journal."""
+
+        def fold() -> None:
+            self._buffered = []
+            self._fold(step)
+
+        try:
+            await self._store_steps([*self._buffered, step], self._build_due_snapshot(), fold)
+        except EffectConflict:
+            with contextlib.suppress(EffectConflict):  # what the caller hears of is the conflict of its own step
+                await run_to_end(self._store_one_by_one())
+            raise
+
+    async def _store_waiting(self) -> None:
+        async with self._order:
+            self._raise_dropped_conflict()
+            if self._buffered:
+                try:
+                    await self._store_steps(self._buffered, self._build_due_snapshot(), self._buffered.clear)
+                except EffectConflict:
+                    await run_to_end(self._store_one_by_one())
+
+    async def _store_one_by_one(self) -> None:
+        """Each waiting step by itself; the state without those that conflict is read anew. EffectConflict if there are any."""
+        conflict: EffectConflict | None = None
+        while self._buffered:
+            try:
+                await self._store_steps(self._buffered[:1], None, _do_nothing)
+            except EffectConflict as error:
+                conflict = error
+            del self._buffered[0]
+        if conflict is not None:
+            self._state, self._seq = await self._store.read(load_state, self.stream)
+            self._stored = self._seq
+            self._effects, self._own_effects = {}, {}
+            raise conflict
+
+    async def _store_steps(self, steps: Sequence[Commit], snapshot: Snapshot | None, then: Callable[[], None]) -> None:
+        """Write the steps in one transaction, then do what goes with it, even when nobody waits for it any more."""
+        if self._store_timer is not None:  # also when this fails: nothing is stored behind the back of who then gives the session up
+            self._store_timer.cancel()
+            self._store_timer = None
+
+        def stored(events: Sequence[StoredEvent]) -> None:
+            if events:
+                self._stored = events[-1].seq
+            if snapshot is not None:
+                self._snapshot_seq = snapshot.seq
+            self._keep_own_effects(steps)
+            self.used_at = steps[-1].now
+            for changes in (step.effects for step in steps if step.effects):
+                for watcher in self.watchers:
+                    watcher(changes)
+            then()
+
+        await self._store.commit_then(replace(steps[-1], earlier=steps[:-1], snapshot=snapshot, after=self._stored), stored)
+
+    def _keep_own_effects(self, steps: Sequence[Commit]) -> None:
+        """How the effects stand that this session has put where they are and that are not over; others are looked up again.
+
+        Nobody else may change its own while the lease is held, and no step of a lease that was lost is stored.
+        """
+        rows = {change.effect_id: self._effects.get(change.effect_id) for step in steps[:-1] for change in step.effects}
+        rows |= {change.effect_id: _apply_change(self._effects.get(change.effect_id), change, steps[-1]) for change in steps[-1].effects}
+        for effect_id, row in rows.items():
+            if row is None or row.status not in _NOT_OVER:
+                self._own_effects.pop(effect_id, None)
+            else:  # a call that will be run is kept as it is stored: nobody else holds it
+                self._own_effects[effect_id] = replace(row, call=loads(dumps(row.call))) if row.status == "requested" else row
+        self._effects = dict(self._own_effects)
+
+    def _fold(self, step: Commit) -> None:
+        ts = format_iso(step.now)
+        agent_state.fold_events(self._state, ((one.type, one.data, ts) for one in step.encoded_events))
+        self._seq += len(step.encoded_events)
+
+    def _store_soon(self) -> None:
+        """Nobody waits for it: what cannot be stored now is tried again by the next commit, whose caller hears of it and of a conflict."""
+        self._store_timer = None
+        task = asyncio.ensure_future(self._store_waiting())
+        self._storing.add(task)
+        task.add_done_callback(self._on_stored_soon)
+
+    def _on_stored_soon(self, task: asyncio.Task[None]) -> None:
+        self._storing.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, EffectConflict):
+            self._unreported_conflict = error
+            log.error("a noted step was dropped: %s", error, extra={"action": "note_dropped", "session": self.key})
+        elif error is not None:
+            log.warning("what was noted is not stored yet: %s", error, extra={"action": "note_not_stored", "session": self.key})
+
+    def _raise_dropped_conflict(self) -> None:
+        """Raise the EffectConflict that nobody heard of yet."""
+        dropped, self._unreported_conflict = self._unreported_conflict, None
+        if dropped is not None:
+            raise dropped
+
+    def _build_due_snapshot(self) -> Snapshot | None:
+        """The state with all that waits, every SNAPSHOT_EVERY events; that is stored with it, so it never runs ahead of the log."""
+        if self._seq - self._snapshot_seq < SNAPSHOT_EVERY:
+            return None
+        return build_snapshot(self.stream, self._seq, self._state)
+
+    async def find_effect(self, effect_id: str) -> EffectRow | None:
+        """One effect's row, as it stands with all that was noted."""
+        known = self._effects
+        if effect_id not in known:
+            row = await self._store.find_effect(effect_id)  # for nobody, where a commit came between
+            return known.setdefault(effect_id, row)  # what was noted meanwhile is newer
+        return known[effect_id]
+
+    def mark_effect_absent(self, effect_id: str) -> None:
+        """Whoever made that id knows that nothing is stored under it: the next look, or note, need not ask the store."""
+        self._effects.setdefault(effect_id, None)
+
+    async def list_effects(self, status: EffectStatus) -> list[EffectRow]:
+        """The session's effects in that status."""
+        await self.flush()
+        return await self._store.list_effects(self.stream, status)
+
+    async def find_calls_about(self, record: str, within: timedelta) -> list[EffectRow]:
+        """Changes of "deal:481" that came into the journal within that time, some before too, of all sessions, oldest first."""
+        return await self._store.read(_read_calls_about, record, build_lower_id(SystemClock().now() - within - CARD_MAY_WAIT))
+
+    async def renew(self) -> None:
+        """Keep the lease; raises SessionTaken when it is lost."""
+        now = self._clock.now()
+        lease = await self._store.acquire(self.key, self._lease.owner, now, now + LEASE)
+        if lease is None or lease.epoch != self._lease.epoch:
+            raise SessionTaken(f"another process works on {self.key}")
+
+    async def close(self) -> None:
+        """Store what waits and give the lease up."""
+        try:
+            await self.flush()
+        finally:
+            if self._store_timer is not None:
+                self._store_timer.cancel()
+            await self._store.release(self._lease)
+
+    async def discard(self) -> None:
+        """Give the lease up without storing what waits: it belongs to a state that is not believed any more."""
+        if self._store_timer is not None:
+            self._store_timer.cancel()
+        await self._store.release(self._lease)
+
+
+async def open_session(store: AsyncStore, clock: Clock, key: str, owner: str) -> Session:
+    """Take the lease of `key` and load its state; raises SessionTaken when another process holds it."""
+    now = clock.now()
+    lease = await store.acquire(key, owner, now, now + LEASE)
+    if lease is None:
+        raise SessionTaken(f"another process works on {key}")
+    state, seq = await store.read(load_state, f"session:{key}")
+    return Session(store, clock, lease, state, seq)
+
+
+def _read_calls_about(store: Store, record: str, after: str) -> list[EffectRow]:
+    """Ids tell when an event was made by the machine's own clock. A row that is not as it was written says nothing."""
+    youngest = [one.effect_id for one in store.list_last_index_entries(record, "call", MAX_CALLS) if one.event_id > after]
+    rows = []
+    for effect_id in dict.fromkeys(reversed(youngest)):
+        with contextlib.suppress(DamagedRow):
+            rows.append(store.find_effect(effect_id))
+    return [row for row in rows if row is not None]
+
+
+def _do_nothing() -> None:
+    pass
+
+
+def _is_reads_only(step: Commit) -> bool:
+    """Whether it holds nothing but what calls that change nothing came to."""
+    only_events = not (step.effects or step.outbox or step.timers or step.inbox_done or step.inbox_new)
+    return only_events and all(isinstance(event, CallSucceeded | CallRefused) and event.call_class == "R" for event in step.events)
+
+
+def _apply_change(row: EffectRow | None, change: EffectChange, step: Commit) -> EffectRow:
+    """The effect's row once `step` is stored."""
+    return EffectRow(
+        effect_id=change.effect_id,
+        stream=row.stream if row else step.stream,
+        status=change.status,
+        fingerprint=change.fingerprint or (row.fingerprint if row else ""),
+        call=change.call if change.call is not None else (row.call if row else {}),
+        updated_at=step.now,
+        outcome=change.outcome if change.outcome is not None else (row.outcome if row else None),
+    )
+
+
+def _move_to_blob(event: Event, blobs: dict[str, str]) -> Event:
+    """Move a large result into the blob table; the event keeps its digest."""
+    if not isinstance(event, CallSucceeded) or event.result is None:
+        return event
+    text = dumps(event.result)
+    if len(text) <= INLINE_RESULT:
+        return event
+    digest = hash_text(text)
+    blobs[digest] = text
+    return event.model_copy(update={"result": None, "result_blob": digest})
+
+
+async def load_session_state(store: AsyncStore, session: str) -> Mapping[str, Any]:
+    """The folded state of a session, empty when nothing has happened in it."""
+    state, _ = await store.read(load_state, f"session:{session}")
+    return state
+
+
+async def list_open_cards(store: AsyncStore, session: str) -> list[dict[str, Any]]:
+    """The confirmations of a session that wait, oldest first."""
+    return list_open_confirmations(dict(await load_session_state(store, session)))

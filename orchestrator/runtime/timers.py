@@ -1,0 +1,58 @@
+"""Due timers become inbox rows, and are worked on in the session they belong to. Ring 2."""
+
+from datetime import datetime, timedelta
+
+from orchestrator.gate.approve import confirmations
+from orchestrator.runtime import recovery
+from orchestrator.runtime.decisions import run_expiry
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import Tools
+from state.clock import format_iso, generate_id
+from state.journal.async_store import AsyncStore
+from state.journal.store import InboxRow, Timer
+
+RETRY_AFTER = timedelta(hours=1)
+
+
+async def collect_due_rows(store: AsyncStore, now: datetime) -> list[InboxRow]:
+    """One inbox row for each timer that is due; the same timer gives the same source, so it is stored once."""
+    return [_build_row(timer, now) for timer in await store.list_due_timers(now)]
+
+
+def _build_row(timer: Timer, now: datetime) -> InboxRow:
+    return InboxRow(
+        id=generate_id(),
+        source=f"timer:{timer.id}:{format_iso(timer.due_at)}",
+        session=timer.session,
+        lane="express",
+        kind="timer",
+        actor={"key": "system", "name": "system"},
+        body={"timer": timer.id, "kind": timer.kind, **timer.body},
+        received_at=now,
+    )
+
+
+async def run_timer(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Do what the timer was set for; the timer goes with the same commit as its effect."""
+    match row.body["kind"]:
+        case confirmations.TIMER:
+            await run_expiry(row, session, tools)
+        case recovery.RECHECK:
+            later = await recovery.reconcile_when_settled(row.body["effect_id"], session, tools)
+            await session.commit(actor="system", timers=[later or drop(row, session)], inbox_done=[row.id])
+        case kind if (handler := tools.handlers.timers.get(kind)) is not None:
+            await handler(row, session, tools)
+        case other:
+            await session.commit(actor="system", timers=[drop(row, session)])  # or it would be due for ever
+            await tools.store.finish_inbox(row.id, "quarantined", f"unknown timer {other}")
+
+
+def drop(row: InboxRow, session: Session) -> Timer:
+    """Takes the timer of that input away; without it the timer would be due for ever."""
+    return Timer(id=row.body["timer"], due_at=session.now, session=session.key, kind="", delete=True)
+
+
+def reschedule(row: InboxRow, session: Session) -> Timer:
+    """The same timer once more, later: over what comes again and again a program may have died once too often."""
+    body = {key: value for key, value in row.body.items() if key not in {"timer", "kind"}}
+    return Timer(id=row.body["timer"], due_at=session.now + RETRY_AFTER, session=session.key, kind=row.body["kind"], body=body)

@@ -1,0 +1,370 @@
+"""One turn: record the input, run the engine, record the end, answer. Read this first. Ring 2.
+
+A turn is an inbox row of lane "turn". Everything it says goes out with the commit that ends it, so an answer and its events stand or fall
+together. A turn that died is run again from its top: recorded model answers and effect slots keep it from doing anything twice.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Protocol
+
+from orchestrator.engines.base import Engine, TurnEnd, TurnInput
+from orchestrator.errors import ModelClientError, OverBudget
+from orchestrator.gate.approve import undo_policy
+from orchestrator.gate.call.modes import resolve_mode
+from orchestrator.gate.gate import Gate
+from orchestrator.messages import Actor, Mode, Notice, build_reply
+from orchestrator.replies.code_notes import add_forward_buttons, add_made_lines, add_own_only_notices
+from orchestrator.replies.turn_outcome import add_change_notices, build_early_end, strip_foreign_links
+from orchestrator.runtime import outbox
+from orchestrator.runtime.audit import Audit
+from orchestrator.runtime.input_filter import build_dropped_event, is_cancelled
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn_context import UNLIMITED, Context, Model, ModelBudget, Query, RecordedTurn, TurnServices
+from state.events.core import Event, MessageReceived, TurnFinished
+from state.journal.async_store import AsyncStore
+from state.journal.store import InboxRow, OutboxRow, StoreError
+
+log = logging.getLogger(__name__)
+
+MAX_TURNS = 512
+"""A bound for the memory, far above the people of one company: somebody whose model is silent must not hold up anybody else."""
+
+RefreshActor = Callable[[Actor], Actor | None]
+Handler = Callable[[InboxRow, Session, "Tools"], Awaitable[None]]
+"""Works one input to its end: it commits what came of it together with the input being done. Raises StoreError."""
+Receive = Callable[[Sequence[InboxRow]], Awaitable[object]]
+"""Stores inputs durably."""
+PeriodicTask = Callable[[Receive, datetime], Awaitable[None]]
+"""Looks whether something has become due that no timer knows of yet, and hands in inputs; may raise StoreError."""
+ShowPartial = Callable[[str, Any], Awaitable[None]]
+"""(session, the visible text so far or a notice of how far it is) → shown as a draft; may be dropped."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Handlers:
+    """What a feature does with its own inputs, by their kind: bootstrap puts the features together here and nowhere else."""
+
+    inbox: Mapping[str, Handler] = field(default_factory=dict)
+    timers: Mapping[str, Handler] = field(default_factory=dict)
+    commands: Mapping[str, Handler] = field(default_factory=dict)
+    """Typed commands, by the name after the slash."""
+    buttons: Mapping[str, Handler] = field(default_factory=dict)
+    """Buttons, by the first of the words that they carry."""
+
+
+def merge_handlers(*features: Handlers) -> Handlers:
+    """All of them; ValueError where two want the same inputs."""
+    return Handlers(
+        inbox=_merge_tables("inputs", [one.inbox for one in features]),
+        timers=_merge_tables("timers", [one.timers for one in features]),
+        commands=_merge_tables("commands", [one.commands for one in features]),
+        buttons=_merge_tables("presses", [one.buttons for one in features]),
+    )
+
+
+def _merge_tables(name: str, tables: Sequence[Mapping[str, Handler]]) -> dict[str, Handler]:
+    merged: dict[str, Handler] = {}
+    for table in tables:
+        if twice := merged.keys() & table.keys():
+            raise ValueError(f"two features want the same {name}: {', '.join(sorted(twice))}")
+        merged |= table
+    return merged
+
+
+class Stoppable(Protocol):
+    """Something that a person may stop."""
+
+    @property
+    def actor(self) -> Actor:
+        """Whoever asked for it."""
+        ...
+
+    def stop(self) -> None:
+        """End it soon; a call on its way is heard to its end."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tools:
+    """What turns and decisions work with; made once by bootstrap."""
+
+    store: AsyncStore
+    gate: Gate
+    model: Model
+    engines: Mapping[str, Engine]
+    queries: Mapping[str, Query]
+    audit: Audit
+    mode: Mode
+    show_partial: ShowPartial
+    allowed_hosts: frozenset[str]
+    """Where addresses in answers may lead: the portal and what the policy lists."""
+    refresh_actor: RefreshActor
+    """The rights that somebody has now, None for those who have none any more."""
+    model_budget: ModelBudget = UNLIMITED
+    handlers: Handlers = Handlers()
+    periodic_tasks: Sequence[PeriodicTask] = ()
+    """Made every twenty seconds, one after the other."""
+    frequent_tasks: Sequence[PeriodicTask] = ()
+    """The same every three: what somebody who has just saved a file waits for."""
+    running: dict[str, Stoppable] = field(default_factory=dict)
+    """What each session is at, a turn or a recording that is being heard, for /stop."""
+    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_TURNS))
+    """So many turns run at once, however their words came in."""
+
+
+async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Work one input to its end; raises StoreError when the journal cannot be written (then nothing more was done)."""
+    async with tools.turns:
+        left_out = build_dropped_event(row, session)  # whoever said /stop while it waited for its place does not want it any more
+        if left_out is not None:
+            await session.commit(left_out, actor=left_out.by, inbox_done=[row.id])
+            return
+        await _run(row, session, tools)
+
+
+@dataclass
+class _StartingTurn:
+    """A turn whose engine does not run yet, for a /stop that comes so early."""
+
+    actor: Actor
+    stopped: bool = False
+
+    def stop(self) -> None:
+        """It ends as soon as it has begun."""
+        self.stopped = True
+
+
+async def _run(row: InboxRow, session: Session, tools: Tools) -> None:
+    tools.running[session.key] = _StartingTurn(actor=Actor.model_validate(row.actor), stopped=is_cancelled(row, session))
+    try:
+        await _run_admitted(row, session, tools)
+    finally:
+        tools.running.pop(session.key, None)
+
+
+async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
+    actor = await admit_actor(row, session, tools)
+    if actor is None:
+        return
+    turn = _build_turn_input(row, session)
+    if turn is None:
+        outdated = Notice(code="choice-outdated")
+        told = _build_click_toasts(row, session, outdated) or [outbox.build_reply_row(session.key, build_reply(outdated), session.now)]
+        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+        return
+    if not await _may_answer(turn, actor, session, tools):
+        told = _build_click_toasts(row, session, Notice(code="choice-not-yours"))
+        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+        return
+    recorded = await _begin(turn, actor, session, tools, toasts=_build_click_toasts(row, session, Notice(code="toast-doing")))
+    await tools.show_partial(session.key, Notice(code="turn-begun", args={"turn": turn.turn_id}))
+    context = Context(
+        session,
+        turn,
+        actor=actor,
+        mode=resolve_mode(tools.mode, actor),
+        reach=TurnServices(
+            gate=tools.gate,
+            model=tools.model,
+            queries=tools.queries,
+            show_partial=lambda text: tools.show_partial(session.key, text),
+            model_budget=tools.model_budget,
+        ),
+        recorded=recorded,
+    )
+    end = await _run_engine(tools.engines[row.body.get("engine", "crm_agent")], context, tools, session)
+    end = replace(end, reply=add_forward_buttons(strip_foreign_links(end.reply, turn, actor, tools.allowed_hosts), turn))
+    means = tools.gate.means
+    end = replace(end, reply=await add_made_lines(add_own_only_notices(end.reply, context, means.catalogue), context, means.names))
+    undo = await undo_policy.find_undoable(context.results, session, policy=means.policy, catalogue=means.catalogue)
+    end = replace(end, reply=end.reply.model_copy(update={"undo": undo}))
+    await tools.show_partial(session.key, Notice(code="turn-over", args={"turn": turn.turn_id}))
+    warned: list[Event] = []
+    if (warning := await _issue_budget_warning(context, actor, session, tools)) is not None:
+        end = replace(end, reply=end.reply.model_copy(update={"notices": (*end.reply.notices, warning[0])}))
+        warned.append(warning[1])
+    await _finish(end, turn, actor, session, row, told=warned)
+    await _record_audit(context, actor, session, tools)
+
+
+async def admit_actor(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
+    """The sender with the rights they have now; an input of somebody who has lost access is closed with a sentence."""
+    stored = Actor.model_validate(row.actor)
+    actor = tools.refresh_actor(stored)
+    if actor is None:
+        await session.commit(actor=stored.key, outbox=build_access_denied_rows(row, session.key, session), inbox_done=[row.id])
+    return actor
+
+
+def build_access_denied_rows(row: InboxRow, chat: str, session: Session) -> list[OutboxRow]:
+    """What somebody without access reads there: of a press only they do, where others read along, and its button stops turning."""
+    gone = Notice(code="no-access-any-more")
+    callback = str(row.body.get("callback_id") or "")
+    toast = [outbox.build_toast_row(chat, callback, gone, session.now)] if callback else []
+    alone = not callback or chat == row.actor.get("key")
+    return [*toast, outbox.build_reply_row(chat, build_reply(gone), session.now)] if alone else toast
+
+
+def _build_turn_input(row: InboxRow, session: Session) -> TurnInput | None:
+    """The turn's input; None when it answers a question that is no longer open."""
+    body = row.body
+    choice: Mapping[str, Any] = {}
+    if body.get("answers"):
+        question = session.state["question"]
+        if not question or question["question_id"] != body["answers"] or not 0 <= body["option"] < len(question["options"]):
+            return None
+        option = question["options"][body["option"]]
+        targets = [option["target"]] if option["target"] else []
+        choice = {"question": question, "value": option["value"], "label": option["label"], "targets": targets}
+    return TurnInput(
+        turn_id=row.id,
+        text=str(choice["question"]["text"]) if choice else body.get("text", ""),
+        quoted=body.get("quoted", ""),
+        origin=body.get("origin", "typed"),
+        answers=body.get("answers", ""),
+        ref=body.get("message_id", 0),
+        choice=choice,
+    )
+
+
+async def _may_answer(turn: TurnInput, actor: Actor, session: Session, tools: Tools) -> bool:
+    """Whether a choice is made by whoever was asked: in a group anybody can press, and it goes on with a request of theirs."""
+    if not turn.answers or session.key == actor.key:
+        return True
+    await session.flush()
+    events = await tools.store.read_events(session.stream, max(0, session.seq - 500))
+    asked = next((item for item in reversed(events) if item.data.get("question_id") == turn.answers and item.type == "NameAsked"), None)
+    return asked is None or asked.actor == actor.key
+
+
+def _build_click_toasts(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:
+    """The answer to the press that the input is, where it was left to us."""
+    callback = str(row.body.get("callback_id") or "")
+    return [outbox.build_toast_row(session.key, callback, notice, session.now)] if callback else []
+
+
+async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools, *, toasts: Sequence[OutboxRow] = ()) -> RecordedTurn:
+    """Record the input once; what a dead process already recorded of the turn, when it is being resumed."""
+    current = session.state["turn"]
+    if current and current["turn_id"] == turn.turn_id:
+        await session.flush()
+        events = await tools.store.read_events(session.stream, max(0, session.seq - 500))
+        mine = [item for item in events if item.data.get("turn_id") == turn.turn_id]
+        if await _has_waiting_stop(actor, session, tools):
+            tools.running[session.key].stop()
+        return RecordedTurn(
+            answers={item.data["iteration"]: item.data for item in mine if item.type == "ModelAnswered"},
+            plans={item.data["iteration"]: item.data for item in mine if item.type == "PlanRecorded"},
+            refused_steps={item.data["slot"]: item.data for item in mine if item.type == "StepRefused"},
+        )
+    event = MessageReceived(
+        turn_id=turn.turn_id,
+        text="" if turn.answers else turn.text,
+        origin="choice" if turn.answers else "voice" if turn.origin == "voice" else "typed",
+        quoted=turn.quoted,
+        answers=turn.answers,
+        ref=turn.ref,
+    )
+    await session.buffer(event, actor=actor.key, outbox=[*_build_answered_question(turn, session), *toasts])
+    return RecordedTurn(is_fresh=True)
+
+
+async def _has_waiting_stop(actor: Actor, session: Session, tools: Tools) -> bool:
+    """Whether a /stop came in while nobody worked: the lane that it is in may be behind this one."""
+    waiting = await tools.store.list_waiting_inbox(session.key, "express")
+    return any(row.kind == "command" and row.body.get("name") == "stop" and row.actor.get("key") == actor.key for row in waiting)
+
+
+def _build_answered_question(turn: TurnInput, session: Session) -> list[OutboxRow]:
+    """The question without its buttons and with the answer, in the same message."""
+    if not turn.answers:
+        return []
+    question = turn.choice["question"]
+    asked = Notice.model_validate(question["ask"])
+    reply = build_reply(asked, Notice(code="chosen", args={"label": turn.choice["label"]}))
+    return [outbox.build_reply_row(session.key, reply, session.now, key=f"turn:{question['turn_id']}")]
+
+
+async def _run_engine(engine: Engine, context: Context, tools: Tools, session: Session) -> TurnEnd:
+    """The engine's end, or the end that its failure deserves; only a journal that cannot be written goes further up."""
+    task = asyncio.ensure_future(engine.run(context))
+    context.set_cancel_callback(task.cancel)
+    early = tools.running.get(session.key)
+    tools.running[session.key] = context
+    if isinstance(early, _StartingTurn) and early.stopped:
+        context.stop()
+    try:
+        return await add_change_notices(await task, context)
+    except ModelClientError as error:
+        log.warning("turn degraded: %s", error.reason, extra={"action": "turn_degraded"})
+        return await build_early_end("degraded", context, Notice(code="degraded"), partly=Notice(code="degraded-partly"))
+    except OverBudget as error:
+        return await build_early_end("budget", context, Notice(code=error.reason))
+    except asyncio.CancelledError:
+        if not context.stopped:
+            task.cancel()  # the program stops: a call on its way is heard to its end, the rest waits for the restart
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+            raise
+        return await build_early_end("stopped", context, Notice(code="stopped"))
+    except StoreError:
+        raise
+    except Exception:
+        turn_id = context.turn.turn_id
+        log.exception("turn failed", extra={"action": "turn_failed", "turn_id": turn_id})
+        await tools.audit.record_failure(actor=context.actor, session=session.key, turn_id=turn_id, what="turn failed, see the log")
+        return await build_early_end("failed", context, Notice(code="failed", args={"id": turn_id[-8:]}))
+    finally:
+        tools.running.pop(session.key, None)
+
+
+async def _issue_budget_warning(context: Context, actor: Actor, session: Session, tools: Tools) -> tuple[Notice, Event] | None:
+    """That most of the month's budget is used, where this turn has used some of it. Its answers are counted once they are stored."""
+    if not context.iterations or await tools.model_budget.describe_usage(actor, session.now) is None:
+        return None
+    await session.flush()
+    return await tools.model_budget.issue_warning(actor, session.now)
+
+
+async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session, row: InboxRow, *, told: Sequence[Event] = ()) -> None:
+    """One commit: the end, the answer, the cards, and the input done."""
+    event = TurnFinished(
+        turn_id=turn.turn_id,
+        reason=end.reason,
+        text=end.reply.text,
+        history=end.history,
+        next_planned_actions=[dict(item) for item in end.next_planned_actions],
+        targets=sorted(end.targets)[:50],
+    )
+    now = session.now
+    rows: list[OutboxRow] = [outbox.build_reply_row(session.key, end.reply, now, key=f"turn:{turn.turn_id}")]
+    entries = session.state["agent"]["confirmations"]
+    shown = dict.fromkeys([*_list_withdrawn_cards(session), *end.reply.confirmations])
+    rows.extend(outbox.build_card_row(session.key, entries[item], now) for item in shown if item in entries)
+    await session.commit(*told, event, actor=actor.key, outbox=rows, inbox_done=[row.id])
+
+
+def _list_withdrawn_cards(session: Session) -> list[str]:
+    """Cards that the model took back in this turn: their buttons must go."""
+    begun = (session.state["turn"] or {}).get("started", "")
+    entries = session.state["agent"]["confirmations"].values()
+    denied = (entry for entry in entries if entry["status"] == "denied" and entry.get("via") == "model" and "nonce" in entry)
+    return [entry["confirmation_id"] for entry in denied if entry["denied_at"] >= begun]
+
+
+async def _record_audit(context: Context, actor: Actor, session: Session, tools: Tools) -> None:
+    for entry in context.iterations:
+        await tools.audit.record_iteration(
+            entry,
+            actor=actor,
+            session=session.key,
+            turn_id=context.turn.turn_id,
+            text=context.turn.text,
+            mode=context.mode,
+            state=session.state["agent"],
+        )

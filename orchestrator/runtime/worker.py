@@ -1,0 +1,327 @@
+"""The orchestrator: takes inputs in durably, works each session in order, lets decisions and /stop overtake. Ring 2.
+
+One loop looks for sessions with new inbox rows; each (session, lane) is drained by one task. The lease keeps other processes out.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import NamedTuple
+from uuid import uuid4
+
+from orchestrator.errors import SessionTaken, SettingsError
+from orchestrator.features.portal_events.watcher import PortalWatcher
+from orchestrator.messages import Notice
+from orchestrator.runtime import dispatch, timers
+from orchestrator.runtime.recovery import recover
+from orchestrator.runtime.session import LEASE, Session, open_session
+from orchestrator.runtime.turn import PeriodicTask, Tools, merge_handlers
+from state.clock import Clock, read_boottime
+from state.journal.store import InboxRow, Lane, StaleEpoch, StoreError
+from state.trace import bind_trace
+
+log = logging.getLogger(__name__)
+
+POLL = 1.0
+PERIOD = 20.0
+FREQUENT_PERIOD = 3.0
+"""As often as the access file is looked at."""
+IDLE = timedelta(minutes=10)
+
+LaneKey = tuple[str, Lane]
+TellTrouble = Callable[[str, Notice], Awaitable[None]]
+"""(session, sentence): tell the person directly when not even the outbox can be written."""
+
+
+class _ClaimedRow(NamedTuple):
+    """A row that was claimed as it came in, for the drain that begins with it."""
+
+    row: InboxRow
+    session: Session
+    """Held when it was claimed: under another one somebody else may have worked the row meanwhile."""
+    alone: bool
+    """Nothing else waited in its lane; what comes later is passed over and looked for then."""
+
+
+class Orchestrator:
+    """See the module docstring. `run` works until it is cancelled; `receive` is what doors call."""
+
+    def __init__(
+        self, tools: Tools, clock: Clock, *, trouble: TellTrouble, portal: PortalWatcher | None = None, owner: str | None = None
+    ) -> None:
+        """`portal` watches the portal's events, `owner` names this process in leases."""
+        self.tools = replace(tools, handlers=merge_handlers(tools.handlers, portal.build_handlers())) if portal else tools
+        self._portal = portal
+        self._clock = clock
+        self._trouble = trouble
+        self._owner = owner or uuid4().hex
+        self._wake = asyncio.Event()
+        self._sessions: dict[str, Session] = {}
+        self._opening: dict[str, asyncio.Lock] = {}
+        self._lanes: dict[LaneKey, asyncio.Task[None]] = {}
+        self._holding: dict[LaneKey, asyncio.Task[None]] = {}
+        self._claiming: set[LaneKey] = set()
+        """Lanes whose oldest row is being claimed: nobody begins to work them."""
+        self._claimed: dict[LaneKey, _ClaimedRow] = {}
+        self._passed_over: set[LaneKey] = set()
+        self._troubled: set[str] = set()
+        self._excused: dict[str, int] = {}
+        """Attempts that came to nothing because of the store, and could not even be given back."""
+        self._left: dict[str, Session] = {}
+        """Sessions that were given up and not opened again; their leases are released at the end."""
+        self._group: asyncio.TaskGroup | None = None
+        """Of the drains; None while nothing may be begun."""
+        self._ending = False
+        self.listeners: list[Callable[[], None]] = []
+        self.polled_at: float | None = None
+        """When it last looked for work, as `state.clock.elapsing` counts; older than a few seconds: it hangs, or does not run."""
+
+    async def start_portal_watch(self) -> str:
+        """Find out what the portal has changed while nobody listened; the session that its events belong to. Raises StoreError."""
+        if self._portal is None:
+            raise SettingsError("the portal is not watched")
+        await self.receive([self._portal.build_start_row(self._clock.now())])
+        return self._portal.session
+
+    async def receive(self, rows: Sequence[InboxRow]) -> list[bool]:
+        """Store inputs durably, then begin to work them; False where an input was known already. Raises StoreError."""
+        lanes = {(row.session, row.lane) for row in rows}
+        free = {lane: self._sessions[lane[0]] for lane in lanes if self._is_free(lane)}
+        self._claiming |= free.keys()
+        try:
+            stored = await self.tools.store.put_inbox(rows, list(free))
+        finally:
+            self._claiming -= free.keys()
+            self._start_passed_over(free)
+        new = [row for row, fresh in zip(rows, stored.fresh, strict=True) if fresh]
+        for row in stored.claimed:
+            lane = row.session, row.lane
+            alone = [one.id for one in new if (one.session, one.lane) == lane] == [row.id]
+            self._claimed[lane] = _ClaimedRow(row, free[lane], alone)
+        known = {lane for lane in lanes if lane[0] in self._sessions or lane in self._claimed}
+        self._start(known)
+        if known != lanes:
+            self._wake.set()
+        return stored.fresh
+
+    def _is_free(self, lane: LaneKey) -> bool:
+        """Whether this process may claim a row of that lane: it holds the session, and nothing of the lane is at work."""
+        return (
+            not self._ending
+            and lane[0] in self._sessions
+            and not any(lane in busy for busy in (self._lanes, self._claiming, self._claimed))
+        )
+
+    async def run(self) -> None:
+        """Work until cancelled; then let running calls end and give the leases up."""
+        self.tools.store.listeners.append(self._wake.set)
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._renew())
+                group.create_task(self._run_periodic_tasks(self.tools.periodic_tasks, PERIOD))
+                group.create_task(self._run_periodic_tasks(self.tools.frequent_tasks, FREQUENT_PERIOD))
+                self._group = group
+                try:
+                    await self._poll()
+                finally:
+                    self._group = None
+        finally:
+            self.tools.store.listeners.remove(self._wake.set)
+            await self._close()
+
+    async def _poll(self) -> None:
+        """Look at the database for what is not begun as it comes in: timers, other processes' inputs, sessions not held, second tries."""
+        while True:
+            self._wake.clear()
+            await self._scan()
+            self.polled_at = read_boottime()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(POLL):  # wait_for of Python 3.11 may swallow a cancel that meets a wake
+                    await self._wake.wait()
+
+    async def _close(self) -> None:
+        """Give back what was claimed and not begun, and the leases; the trouble of one session is not that of the next."""
+        while self._claimed:
+            _, claimed = self._claimed.popitem()
+            await self._return_row(claimed.row)
+        ends = [session.close for session in self._sessions.values()] + [session.discard for session in self._left.values()]
+        self._sessions.clear()
+        self._left.clear()
+        for end in ends:
+            try:
+                await end()
+            except Exception as error:  # noqa: BLE001 - whatever it is: the lease runs out by itself
+                log.warning("a session was not closed: %s", error, extra={"action": "session_not_closed"})
+
+    async def is_idle(self) -> bool:
+        """True when no input waits and none is worked on."""
+        return not self._lanes and not await self.tools.store.list_ready_sessions()
+
+    async def _scan(self) -> None:
+        try:
+            due = await timers.collect_due_rows(self.tools.store, self._clock.now())
+            if due:
+                await self.tools.store.put_inbox(due)
+            ready = await self.tools.store.list_ready_sessions(self._owner, self._clock.now())
+        except StoreError as error:
+            log.error("the store cannot be read: %s", error, extra={"action": "store_trouble"})  # noqa: TRY400 - no stack needed
+            return
+        self._start(ready)
+
+    def _start(self, ready: Iterable[LaneKey]) -> None:
+        for key, lane in ready:
+            if (key, lane) in self._lanes or (key, lane) in self._claiming:
+                self._passed_over.add((key, lane))
+            elif self._group is not None and not self._ending:
+                task = self._group.create_task(self._drain(key, lane))
+                self._lanes[key, lane] = task
+                task.add_done_callback(self._build_forget_callback(key, lane))
+
+    def _build_forget_callback(self, key: str, lane: Lane) -> Callable[[asyncio.Task[None]], None]:
+        def forget(_: asyncio.Task[None]) -> None:
+            self._lanes.pop((key, lane), None)
+            self._start_passed_over([(key, lane)])
+
+        return forget
+
+    async def finish_running(self, within: float) -> bool:
+        """Begin nothing more and let what is under way end, for `within` seconds; whether all did. What still comes in stays stored."""
+        self._ending = True
+        if self._lanes:
+            await asyncio.wait(list(self._lanes.values()), timeout=within)
+        return not self._lanes
+
+    def _start_passed_over(self, lanes: Iterable[LaneKey]) -> None:
+        """Work those of `lanes` that were passed over: the row may have come after the lane's last look."""
+        late = self._passed_over.intersection(lanes)
+        self._passed_over -= late
+        self._start(late)
+
+    async def _drain(self, key: str, lane: Lane) -> None:
+        """Work the rows of one lane in order until none is left."""
+        try:
+            session = await self._open_session(key)
+            self._holding[key, lane] = self._lanes[key, lane]
+            last = False
+            while not last and not self._ending and self._sessions.get(key) is session:
+                row, last = await self._take_next(session, lane)
+                if row is None:
+                    break
+                with bind_trace(row.id):
+                    await self._work_row(row, session)
+                self._troubled.discard(key)
+                for listener in self.listeners:
+                    listener()
+        except SessionTaken:
+            log.info("session is worked on elsewhere", extra={"action": "session_taken", "session": key})
+        except StaleEpoch:
+            self._sessions.pop(key, None)
+            log.warning("session was taken over", extra={"action": "session_lost", "session": key})
+        except StoreError as error:
+            self._drop_session(key)
+            log.error("nothing could be stored: %s", error, extra={"action": "store_trouble", "session": key})  # noqa: TRY400
+            await self._tell_trouble(key)
+            await asyncio.sleep(POLL)
+        except Exception:  # one session that cannot be opened must not stop all the others
+            log.exception("session cannot be worked on", extra={"action": "session_failed", "session": key})
+            await asyncio.sleep(POLL)
+        finally:
+            self._holding.pop((key, lane), None)
+            if (unbegun := self._claimed.pop((key, lane), None)) is not None:
+                await self._return_row(unbegun.row)
+
+    async def _take_next(self, session: Session, lane: Lane) -> tuple[InboxRow | None, bool]:
+        """The row to work now, claimed as it came in or the oldest that waits, and whether none can be behind it."""
+        claimed = self._claimed.pop((session.key, lane), None)
+        if claimed is not None and claimed.session is session:
+            return claimed.row, claimed.alone
+        if claimed is not None:
+            await self._return_row(claimed.row)
+        return await self.tools.store.take_inbox(session.key, lane), False
+
+    async def _tell_trouble(self, key: str) -> None:
+        """Once for each time the store gives out, not once a second."""
+        if key not in self._troubled:
+            self._troubled.add(key)
+            await self._trouble(key, Notice(code="store-trouble"))
+
+    async def _work_row(self, row: InboxRow, session: Session) -> None:
+        if row.attempts - self._excused.get(row.id, 0) > dispatch.MAX_ATTEMPTS:
+            await dispatch.quarantine_input(row, session, self.tools.store, self._portal)
+            return
+        try:
+            await dispatch.run_input(row, session, self.tools)
+            self._excused.pop(row.id, None)
+        except (StoreError, SessionTaken, asyncio.CancelledError):  # the store or a stop: nothing that this input is to blame for
+            await self._return_row(row)
+            raise
+        except Exception:
+            log.exception("input failed", extra={"action": "input_failed", "row": row.id, "kind": row.kind})
+            # Half a step may be noted: it is stored, and what is begun is recovered, before the input is tried again.
+            with contextlib.suppress(StoreError):
+                await session.flush()
+            self._drop_session(session.key)
+            self._wake.set()
+
+    async def _return_row(self, row: InboxRow) -> None:
+        try:
+            await self.tools.store.return_inbox(row.id)
+        except StoreError:
+            self._excused[row.id] = self._excused.get(row.id, 0) + 1
+
+    def _drop_session(self, key: str) -> None:
+        """Let go of a session whose state may have parted from the journal; it is opened anew."""
+        session = self._sessions.pop(key, None)
+        if session is not None:
+            self._left[key] = session
+
+    async def _open_session(self, key: str) -> Session:
+        async with self._opening.setdefault(key, asyncio.Lock()):
+            known = self._sessions.get(key)
+            if known is not None:
+                return known
+            busy = [task for (name, _), task in self._holding.items() if name == key]
+            if busy:  # a lane still works with the state that was given up: a second one beside it would part from it
+                await asyncio.wait(busy)
+            session = await open_session(self.tools.store, self._clock, key, self._owner)
+            if self._portal is not None:
+                session.watchers.append(self._portal.recent_writes.observe)
+            await recover(session, self.tools)
+            self._sessions[key] = session
+            self._left.pop(key, None)
+            return session
+
+    async def _close_idle_session(self, key: str) -> None:
+        """Give up a session that nobody has used for a while; it is loaded again when somebody writes."""
+        async with self._opening.setdefault(key, asyncio.Lock()):
+            if not any(name == key for name, _ in self._lanes):
+                session = self._sessions.pop(key, None)
+                if session is not None:
+                    await session.close()
+
+    async def _run_periodic_tasks(self, looks: Sequence[PeriodicTask], every: float) -> None:
+        """What fails in one round is tried again in the next."""
+        while looks:
+            for look in looks:
+                try:
+                    await look(self.receive, self._clock.now())
+                except Exception:  # one feature that fails must not end the others
+                    log.exception("a round failed", extra={"action": "round_failed"})
+            await asyncio.sleep(every)
+
+    async def _renew(self) -> None:
+        """Keep the leases of the sessions in use."""
+        while True:
+            await asyncio.sleep(LEASE.total_seconds() / 3)
+            for key, session in list(self._sessions.items()):
+                try:
+                    if self._clock.now() - session.used_at > IDLE:
+                        await self._close_idle_session(key)
+                    if key in self._sessions:
+                        await session.renew()
+                except (SessionTaken, StoreError):
+                    self._sessions.pop(key, None)
+                    log.warning("lease lost", extra={"action": "lease_lost", "session": key})

@@ -1,0 +1,167 @@
+"""The audit log for ops (ring 1): JSONL per user, rotated, chained (S004-43…53, A8). Fails open: it never disturbs a turn.
+
+Not the journal: nothing is read back from here to decide anything, and a record is not flushed to the disk one by one.
+"""
+
+import errno
+import logging
+import os
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from state.audit_log import archives, locks
+from state.audit_log.archives import DamagedArchive
+from state.audit_log.chain import EMPTY, Head, add_link, move_head, parse_link
+from state.audit_log.packing import packer
+from state.audit_log.records import build_file_name, build_log_path, encode_record, parse_record, parse_user
+from state.audit_log.rewriting import erase_user, transform_user
+from state.audit_log.staging import hold_in_place
+from state.clock import Clock, format_iso
+
+__all__ = [
+    "DamagedArchive",
+    "InteractionLogger",
+    "build_file_name",
+    "build_log_path",
+    "erase_user",
+    "list_users",
+    "read_records",
+    "transform_user",
+]
+
+log = logging.getLogger(__name__)
+
+LIMIT = 5 * 1024 * 1024
+KEEP = 10
+
+
+class InteractionLogger:
+    """Writes one record at a time; safe to use from several threads and processes on one folder.
+
+    It blocks for as long as the disk takes to write, so callers on an event loop hand it to a thread. Nobody waits for packing.
+    """
+
+    def __init__(self, folder: Path, *, clock: Clock, limit: int = LIMIT, keep: int = KEEP) -> None:
+        """Log into `folder`, which is made when it is missing; `limit` bytes a file, `keep` archives a user."""
+        self._folder = folder
+        self._clock = clock
+        self._limit = limit
+        self._keep = keep
+        try:
+            for name in sorted(archives.find_unpacked_logs(folder)):
+                packer.pack(folder / name, keep)
+        except OSError:
+            log.exception("the folder of the interaction logs cannot be read", extra={"action": "interaction_log.open"})
+
+    def record(self, user: str, entry: Mapping[str, Any]) -> None:
+        """Append one record, with `timestamp` and `user` in front; whatever goes wrong goes to the standard log only."""
+        with _fail_open():
+            self._add(user, encode_record({"timestamp": format_iso(self._clock.now()), "user": user, **entry}))
+
+    def write(self, user: str, record: bytes) -> None:
+        """As `record`, for what is the bytes of a whole record already: a JSON object with `timestamp` and `user`, and no chain."""
+        with _fail_open():
+            self._add(user, record)
+
+    def _add(self, user: str, record: bytes) -> None:
+        path = build_log_path(self._folder, user)
+        if not os.access(self._folder, os.F_OK):
+            self._folder.mkdir(parents=True, exist_ok=True)
+        with hold_in_place(path) as lock:
+            rotated = self._append(path, lock, record)
+        if rotated:
+            packer.pack(path, self._keep)
+
+    def close(self, seconds: float = 5.0) -> bool:
+        """Wait for the packing of full logs, at most that long; False where some is left for the next start."""
+        return packer.wait(seconds)
+
+    def _append(self, path: Path, lock: int, record: bytes) -> bool:
+        """Write the record behind the last one, in a new file where it would not fit; whether a full one was set aside."""
+        descriptor = _open_live(path)
+        try:
+            size = os.fstat(descriptor).st_size
+            head = _find_present_head(path, lock, descriptor, size)
+            line, head = add_link(record, head)
+            rotated = size > 0 and size + len(line) > self._limit
+            if rotated:
+                os.close(descriptor)
+                descriptor = -1
+                archives.set_aside(path, self._clock.now())
+                descriptor = _open_live(path)
+            size = _write(descriptor, line)
+            locks.write_head(lock, head._replace(size=size))
+        finally:
+            if descriptor >= 0:
+                os.close(descriptor)
+        return rotated
+
+
+@contextmanager
+def _fail_open() -> Iterator[None]:
+    """S004-52: logging trouble of any kind must not reach the user."""
+    try:
+        yield
+    except Exception:
+        log.exception("an interaction was not logged", extra={"action": "interaction_log.record"})
+
+
+def list_users(folder: Path) -> list[str]:
+    """Everybody of whom `folder` holds a log, by file name."""
+    return [parse_user(path) for path in archives.list_logs(folder)] if folder.is_dir() else []
+
+
+def read_records(folder: Path, user: str) -> Iterator[dict[str, Any]]:
+    """Every whole record of `user`, oldest first, archives included; DamagedArchive names one that cannot be unpacked."""
+    files = archives.open_all(build_log_path(folder, user))
+    try:
+        for file in files:
+            try:
+                for line in file:
+                    yield from parse_record(line)
+            except (EOFError, zlib.error, OSError) as error:
+                raise DamagedArchive(f"{Path(file.name).name} is damaged: {error}") from error
+    finally:
+        for file in files:
+            file.close()
+
+
+def _open_live(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o640)
+
+
+def _find_present_head(path: Path, lock: int, descriptor: int, size: int) -> Head:
+    """The record to go on from. Of a file that was cut shorter than its head says it is the head, so that the gap stays visible."""
+    head = locks.read_head(lock)
+    if head is None:
+        return _scan_head(path)
+    if head.size == size:
+        return head
+    # Killed between line and head, or between rotation and head: the records that came behind the head are taken over.
+    tail = os.pread(descriptor, size - head.size, head.size) if head.size < size else b""
+    moved = move_head(head, tail.splitlines(keepends=True))
+    return moved if moved.n > head.n else max(head, _scan_head(path), key=lambda each: each.n)
+
+
+def _scan_head(path: Path) -> Head:
+    """The last numbered record where no head tells: of a new log, one from before there were numbers, or one whose lock file was lost."""
+    links = []
+    for file in archives.open_all(path):
+        # What cannot be unpacked is named by the check; here it must not keep the next record from being written.
+        with file, suppress(EOFError, zlib.error, OSError):
+            links += [link for line in file if (link := parse_link(line))]
+    return Head(links[-1].n, links[-1].hash, 0) if links else EMPTY
+
+
+def _write(descriptor: int, line: bytes) -> int:
+    """One write of the whole record, on a line of its own even after a torn one; half a record is taken back. The new size."""
+    size = os.fstat(descriptor).st_size
+    torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+    data = b"\n" + line if torn else line
+    if os.write(descriptor, data) != len(data):
+        os.ftruncate(descriptor, size)
+        raise OSError(errno.ENOSPC, "no room for the whole record")
+    return size + len(data)

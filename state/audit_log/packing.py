@@ -1,0 +1,71 @@
+"""Packs full logs behind the back of their writers (ring 1): one thread a process, which ends when nothing is left to do.
+
+What a dying process leaves unpacked the next one packs.
+"""
+
+import atexit
+import logging
+import os
+import threading
+import time
+from pathlib import Path
+
+from state.audit_log import archives
+
+log = logging.getLogger(__name__)
+
+AT_EXIT_SECONDS = 2.0
+
+
+class Packer:
+    """Takes logs to pack from any thread and never makes one wait."""
+
+    def __init__(self) -> None:
+        """Begin idle."""
+        self._idle = threading.Condition()
+        self._todo: dict[Path, int] = {}
+        self._thread: threading.Thread | None = None
+
+    def pack(self, path: Path, keep: int) -> None:
+        """Have what the log `path` held before packed, and all but the newest `keep` archives removed."""
+        with self._idle:
+            self._todo[path] = keep
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="log-packing", daemon=True)
+                self._thread.start()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until all is packed or has failed, at most that long; False where work is left."""
+        end = time.monotonic() + seconds
+        with self._idle:
+            while self._thread is not None:
+                left = end - time.monotonic()
+                if left <= 0:
+                    return False
+                self._idle.wait(left)
+        return True
+
+    def _run(self) -> None:
+        while True:
+            with self._idle:
+                if not self._todo:
+                    self._thread = None
+                    self._idle.notify_all()
+                    return
+                path = next(iter(self._todo))
+                keep = self._todo.pop(path)
+            _pack_and_prune(path, keep)
+
+
+def _pack_and_prune(path: Path, keep: int) -> None:
+    try:
+        archives.pack_and_prune(path, keep)
+    except Exception:  # S004-52: whatever is wrong with the disk, the log stays and is packed later
+        log.exception("%s waits to be packed", path.name, extra={"action": "interaction_log.settle"})
+
+
+packer = Packer()
+"""The one of this process."""
+
+atexit.register(lambda: packer.wait(AT_EXIT_SECONDS))
+os.register_at_fork(after_in_child=packer.__init__)  # type: ignore[misc] # the child has none of its parent's threads

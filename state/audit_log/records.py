@@ -1,0 +1,95 @@
+"""Whose log lies where, and a record as bytes and back (ring 1). Opens no file."""
+
+import logging
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+import orjson
+from pydantic import BaseModel
+
+from state.audit_log.chain import FIELD
+from state.canonical import to_storable_text
+
+log = logging.getLogger(__name__)
+
+LONGEST_NAME = 120
+
+_SAFE = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_")
+
+
+@lru_cache(maxsize=1024)  # see log_locks.lock_path
+def build_log_path(folder: Path, user: str) -> Path:
+    """The live log of `user`: never two users in one file, never outside `folder`, whatever the id holds."""
+    return folder / f"{build_file_name(user)}.jsonl"
+
+
+def build_file_name(user: str) -> str:
+    """`user` where it is plain lower case, else with %xx for every other byte; a long one ends in its hash."""
+    raw = user.encode("utf-8", "surrogatepass")
+    name = "".join(chr(byte) if byte in _SAFE else f"%{byte:02x}" for byte in raw)
+    if len(name) > LONGEST_NAME:
+        # "%%" stands in no name that was spelled out, so the two kinds cannot meet.
+        return f"{name[:40]}%%{sha256(raw).hexdigest()}"
+    return name or "%"
+
+
+def parse_user(log_file: Path) -> str:
+    """Whose log it is, as far as the file's name tells: the file's own name where the id was too long or no text."""
+    name = log_file.name.removesuffix(".jsonl")
+    if name == "%":
+        return ""
+    try:
+        return name if "%%" in name else unquote_to_bytes(name).decode()
+    except UnicodeDecodeError:
+        return name
+
+
+def parse_record(line: bytes) -> Iterator[dict[str, Any]]:
+    """The record on a line; nothing for an empty or a torn one."""
+    if not line.strip():
+        return
+    try:
+        yield orjson.loads(line)
+    except orjson.JSONDecodeError:
+        # The tail that a crashed writer left, or the head of what another one is writing just now.
+        log.warning("a torn record was left out", extra={"action": "interaction_log.torn"})
+
+
+def encode_record(record: Mapping[str, Any]) -> bytes:
+    """`record` as one JSON object, whatever stands in it; a chain that it brings along is left out, it gets one of its own."""
+    record = {key: value for key, value in record.items() if key != FIELD}
+    try:
+        return orjson.dumps(record, default=_render_foreign, option=orjson.OPT_NON_STR_KEYS)
+    except (TypeError, orjson.JSONEncodeError):
+        return orjson.dumps(_to_plain(record), option=orjson.OPT_NON_STR_KEYS)
+
+
+def _render_foreign(value: object) -> object:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, set | frozenset):
+        return list(value)
+    return str(value)
+
+
+def _to_plain(value: Any) -> Any:
+    """`value` with all that JSON cannot carry (lone surrogates, endless integers) made readable text."""
+    match value:
+        case None | bool() | float():
+            return value
+        case str():
+            return to_storable_text(value)
+        case int():
+            return value if abs(value) < 1 << 53 else str(value)
+        case Mapping():
+            return {to_storable_text(str(key)): _to_plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_to_plain(item) for item in value]
+        case _:
+            return _to_plain(_render_foreign(value))

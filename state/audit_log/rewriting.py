@@ -1,0 +1,168 @@
+"""Erases or rewrites the audit log of one person (ring 1), for the law and for nothing else. A rewritten log says that it was.
+
+A kill in the middle leaves the old log or the new one, never half of each; an erasure that was killed is finished by the next one.
+"""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from state.audit_log import archives, staging
+from state.audit_log.archives import Segment, describe_archive, list_segments, pack_text
+from state.audit_log.chain import FIELD, NOTHING, Head, add_link
+from state.audit_log.ledger import ArchiveEntry, Ledger, build_ledger_path, read_ledger, write_ledger
+from state.audit_log.locks import build_archive_lock_path, build_lock_path, hold_lock, read_head, render_head
+from state.audit_log.records import build_log_path, encode_record
+from state.audit_log.staging import list_data_files, write_durably
+from state.clock import Clock, SystemClock, format_iso
+
+NOTE = "rewritten"
+"""The type of the record that tells of a rewriting; it names nobody but the log's owner, and stays."""
+Change = Callable[[dict[str, Any]], dict[str, Any] | None]
+
+
+def erase_user(folder: Path, user: str) -> int:
+    """Remove every file of the user's log, live, packed and in between; how many records could still be read in them.
+
+    TimeoutError where somebody does not let go of the log; then nothing was removed.
+    """
+    log = build_log_path(folder, user)
+    if not folder.is_dir():
+        return 0
+    with hold_lock(build_archive_lock_path(log)), hold_lock(build_lock_path(log)) as lock:
+        staging.finish(log, lock)
+        staging.clear(log)
+        count = sum(_count_records(path) for path in (*(segment.path for segment in list_segments(log)), log))
+        for path in list_data_files(log):
+            path.unlink()
+        for path in (build_ledger_path(log), build_ledger_path(log).with_suffix(".damaged")):
+            path.unlink(missing_ok=True)
+        staging.sync_folder(folder)
+        # Last, and while they are held: whoever waits for them sees that they are gone and begins anew.
+        build_lock_path(log).unlink()
+        build_archive_lock_path(log).unlink()
+    return count
+
+
+def transform_user(folder: Path, user: str, change: Change, *, clock: Clock | None = None) -> int:
+    """Hand every record of the user to `change` and keep what it returns, None for nothing; how many came back different.
+
+    Numbers and hashes are made anew, and a last record tells of it and where the old chain stood. Torn lines are not kept. Where nothing
+    changes the files stay as they are. DamagedArchive and errors of `change` leave everything as it was.
+    """
+    log = build_log_path(folder, user)
+    if not folder.is_dir() or log not in archives.list_logs(folder):
+        return 0
+    with hold_lock(build_archive_lock_path(log)):
+        staging.clear(log)
+        with hold_lock(build_lock_path(log)) as lock:
+            staging.finish(log, lock)
+        try:
+            return _transform(log, user, change, clock or SystemClock())
+        finally:
+            staging.clear(log)
+
+
+def _transform(log: Path, user: str, change: Change, clock: Clock) -> int:
+    """Archives first, which nobody changes meanwhile; then, while writers wait, what came to them and the live file."""
+    staging.build_staging_path(log).mkdir()
+    work = _LogRewrite(log, change)
+    before = list_segments(log)
+    for segment in before:
+        work.add_archive(segment)
+    with hold_lock(build_lock_path(log)) as lock:
+        for segment in list_segments(log)[len(before) :]:
+            work.add_archive(segment)
+        live = work.transform_lines(_read_text(log))
+        if not work.differing:
+            return 0
+        old = read_head(lock)
+        live += work.build_note(user, clock, old.n if old else 0, old.hash if old else NOTHING)
+        work.close(live)
+        staging.commit(log, lock)
+    return work.differing
+
+
+class _LogRewrite:
+    """The new files while they are made."""
+
+    def __init__(self, log: Path, change: Change) -> None:
+        self._log = log
+        self._change = change
+        self._ledger = _read_clean_ledger(log)
+        self._head = Head(self._ledger.first - 1, self._ledger.prev, 0)
+        self._archives: dict[str, ArchiveEntry] = {}
+        self.differing = self._dropped = self._unreadable = 0
+
+    def add_archive(self, segment: Segment) -> None:
+        """The new archive for a full log, packed or not; none where no record of it is kept."""
+        text = self.transform_lines(_read_text(segment.path))
+        name = segment.path.name if segment.is_packed else f"{segment.path.name}.gz"
+        if text:
+            data = pack_text(text)
+            write_durably(staging.build_staging_path(self._log) / name, data)
+            self._archives[name] = describe_archive(text, data)
+
+    def transform_lines(self, text: bytes) -> bytes:
+        """The lines of a file, changed and chained anew."""
+        return b"".join(self._transform_line(line) for line in io.BytesIO(text) if line.strip())
+
+    def build_note(self, user: str, clock: Clock, n: int, digest: str) -> bytes:
+        """The line that tells what was done."""
+        record = {
+            "timestamp": format_iso(clock.now()),
+            "user": user,
+            "v": 2,
+            "type": NOTE,
+            "changed": self.differing - self._dropped,
+            "dropped": self._dropped,
+            "unreadable": self._unreadable,
+            "before": {"n": n, "hash": digest},
+        }
+        line, self._head = add_link(encode_record(record), self._head)
+        return line
+
+    def close(self, live: bytes) -> None:
+        """The live file, its head and the ledger."""
+        new = staging.build_staging_path(self._log) / self._log.name
+        write_durably(new, live)
+        write_durably(build_lock_path(new), render_head(self._head._replace(size=len(live))))
+        write_ledger(new, self._ledger.model_copy(update={"archives": self._archives}))
+
+    def _transform_line(self, line: bytes) -> bytes:
+        try:
+            record = orjson.loads(line)
+            record.pop(FIELD, None)
+        except (orjson.JSONDecodeError, AttributeError, TypeError):
+            self._unreadable += 1
+            return b""
+        before = encode_record(record)
+        after = record if record.get("type") == NOTE else self._change(record)
+        text = None if after is None else encode_record(after)
+        self.differing += text != before
+        if text is None:
+            self._dropped += 1
+            return b""
+        new, self._head = add_link(text, self._head)
+        return new
+
+
+def _read_clean_ledger(log: Path) -> Ledger:
+    try:
+        return read_ledger(log)
+    except ValueError:
+        return Ledger()
+
+
+def _read_text(path: Path) -> bytes:
+    return archives.read_content(path) if path.exists() else b""
+
+
+def _count_records(path: Path) -> int:
+    try:
+        return sum(1 for line in io.BytesIO(_read_text(path)) if line.strip())
+    except archives.DamagedArchive:
+        return 0

@@ -1,0 +1,315 @@
+"""agent_state as the fold of a session's events (S004-13, S004-33, X4). Pure, and fast: plain dicts, no validation."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from state.events import cards, daily, freezing, leads, people, talking
+
+State = dict[str, Any]
+Fold = Callable[[State, dict[str, Any], str], None]
+
+KEEP_DONE = 50
+KEEP_DECIDED = 50
+KEEP_HISTORY = 20
+_OPEN = frozenset({"requested", "approved", "unknown"})
+KEEP_GOALS = 10
+KEEP_GOAL_LENGTH = 500
+KEEP_DUE = 2000
+KEEP_SEEN = 1000
+
+
+def create_state() -> State:
+    """The state of a session in which nothing has happened."""
+    return {
+        "agent": {
+            "goals": [],
+            "done": [],
+            "in_progress": [],
+            "objects": {
+                "current_deal_id": None,
+                "current_contact_id": None,
+                "current_company_id": None,
+                "current_task_id": None,
+                "links": {},
+            },
+            "next_planned_actions": [],
+            "confirmations": {},
+            "event_bindings": [],
+        },
+        "history": [],
+        "question": None,
+        "denied": {},
+        "unknown": {},
+        "turn": None,
+        "trusted": [],
+    }
+
+
+def fold_events(state: State, events: Iterable[tuple[str, dict[str, Any], str]]) -> State:
+    """Apply `(type, data, ts)` in order to `state` in place and return it. Types without meaning here are skipped."""
+    for type_name, data, ts in events:
+        step = _FOLDS.get(type_name)
+        if step is not None:
+            step(state, data, ts)
+    return state
+
+
+def list_open_confirmations(state: State) -> list[dict[str, Any]]:
+    """The confirmations that wait for a decision, oldest first."""
+    return [item for item in state["agent"]["confirmations"].values() if item["status"] == "requested"]
+
+
+def _fold_message(state: State, data: dict[str, Any], ts: str) -> None:
+    agent = state["agent"]
+    if data.get("origin", "typed") in {"typed", "voice"}:
+        goals = agent["goals"]
+        goal = data["text"][:KEEP_GOAL_LENGTH]
+        if goal and (not goals or goals[0] != goal):
+            agent["goals"] = [goal, *goals][:KEEP_GOALS]
+        state["question"] = None
+    if data["text"]:
+        state["history"].append({"role": "user", "text": data["text"], "quoted": bool(data.get("quoted")), "ts": ts})
+        del state["history"][:-KEEP_HISTORY]
+    state["turn"] = {"turn_id": data["turn_id"], "started": ts}
+
+
+def _fold_plan(state: State, data: dict[str, Any], ts: str) -> None:
+    del ts
+    state["agent"]["next_planned_actions"] = list(data["steps"]) if not data.get("executed", True) else []
+
+
+def _fold_question(state: State, data: dict[str, Any], ts: str) -> None:
+    state["question"] = {**data, "ts": ts}
+
+
+def _fold_choice(state: State, data: dict[str, Any], ts: str) -> None:
+    del ts
+    if state["question"] and state["question"]["question_id"] == data["question_id"]:
+        # It stays until its turn is through: a restart in between needs it to go on.
+        state["question"] = {**state["question"], "chosen_in": data["turn_id"]}
+
+
+def _fold_request(state: State, data: dict[str, Any], ts: str) -> None:
+    del ts
+    kept = ("effect_id", "method", "params", "fingerprint", "essence", "call_class", "comment", "requested_by", "requested_by_name")
+    more = ("requested_at", "expires_at", "nonce", "taps", "four_eyes", "turn_id", "slot", "preview", "reasons", "before", "provenance")
+    by_lead = ("lead", "told", "told_names", "requested_by_user")
+    entry = {key: data[key] for key in (*kept, *more) if key in data} | {key: data[key] for key in by_lead if data.get(key)}
+    entry["confirmation_id"] = data["confirmation_id"]
+    entry["status"] = "requested"
+    state["agent"]["confirmations"][data["confirmation_id"]] = entry
+
+
+def _build_decision_fold(status: str) -> Fold:
+    def apply(state: State, data: dict[str, Any], ts: str) -> None:
+        entries = state["agent"]["confirmations"]
+        entry = entries.pop(data["confirmation_id"], None) or _strip_values(data)
+        entries[data["confirmation_id"]] = entry  # in the order of the decisions
+        entry["status"] = status
+        entry[f"{status}_at"] = data.get(f"{status}_at", ts)
+        for key in ("approved_by", "approved_by_name", "denied_by", "denied_by_name", "via", "reason", "why", "by"):
+            if data.get(key):
+                entry[key] = data[key]
+        if status == "denied":
+            state["denied"].pop(data["essence"], None)  # denied again: young again
+            state["denied"][data["essence"]] = {
+                "at": data["denied_at"],
+                "by": data["denied_by_name"] or data["denied_by"],
+                "turn_id": data.get("turn_id", ""),
+            }
+            _trim(state["denied"], KEEP_DECIDED)
+            _remember_reason(state, data, ts)
+        if status != "approved":
+            _forget_planned(state, entry)
+        _trim_decided(entries)
+
+    return apply
+
+
+def _remember_reason(state: State, data: dict[str, Any], ts: str) -> None:
+    """Why a person said no is part of the conversation: the next proposal should be another one."""
+    if data.get("reason") and data.get("via") != "model":
+        said = f"({data['method'] or 'a call'} was denied by {data['denied_by_name'] or 'a person'}, who said: «{data['reason']}»)"
+        state["history"].append({"role": "assistant", "text": said, "ts": ts})
+        del state["history"][:-KEEP_HISTORY]
+
+
+def _strip_values(data: dict[str, Any]) -> dict[str, Any]:
+    return {key: data[key] for key in ("confirmation_id", "effect_id", "method", "params", "essence") if key in data}
+
+
+def _fold_call_start(state: State, data: dict[str, Any], ts: str) -> None:
+    state["agent"]["in_progress"].append(
+        {"effect_id": data["effect_id"], "method": data["method"], "ts": ts, "essence": data.get("essence", "")}
+    )
+    leads.add_change(state, data, ts)
+
+
+def _fold_success(state: State, data: dict[str, Any], ts: str) -> None:
+    _settle(state, data, "executed", ts)
+    _apply_changes(state, data.get("changes") or {}, ts)
+
+
+def _fold_refusal(state: State, data: dict[str, Any], ts: str) -> None:
+    _settle(state, data, "refused", ts)
+
+
+def _fold_unknown(state: State, data: dict[str, Any], ts: str) -> None:
+    running: dict[str, Any] = next((item for item in state["agent"]["in_progress"] if item["effect_id"] == data["effect_id"]), {})
+    _settle(state, data, "unknown", ts)
+    state["unknown"][data["effect_id"]] = {
+        "method": data["method"],
+        "ts": ts,
+        "confirmation_id": data.get("confirmation_id", ""),
+        "essence": running.get("essence", ""),
+    }
+
+
+def _fold_reconciliation(state: State, data: dict[str, Any], ts: str) -> None:
+    if data["verdict"] == "unclear":
+        return
+    state["unknown"].pop(data["effect_id"], None)
+    _settle(state, data, "executed" if data["verdict"] == "done" else "refused", ts)
+    _apply_changes(state, data.get("changes") or {}, ts)
+
+
+def _settle(state: State, data: dict[str, Any], status: str, ts: str) -> None:
+    agent = state["agent"]
+    agent["in_progress"] = [item for item in agent["in_progress"] if item["effect_id"] != data["effect_id"]]
+    entry = agent["confirmations"].get(data.get("confirmation_id") or "")
+    if entry is None:
+        return
+    entry["status"] = status
+    entry[f"{status}_at"] = ts
+    for key in ("detail", "code", "args", "commands", "unchanged", "created"):
+        if data.get(key):
+            entry[key] = data[key]
+    _forget_planned(state, entry)
+
+
+def _apply_changes(state: State, changes: dict[str, Any], ts: str) -> None:
+    agent = state["agent"]
+    for key, value in (changes.get("objects") or {}).items():
+        agent["objects"][key] = value
+    for key, linked in (changes.get("links") or {}).items():
+        agent["objects"]["links"][key] = linked
+        _trim(agent["objects"]["links"], KEEP_DONE)
+    if changes.get("done"):
+        agent["done"].append({"timestamp": ts, "description": changes["done"], "object_ids": changes.get("objects") or {}})
+        del agent["done"][:-KEEP_DONE]
+    if changes.get("bindings") is not None:
+        agent["event_bindings"] = list(changes["bindings"])
+    for binding in changes.get("bound") or []:
+        if binding not in agent["event_bindings"]:
+            agent["event_bindings"].append(binding)
+    for binding in changes.get("unbound") or []:
+        agent["event_bindings"] = [item for item in agent["event_bindings"] if not _is_same_binding(item, binding)]
+
+
+def _is_same_binding(item: dict[str, str], wanted: dict[str, str]) -> bool:
+    return item["event"] == wanted["event"] and wanted.get("handler") in (None, "", item.get("handler"))
+
+
+def _fold_turn_end(state: State, data: dict[str, Any], ts: str) -> None:
+    if data.get("history"):
+        state["history"].append({"role": "assistant", "text": data["history"], "ts": ts})
+        del state["history"][:-KEEP_HISTORY]
+    if data.get("next_planned_actions"):
+        state["agent"]["next_planned_actions"] = list(data["next_planned_actions"])
+    known = [item for item in state["trusted"] if item not in data.get("targets", ())]
+    if state["question"] and state["question"].get("chosen_in") == data["turn_id"]:
+        state["question"] = None
+    state["trusted"] = [*known, *data.get("targets", ())][-KEEP_DONE:]
+    state["turn"] = None
+
+
+def _fold_clearing(state: State, data: dict[str, Any], ts: str) -> None:
+    del data, ts
+    fresh = create_state()
+    old = state["agent"]
+    for key in ("confirmations", "event_bindings", "done", "in_progress"):
+        fresh["agent"][key] = old[key]
+    for key in ("denied", "unknown", "turn"):
+        fresh[key] = state[key]
+    state.update(fresh)
+
+
+def _ensure_portal(state: State) -> dict[str, Any]:
+    """What the portal's own session knows of its records; no other session has it."""
+    found: dict[str, Any] = state.setdefault("portal", {"due": {}, "seen": {}, "look_at": "", "tries": 0, "told_at": ""})
+    return found
+
+
+def _fold_portal_event(state: State, data: dict[str, Any], ts: str) -> None:
+    portal = _ensure_portal(state)
+    target, action = data.get("target"), data.get("action")
+    if target:
+        before = portal["due"].get(target) or {"action": action, "ts": ts}
+        portal["due"][target] = {**before, "action": "add" if before["action"] == "add" and action == "update" else action}
+        _trim(portal["due"], KEEP_DUE)
+    if data.get("look_at"):
+        portal["look_at"] = data["look_at"]
+
+
+def _fold_failed_probe(state: State, data: dict[str, Any], ts: str) -> None:
+    del ts
+    _ensure_portal(state).update(tries=data["tries"], look_at=data["look_at"])
+
+
+def _fold_seen_records(state: State, data: dict[str, Any], ts: str) -> None:
+    portal = _ensure_portal(state)
+    for target in (*sorted(data["records"]), *data["gone"]):
+        portal["due"].pop(target, None)
+        portal["seen"].pop(target, None)  # seen again: young again
+    portal["seen"].update(sorted(data["records"].items()))
+    _trim(portal["seen"], KEEP_SEEN)
+    portal.update(tries=0, look_at=data.get("look_at", ""))
+    if data.get("told"):
+        portal["told_at"] = ts
+
+
+def _forget_planned(state: State, entry: dict[str, Any]) -> None:
+    planned = state["agent"]["next_planned_actions"]
+    slot = entry.get("slot")
+    state["agent"]["next_planned_actions"] = [item for item in planned if not slot or item.get("slot") != slot]
+
+
+def _trim(mapping: dict[str, Any], keep: int) -> None:
+    while len(mapping) > keep:
+        del mapping[next(iter(mapping))]
+
+
+def _trim_decided(entries: dict[str, Any]) -> None:
+    """Keep the last that are over and done with; what waits, runs or is unknown is never cut."""
+    settled = [key for key, item in entries.items() if item["status"] not in _OPEN]
+    for key in settled[: max(0, len(settled) - KEEP_DECIDED)]:
+        del entries[key]
+
+
+_FOLDS: dict[str, Fold] = {
+    "MessageReceived": _fold_message,
+    "PlanRecorded": _fold_plan,
+    "NameAsked": _fold_question,
+    "NameChosen": _fold_choice,
+    "ConfirmationRequested": _fold_request,
+    "ConfirmationApproved": _build_decision_fold("approved"),
+    "ConfirmationDenied": _build_decision_fold("denied"),
+    "ConfirmationExpired": _build_decision_fold("expired"),
+    "ConfirmationSuperseded": _build_decision_fold("superseded"),
+    "CallStarted": _fold_call_start,
+    "CallSucceeded": _fold_success,
+    "CallRefused": _fold_refusal,
+    "CallOutcomeUnknown": _fold_unknown,
+    "OutcomeReconciled": _fold_reconciliation,
+    "TurnFinished": _fold_turn_end,
+    "ConversationCleared": _fold_clearing,
+    "PortalEventReceived": _fold_portal_event,
+    "PortalLookFailed": _fold_failed_probe,
+    "RecordsSeen": _fold_seen_records,
+    **people.FOLDS,
+    **daily.FOLDS,
+    **talking.FOLDS,
+    **cards.FOLDS,
+    **leads.FOLDS,
+    **freezing.FOLDS,
+}

@@ -1,0 +1,171 @@
+"""The events of the registry of people, all in the stream of session `access`. Each is stored under the key of the person it is about.
+
+The registry of people as the fold of its events (ring 1): `state["access"]` of session `access`. Pure; no other session has it.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from state.events.core import Event
+from state.events.personal import Personal
+
+
+class PersonInvited(Event):
+    """A single-use link was made for an employee; whoever brings it in time joins."""
+
+    fingerprint: str
+    """The hash of the token; the token itself is in the link and nowhere else."""
+    bitrix_user_id: int
+    role: Literal["manager", "lead", "admin"]
+    sealed_name: Personal[str] = ""
+    """Sealed with the token: only who brings the link can read it, so nothing of the invited person has to be erased."""
+    expires_at: str
+    by: str
+
+
+class InvitationRefused(Event):
+    """Somebody brought a link that is of no use."""
+
+    person: str
+    why: Literal["wrong", "used", "expired"]
+
+
+class AccessAsked(Event):
+    """A stranger wrote, and the administrators were told."""
+
+    person: str
+    name: Personal[str]
+
+
+class PersonJoined(Event):
+    """From now on this person may use the bot. Without a name (erased) they may not."""
+
+    person: str
+    name: Personal[str]
+    role: Literal["manager", "lead", "admin"]
+    bitrix_user_id: int
+    time_zone: Personal[str] = ""
+    locale: Literal["ru", "en"] = "ru"
+    fingerprint: str = ""
+    """Of the link they brought; "" for those whom an administrator let in."""
+    by: str
+
+
+class PersonDismissed(Event):
+    """The person lost access; `person` may be an invitation ("invite:1a2b3c4d") that was taken back."""
+
+    person: str
+    why: Literal["portal", "admin"]
+    by: str
+
+
+class PersonReturned(Event):
+    """The portal lists somebody whom it had dismissed as working again."""
+
+    person: str
+
+
+class PreferenceSet(Event):
+    """What a person wants of the bot."""
+
+    person: str
+    preference: Literal["locale", "time_zone", "digest", "evening", "alerts"]
+    value: Personal[str]
+
+
+State = dict[str, Any]
+Data = dict[str, Any]
+
+KEEP_INVITED = 500
+KEEP_USED = 2000
+KEEP_ASKED = 500
+KEEP_TRIES = 5
+
+
+def create_registry() -> State:
+    """A registry that lists nobody."""
+    return {"invited": {}, "used": {}, "people": {}, "out": {}, "preferences": {}, "asked": {}, "tries": {}}
+
+
+def _ensure_registry(state: State) -> State:
+    found: State = state.setdefault("access", create_registry())
+    return found
+
+
+def _fold_invitation(state: State, data: Data, ts: str) -> None:
+    registry = _ensure_registry(state)
+    mark = data["fingerprint"]
+    if mark in registry["used"]:  # single use, whatever comes afterwards
+        return
+    kept = ("bitrix_user_id", "role", "sealed_name", "expires_at", "by")
+    _put(registry["invited"], mark, {**{name: data[name] for name in kept}, "at": ts}, KEEP_INVITED)
+
+
+def _fold_refusal(state: State, data: Data, ts: str) -> None:
+    tries = _ensure_registry(state)["tries"]
+    _put(tries, data["person"], [*tries.get(data["person"], ()), ts][-KEEP_TRIES:], KEEP_ASKED)
+
+
+def _fold_access_request(state: State, data: Data, ts: str) -> None:
+    _put(_ensure_registry(state)["asked"], data["person"], {"name": data["name"], "at": ts}, KEEP_ASKED)
+
+
+def _fold_joining(state: State, data: Data, ts: str) -> None:
+    registry, person = _ensure_registry(state), data["person"]
+    if data["fingerprint"]:
+        registry["invited"].pop(data["fingerprint"], None)
+        _put(registry["used"], data["fingerprint"], ts, KEEP_USED)
+    for part in ("people", "out", "asked", "tries"):
+        registry[part].pop(person, None)
+    if data["name"]:
+        kept = ("name", "role", "bitrix_user_id", "time_zone", "locale", "by")
+        registry["people"][person] = {**{name: data[name] for name in kept}, "at": ts}
+
+
+def _fold_dismissal(state: State, data: Data, ts: str) -> None:
+    registry, person = _ensure_registry(state), data["person"]
+    if data["why"] == "portal":
+        registry["out"][person] = ts
+        return
+    for part in ("people", "out", "preferences"):
+        registry[part].pop(person, None)
+    for mark in [mark for mark in registry["invited"] if build_invitation_key(mark) == person]:
+        del registry["invited"][mark]
+        _put(registry["used"], mark, ts, KEEP_USED)
+
+
+def _fold_return(state: State, data: Data, ts: str) -> None:
+    del ts
+    _ensure_registry(state)["out"].pop(data["person"], None)
+
+
+def _fold_preference(state: State, data: Data, ts: str) -> None:
+    del ts
+    mine = _ensure_registry(state)["preferences"].setdefault(data["person"], {})
+    mine.pop(data["preference"], None)
+    if data["value"]:
+        mine[data["preference"]] = data["value"]
+
+
+def build_invitation_key(fingerprint: str) -> str:
+    """How ops name an invitation: "invite:1a2b3c4d"."""
+    return f"invite:{fingerprint[:8]}"
+
+
+def _put(mapping: dict[str, Any], key: str, value: Any, keep: int) -> None:
+    """Set it as the youngest, and forget the oldest beyond `keep`."""
+    mapping.pop(key, None)
+    mapping[key] = value
+    while len(mapping) > keep:
+        del mapping[next(iter(mapping))]
+
+
+FOLDS: dict[str, Callable[[State, Data, str], None]] = {
+    "PersonInvited": _fold_invitation,
+    "InvitationRefused": _fold_refusal,
+    "AccessAsked": _fold_access_request,
+    "PersonJoined": _fold_joining,
+    "PersonDismissed": _fold_dismissal,
+    "PersonReturned": _fold_return,
+    "PreferenceSet": _fold_preference,
+}

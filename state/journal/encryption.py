@@ -1,0 +1,123 @@
+"""Personal data in the journal is sealed with one key a person, so that deleting the key deletes all of it (ring 1). Stores nothing.
+
+AES-256-GCM over compressed JSON. What a text is bound to (its place in the journal) is authenticated along with it: a sealed text
+that was changed or moved does not open. See docs/adr/0013-erasure.md.
+"""
+
+import os
+import secrets
+import zlib
+from binascii import Error as NotBase64
+from binascii import a2b_base64, b2a_base64
+from functools import lru_cache
+from typing import NamedTuple
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from state.events import codec
+from state.journal.store import StoreError
+
+FIELD = codec.SEALED
+"""Where a record's data holds "<key id>.<sealed text>"."""
+ERASED = ""
+"""What the key of an erased person reads as."""
+
+_NONCE = 12
+_SHORTEST = 48
+"""Below this many bytes compressing costs more than it saves."""
+_PLAIN, _DEFLATED = b"\x00", b"\x01"
+_LEVEL, _WINDOW, _MEMORY = 3, -12, 4
+# Never to be changed: stored texts are unpacked with it. Another one needs another mark beside _DEFLATED.
+_DICTIONARY = (
+    '"http":{"HANDLER":"EMAIL":"PHONE":[{"VALUE":"","VALUE_TYPE":"WORK"}]"NAME":"LAST_NAME":"COMMENTS":"DEADLINE":"RESPONSIBLE_ID":'
+    '"crm.contact.","crm.lead.","crm.company.","tasks.task."crm.item."entityTypeId":"filter":{"select":["order":{"start":'
+    '"DATE_CREATE":"CATEGORY_ID":"STAGE_SEMANTIC_ID":"CONTACT_ID":"COMPANY_ID":"CLOSEDATE":"CURRENCY_ID":"RUB"'
+    '"detail":"","args":{},"quoted":"","reason":"","options":[{"label":","target":","value":"labels":[]'
+    '"sums":{},"total":"unchanged":[]"result":[{"ID":"result":true"result":{"commands":[{"error":"","key":","method":","status":"success"}]'
+    '"changes":{"bindings":null,"bound":[],"done":"crm.deal.add crm.deal.update deal ","links":{},'
+    '"objects":{"current_contact_id":"current_company_id":"current_task_id":"current_deal_id":},"unbound":[]},'
+    '"history":"[written before its steps were judged: what waits for a person is not done]","next_planned_actions":[{'
+    '"text":"THOUGHT:\\nACTION:\\n[{\\"method\\": \\"crm.deal.update\\", \\"params\\": {\\"id\\": , \\"fields\\": {\\"OPPORTUNITY\\": '
+    '}}, \\"comment\\": \\"\\"}]\\nASSISTANT:\\n'
+    '"before":{"deal:{"ASSIGNED_BY_ID":"","OPPORTUNITY":"","STAGE_ID":"","TITLE":""}},"comment":"'
+    '"preview":{"count":1,"entity":"deal","id":,"items":[],"lines":[{"after":" ₽","before":" ₽","field":"OPPORTUNITY","name":"Сумма"}],'
+    '"title":"","url":"https://bitrix24.ru/crm/deal/details//","verb":"update"},'
+    '"provenance":{"external":[],"person_text":"сделки сумму ","prose":false,"targets":["user:","activity:'
+    '"reasons":[{"args":{"field":"OPPORTUNITY"},"code":"gate-critical"}],"requested_by_name":"approved_by_name":"denied_by_name":"'
+    '"steps":[{"comment":"","method":"crm.deal.update","params":{"fields":{"OPPORTUNITY":},"id":},"slot":"'
+    '"targets":["activity:","company:","contact:","deal:","lead:","task:","user:"],"text":"'
+).encode()
+_packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW, _MEMORY, zlib.Z_DEFAULT_STRATEGY, _DICTIONARY)
+"""Never used itself, only copied: to learn the dictionary anew would cost more than the packing."""
+
+
+class DamagedCiphertext(StoreError):
+    """A sealed text is not as it was written, or stands where it was not written."""
+
+
+class PersonKey(NamedTuple):
+    """A key that seals: `secret` is base64 of 32 bytes."""
+
+    key_id: str
+    secret: str
+
+
+def generate_key() -> PersonKey:
+    """A fresh key from the machine's own randomness, under an id that no other has."""
+    return PersonKey(secrets.token_urlsafe(6), _encode_text(secrets.token_bytes(32)))
+
+
+def find_key_owner(actor: str, session: str) -> str:
+    """Whose key seals a record: who acted, if that is somebody ("tg:7"), else the one whose session (or run, or portal) it is."""
+    return actor if ":" in actor else ":".join(session.split(":", 2)[:2])
+
+
+def pack(text: str) -> bytes:
+    """`text` as small as it gets, to be sealed."""
+    raw = text.encode()
+    if len(raw) < _SHORTEST:
+        return _PLAIN + raw
+    packer = _packer.copy()
+    return _DEFLATED + packer.compress(raw) + packer.flush()
+
+
+def encrypt(key: PersonKey, content: bytes, place: str) -> str:
+    """`content` under `key`, bound to `place`; each call gives another text."""
+    nonce = os.urandom(_NONCE)
+    return f"{key.key_id}.{_encode_text(nonce + _build_cipher(key.secret).encrypt(nonce, content, place.encode()))}"
+
+
+def parse_key_id(text: str) -> str:
+    """The id of the key that a sealed text needs."""
+    return text.partition(".")[0]
+
+
+def decrypt(secret: str, text: str, place: str) -> str:
+    """What was packed and sealed into `text` at `place`; raises DamagedSeal where text, key or place are not the right ones."""
+    try:
+        raw = a2b_base64(text.partition(".")[2], strict_mode=True)
+        content = _build_cipher(secret).decrypt(raw[:_NONCE], raw[_NONCE:], place.encode())
+    except (InvalidTag, NotBase64, ValueError) as error:
+        raise DamagedCiphertext(f"the sealed text of {place} was changed, or belongs elsewhere") from error
+    return _unpack(content, place)
+
+
+def _unpack(content: bytes, place: str) -> str:
+    match content[:1]:
+        case b"\x00":
+            return content[1:].decode()
+        case b"\x01":
+            unpacker = zlib.decompressobj(_WINDOW, _DICTIONARY)
+            return (unpacker.decompress(content[1:]) + unpacker.flush()).decode()
+        case other:
+            raise DamagedCiphertext(f"the sealed text of {place} is of a newer kind ({other.hex()})")
+
+
+@lru_cache(256)  # to spread a key anew takes twice as long as to seal with it
+def _build_cipher(secret: str) -> AESGCM:
+    return AESGCM(a2b_base64(secret))
+
+
+def _encode_text(raw: bytes) -> str:
+    return b2a_base64(raw, newline=False).decode()

@@ -1,0 +1,134 @@
+"""The switch that freezes writes, as the database has it (ring 1): set, lifted, and looked at by every process alike.
+
+It is one small value, checked in the very transaction that would start a call (`Commit.switch`, `EffectChange.though_frozen`); who set it
+and why is an event in the stream of session `freeze`, stored by the same commit.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import uuid4
+
+import orjson
+
+from state.canonical import dumps
+from state.clock import format_iso
+from state.events.core import Event
+from state.events.freezing import WritesFrozen, WritesReleased
+from state.journal.store import SWITCH, Commit, InboxRow, Lease, Store, StoreError
+
+SESSION: Final = "freeze"
+STREAM: Final = f"session:{SESSION}"
+_HELD_FOR: Final = timedelta(seconds=5)
+"""So long the next one waits when whoever works the switch dies with their hand on it."""
+LONGEST_REASON: Final = 200
+
+
+class SwitchBusy(StoreError):
+    """Somebody else has the hand on the switch in this very moment: try again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwitchOperator:
+    """Who works the switch, from where ("telegram", "cli", "http"), and when."""
+
+    key: str
+    name: str
+    via: str
+    at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class FreezeState:
+    """Writes are frozen. What cannot be read of it is blank: they are frozen all the same."""
+
+    at: str = ""
+    by: str = ""
+    name: str = ""
+    reason: str = ""
+    seq: int = 0
+    """Which freeze it is: the number of its event."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwitchResult:
+    """What came of it: whether anything changed, and how things stand now."""
+
+    changed: bool
+    state: FreezeState | None
+
+
+def find_freeze(store: Store) -> FreezeState | None:
+    """How the switch stands, None while writes may start; raises StoreError where nobody can tell."""
+    value = store.get_value(SWITCH)
+    if not value:
+        return None
+    found = _parse_freeze(value)
+    return _add_words(found, store) if found.seq else found
+
+
+def freeze(store: Store, hand: SwitchOperator, reason: str = "", tell: Sequence[InboxRow] = ()) -> SwitchResult:
+    """Freeze writes: when it returns none starts any more, in no process; where they are frozen already nothing changes.
+
+    `tell` are inputs that are stored along with it. Raises SwitchBusy, or StoreError: then nothing has changed.
+    """
+    lease = _acquire_lease(store, hand)
+    try:
+        now = find_freeze(store)
+        if now is not None:
+            return SwitchResult(changed=False, state=now)
+        seq = store.read_head(STREAM)[0] + 1
+        event = WritesFrozen(by=hand.key, by_name=hand.name, reason=reason[:LONGEST_REASON], via=hand.via)
+        _commit(store, lease, hand, event, dumps({"at": format_iso(hand.at), "by": hand.key, "seq": seq}), tell)
+        return SwitchResult(
+            changed=True, state=FreezeState(at=format_iso(hand.at), by=hand.key, name=hand.name, reason=event.reason, seq=seq)
+        )
+    finally:
+        store.release(lease)
+
+
+def release(store: Store, hand: SwitchOperator, seq: int | None = None, tell: Sequence[InboxRow] = ()) -> SwitchResult:
+    """Let writes start again; with `seq` only if it is still that freeze. Raises SwitchBusy or StoreError: nothing has changed."""
+    lease = _acquire_lease(store, hand)
+    try:
+        now = find_freeze(store)
+        if now is None or seq not in (None, now.seq):
+            return SwitchResult(changed=False, state=now)
+        event = WritesReleased(by=hand.key, by_name=hand.name, via=hand.via, frozen_seq=now.seq)
+        _commit(store, lease, hand, event, "", tell)
+        return SwitchResult(changed=True, state=None)
+    finally:
+        store.release(lease)
+
+
+def _acquire_lease(store: Store, hand: SwitchOperator) -> Lease:
+    lease = store.acquire(SESSION, f"switch:{uuid4().hex}", hand.at, hand.at + _HELD_FOR)
+    if lease is None:
+        raise SwitchBusy("somebody else works the switch that freezes writes")
+    return lease
+
+
+def _commit(store: Store, lease: Lease, hand: SwitchOperator, event: Event, value: str, tell: Sequence[InboxRow]) -> None:
+    step = Commit(stream=STREAM, epoch=lease.epoch, actor=hand.key, now=hand.at, events=[event], switch=value, inbox_new=tell)
+    store.commit(step)
+
+
+def _parse_freeze(value: str) -> FreezeState:
+    """Whatever stands there, it freezes; only nothing does not."""
+    try:
+        data = orjson.loads(value)
+        return FreezeState(at=str(data["at"]), by=str(data["by"]), seq=int(data["seq"]))
+    except (ValueError, TypeError, KeyError):
+        return FreezeState()
+
+
+def _add_words(found: FreezeState, store: Store) -> FreezeState:
+    """With the name and the reason, which are sealed in the journal; without them where they cannot be read or were erased."""
+    try:
+        events = store.read_events(STREAM, found.seq - 1, 1)
+    except (StoreError, ValueError):
+        return found
+    if not events or events[0].type != WritesFrozen.__name__:
+        return found
+    return FreezeState(at=found.at, by=found.by, name=str(events[0].data["by_name"]), reason=str(events[0].data["reason"]), seq=found.seq)

@@ -1,0 +1,157 @@
+"""The journal's chain and its fold (ring 1): the text a hash covers, its check, and a stream's state. Changes nothing."""
+
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from typing import NamedTuple
+
+import orjson
+
+from state import canonical
+from state.events import fold
+from state.events.fold import State
+from state.journal.store import Snapshot, Store, StoredEvent
+
+log = logging.getLogger(__name__)
+
+SNAPSHOT_EVERY = 50
+SNAPSHOT_VERSION = 1
+"""Raise it with every change of `agent_state`'s fold: snapshots of another shape are not used."""
+
+PAGE = 1000
+
+
+class RecordHead(NamedTuple):
+    """What a record says beside its data, in the order the database keeps it."""
+
+    stream: str
+    seq: int
+    id: str
+    ts: str
+    type: str
+    v: int
+    actor: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verified:
+    """The chain is whole up to `seq`, which has `hash`."""
+
+    seq: int
+    hash: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Damage:
+    """The first record that is not as it was written: its place in the stream, and why."""
+
+    seq: int
+    why: str
+
+
+def record_text(head: RecordHead, data: str) -> str:
+    """One event as canonical JSON: the keys stand in sorted order around the stored `data`."""
+    return (
+        f'{{"actor":{_quote_known(head.actor)},"data":{data},"id":{_quote(head.id)},"seq":{head.seq},'
+        f'"stream":{_quote_known(head.stream)},"ts":{_quote(head.ts)},"type":{_quote_known(head.type)},"v":{head.v}}}'
+    )
+
+
+def _quote(text: str) -> str:
+    return orjson.dumps(text).decode()
+
+
+_quote_known = lru_cache(1024)(_quote)
+"""For what stands in record after record."""
+
+
+def hash_record(prev: str, raw: str) -> str:
+    """The hash of the record `raw` that follows the one with hash `prev` ("" for the first)."""
+    return sha256((prev + raw).encode()).hexdigest()
+
+
+def verify(events: Iterable[StoredEvent]) -> Verified | Damage:
+    """Whether the events, a whole stream from its first on, are dense, chained and unchanged.
+
+    A cut tail leaves a whole chain: `verify_stream` compares with the head that the store keeps beside it.
+    """
+    seq, head, stream = 0, "", None
+    for event in events:
+        seq += 1
+        stream = stream or event.stream
+        why = _find_damage(event, stream=stream, seq=seq, prev=head)
+        if why:
+            return Damage(seq=seq, why=why)
+        head = event.hash
+    return Verified(seq=seq, hash=head)
+
+
+def _find_damage(event: StoredEvent, *, stream: str, seq: int, prev: str) -> str:
+    if event.seq != seq:
+        return f"record {seq} is missing, {event.seq} stands in its place"
+    if event.prev != prev:
+        return "it does not follow the record before it"
+    if event.hash != hash_record(prev, event.raw):
+        return "its hash does not fit its text"
+    try:
+        record = canonical.loads(event.raw)
+    except orjson.JSONDecodeError:
+        return "its text is no JSON"
+    if event.stream != stream:
+        return f"it belongs to {event.stream}"
+    shown = RecordHead(stream, seq, event.id, event.ts, event.type, event.v, event.actor)
+    if shown != tuple(record.get(key) for key in RecordHead._fields):
+        return "its fields differ from its text"
+    return ""
+
+
+def verify_stream(store: Store, stream: str) -> Verified | Damage:
+    """Whether a stored stream is dense, chained and unchanged as it lies there, sealed or not, and ends where its head says."""
+    seq, head = 0, ""
+    while page := store.read_records(stream, after=seq, limit=PAGE):
+        for number, raw, hash_ in page:
+            if number != seq + 1:
+                return Damage(seq=seq + 1, why=f"record {seq + 1} is missing, {number} stands in its place")
+            if hash_ != hash_record(head, raw):
+                return Damage(seq=number, why="its hash does not fit its text")
+            seq, head = number, hash_
+    end, kept = store.read_head(stream)
+    if (seq, head) != (end, kept):
+        return Damage(seq=seq + 1, why=f"the stream ends at {seq}, its head says {end}")
+    return Verified(seq=seq, hash=head)
+
+
+def load_state(store: Store, stream: str) -> tuple[State, int]:
+    """The state of a stream and the seq it stands at: the snapshot, if it is sound, and the events after it."""
+    state, seq = _load_from_snapshot(store, stream) or (fold.create_state(), 0)
+    for event in _iterate_pages(store, stream, after=seq):
+        fold.fold_events(state, ((event.type, dict(event.data), event.ts),))
+        seq = event.seq
+    return state, seq
+
+
+def build_snapshot(stream: str, seq: int, state: State) -> Snapshot:
+    """The snapshot to commit along with the event `seq` that led to `state`."""
+    return Snapshot(stream=stream, seq=seq, state={"shape": SNAPSHOT_VERSION, "state": state})
+
+
+def _load_from_snapshot(store: Store, stream: str) -> tuple[State, int] | None:
+    snapshot = store.load_snapshot(stream)
+    if snapshot is None:
+        return None
+    shape, state = snapshot.state.get("shape"), snapshot.state.get("state")
+    if shape != SNAPSHOT_VERSION or not isinstance(state, dict) or snapshot.seq > store.read_head(stream)[0]:
+        log.warning("snapshot of %s not used, state rebuilt", stream, extra={"action": "journal.rebuild"})
+        return None
+    return state, snapshot.seq
+
+
+def _iterate_pages(store: Store, stream: str, *, after: int) -> Iterator[StoredEvent]:
+    while True:
+        page = store.read_events(stream, after=after, limit=PAGE)
+        yield from page
+        if len(page) < PAGE:
+            return
+        after = page[-1].seq

@@ -1,0 +1,126 @@
+"""How much waits in the database, and since when (ring 1): numbers only. Reads, bounded in time, on a connection of its own."""
+
+import sqlite3
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, func, select, text
+from sqlalchemy.engine import make_url
+
+from state.journal.store import SWITCH
+from state.sql.database import translate_errors
+from state.sql.dialect import open_read_only
+from state.sql.tables import effects, inbox, outbox, timers, values
+
+TIMEOUT_SECONDS: Final = 2.0
+"""Seconds that one statement may take; then the look is given up."""
+_MOST: Final = 5000
+"""So many open effects are looked at for the oldest."""
+_STEPS: Final = 20_000
+"""Of SQLite's virtual machine between two looks at the time: a fraction of a millisecond."""
+OPEN: Final = ("requested", "approved", "started", "unknown")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting:
+    """So many, the oldest since that moment (ISO 8601, "" for none)."""
+
+    count: int = 0
+    oldest: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backlog:
+    """What stands in the tables at one moment."""
+
+    inbox: Mapping[str, Waiting] = field(default_factory=dict)
+    """New inputs by lane."""
+    outbox: Mapping[tuple[str, str], Waiting] = field(default_factory=dict)
+    """By channel and status (new, failed)."""
+    effects: Mapping[str, Waiting] = field(default_factory=dict)
+    """By status; the oldest only of those that are not over."""
+    timers: int = 0
+    timers_due: int = 0
+    database_bytes: int = 0
+    frozen: bool = False
+    """Writes are frozen."""
+
+
+class BacklogReader:
+    """Looks into the database behind `url`, beside those who work with it. Used from one thread; raises StoreUnwritable."""
+
+    def __init__(self, url: str) -> None:
+        """Nothing is opened yet."""
+        self._url = url
+        self._engine: Engine | None = None
+
+    def read(self, now: str) -> Backlog:
+        """The figures; `now` decides which timers are due."""
+        if self._engine is None:
+            with translate_errors(), open_read_only(self._url) as dialect:
+                self._engine = dialect.engine
+        with translate_errors(self._engine.dialect.loaded_dbapi.Error), self._engine.connect() as connection:
+            _limit_time(connection)
+            open_effects = _count_effects(connection)
+            due = select(func.count()).where(timers.c.due_at <= now)
+            return Backlog(
+                inbox=_count_inbox(connection),
+                outbox=_count_outbox(connection),
+                effects=open_effects,
+                timers=int(connection.execute(select(func.count()).select_from(timers)).scalar_one()),
+                timers_due=int(connection.execute(due).scalar_one()),
+                database_bytes=_measure_size(connection, self._url),
+                frozen=bool(connection.execute(select(values.c.value).where(values.c.key == SWITCH)).scalar()),
+            )
+
+    def close(self) -> None:
+        """Let the connection go."""
+        if self._engine is not None:
+            self._engine.dispose()
+            self._engine = None
+
+
+def _limit_time(connection: Connection) -> None:
+    driver: Any = connection.connection.driver_connection
+    if isinstance(driver, sqlite3.Connection):
+        until = time.monotonic() + TIMEOUT_SECONDS
+        driver.set_progress_handler(lambda: int(time.monotonic() > until), _STEPS)
+    else:
+        connection.execute(text(f"SET statement_timeout = {int(TIMEOUT_SECONDS * 1000)}"))
+
+
+def _count_inbox(connection: Connection) -> dict[str, Waiting]:
+    found = select(inbox.c.lane, func.count(), func.min(inbox.c.received_at)).where(inbox.c.status == "new").group_by(inbox.c.lane)
+    return {lane: Waiting(count=count, oldest=oldest) for lane, count, oldest in connection.execute(found)}
+
+
+def _count_outbox(connection: Connection) -> dict[tuple[str, str], Waiting]:
+    found = select(outbox.c.channel, outbox.c.status, func.count(), func.min(outbox.c.created_at)).group_by(
+        outbox.c.channel, outbox.c.status
+    )
+    return {(channel, status): Waiting(count=count, oldest=oldest) for channel, status, count, oldest in connection.execute(found)}
+
+
+def _count_effects(connection: Connection) -> dict[str, Waiting]:
+    """Counted over the index, whose rows are short: an effect itself holds its whole call."""
+    counts: dict[str, int] = {
+        row[0]: row[1] for row in connection.execute(select(effects.c.status, func.count()).group_by(effects.c.status))
+    }
+    found = {status: Waiting(count=count) for status, count in counts.items()}
+    for status in OPEN:
+        if status not in counts:
+            continue
+        ids = connection.execute(select(effects.c.effect_id).where(effects.c.status == status).limit(_MOST)).scalars().all()
+        oldest = connection.execute(select(func.min(effects.c.updated_at)).where(effects.c.effect_id.in_(ids))).scalar()
+        found[status] = Waiting(count=counts[status], oldest=oldest or "")
+    return found
+
+
+def _measure_size(connection: Connection, url: str) -> int:
+    if connection.dialect.name == "postgresql":
+        return int(connection.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
+    file = Path(str(make_url(url).database))
+    return sum(part.stat().st_size for part in (file, Path(f"{file}-wal")) if part.exists())

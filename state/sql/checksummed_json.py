@@ -1,0 +1,53 @@
+"""JSON text that carries a digest of itself (ring 1): for what is stored beside the journal and no event bears out."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+from state import canonical
+from state.journal.store import StoreError
+
+_MARK = '"~":"'
+_END = '"}'
+_HEX = frozenset("0123456789abcdef")
+_DIGEST = 64
+_TAIL = len(_MARK) + _DIGEST + len(_END)
+
+
+class DamagedRow(StoreError):
+    """A stored value is not as it was written; nothing may be done by it."""
+
+
+def encode_checksummed(place: str, value: Mapping[str, Any] | None) -> str | None:
+    """`value` as canonical text with the digest of it and of its `place`; None as None."""
+    if value is None:
+        return None
+    text = canonical.dumps(value)[:-1]
+    return f"{text}{_extract_body(text)}{_MARK}{_calculate_digest(place, text)}{_END}"
+
+
+def decode_checksummed(place: str, text: str) -> Any:
+    """The value behind a text, also one from before there were digests; DamagedRow where it is not as it was written for `place`."""
+    mark, digest, end = text[-_TAIL : -_TAIL + len(_MARK)], text[-len(_END) - _DIGEST : -len(_END)], text[-len(_END) :]
+    if mark == _MARK:
+        head = text[:-_TAIL].removesuffix(",")
+        if text[:-_TAIL] == head + _extract_body(head) and (digest, end) == (_calculate_digest(place, head), _END):
+            return canonical.loads(head + "}")
+    elif len(digest) < _DIGEST or not _HEX.issuperset(digest):
+        return _decode_unmarked(place, text)
+    raise DamagedRow(f"{place} is not as it was written: its digest does not fit")
+
+
+def _decode_unmarked(place: str, text: str) -> Any:
+    try:
+        return canonical.loads(text)
+    except ValueError as error:
+        raise DamagedRow(f"{place} is not as it was written: it is no JSON") from error
+
+
+def _extract_body(head: str) -> str:
+    return "" if head == "{" else ","
+
+
+def _calculate_digest(place: str, head: str) -> str:
+    return sha256(f"{place}\n{head}".encode()).hexdigest()

@@ -1,0 +1,59 @@
+"""A mark in the database that nobody may start on it (ring 1): it was moved elsewhere, or what fills it has not come to its end."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import orjson
+from sqlalchemy import Connection, inspect, text
+
+from state.clock import SystemClock, format_iso
+from state.journal.store import StoreError
+
+KEY = "closed"
+Why = Literal["moved", "incomplete"]
+
+
+class ClosedDatabase(StoreError):
+    """Whole or not, this database is not the one to work with."""
+
+
+def refuse(connection: Connection) -> None:
+    """Raise ClosedDatabase with the sentence for people where the database is marked; for one of no or any schema."""
+    found = read(connection)
+    if found is not None:
+        raise ClosedDatabase(describe(found))
+
+
+def describe(mark: Mapping[str, Any]) -> str:
+    """What the mark means, for people."""
+    at = mark.get("at", "an unknown time")
+    if mark.get("why") == "moved":
+        told = f"everything in this database was moved to {mark.get('to', 'another one')} at {at}"
+        return f"{told}: set DATABASE_URL to that one, or take this one back with `sdelka db reopen`"
+    return f"the {mark.get('by', 'copying')} that began to fill this database at {at} did not come to its end: run it again, it begins anew"
+
+
+def read(connection: Connection) -> dict[str, Any] | None:
+    """The mark, None where there is none."""
+    if not inspect(connection).has_table("values"):
+        return None
+    found = connection.execute(text('SELECT value FROM "values" WHERE key = :key'), {"key": KEY}).scalar()
+    if found is None:
+        return None
+    try:
+        told = orjson.loads(found)
+    except orjson.JSONDecodeError:
+        told = {}
+    return told if isinstance(told, dict) else {}
+
+
+def close(connection: Connection, why: Why, **told: str) -> None:
+    """Mark it, within the caller's transaction."""
+    value = orjson.dumps({"why": why, "at": format_iso(SystemClock().now()), **told}).decode()
+    remove(connection)
+    connection.execute(text('INSERT INTO "values" (key, value) VALUES (:key, :value)'), {"key": KEY, "value": value})
+
+
+def remove(connection: Connection) -> None:
+    """Take the mark away, within the caller's transaction."""
+    connection.execute(text('DELETE FROM "values" WHERE key = :key'), {"key": KEY})

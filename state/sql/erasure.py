@@ -1,0 +1,367 @@
+"""What the database holds of one person, and its removal (ring 1). Records of the journal stay: only the key to them goes.
+
+Asked for by ops and rarely, so it goes through SQLAlchemy itself and looks at every row where it must.
+"""
+
+from binascii import Error as NotBase64
+from binascii import a2b_base64
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, or_, select, true, update
+from sqlalchemy.exc import DBAPIError
+
+from state import canonical
+from state.clock import format_iso
+from state.journal.encryption import ERASED, FIELD, find_key_owner
+from state.journal.store import StoreError
+from state.sql import row_mapping as rows
+from state.sql.checksummed_json import encode_checksummed
+from state.sql.database import translate_errors
+from state.sql.dialect import Dialect
+from state.sql.tables import (
+    LIVE,
+    blobs,
+    deliveries,
+    effects,
+    events,
+    inbox,
+    leases,
+    mentions,
+    metadata,
+    outbox,
+    person_keys,
+    snapshots,
+    timers,
+)
+
+Change = Callable[[Any], Any]
+KEPT_CALL_FIELDS = ("turn_id", "slot", "confirmation_id", "requested_by", "approved_by", "proposed_by", "started_at")
+"""What a restart, a late press or `verify` still needs of an effect; none of it is in a person's words."""
+SEALED = f'"{FIELD}":"'
+"""Stands in the text of every record that has something sealed."""
+EMPTIED = "erased"
+"""The note of an input that was emptied."""
+_PAGE = 500
+_MENTION_OF = select(mentions, events.c.stream, events.c.actor).outerjoin(events, events.c.id == mentions.c.event_id)
+"""A row of that table is whose the event is that it follows from."""
+_KEY_BYTES = 32
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyRow:
+    """A key that somebody has or had; the key itself is not shown."""
+
+    person: str
+    key_id: str
+    created_at: str
+    erased_at: str
+    damage: str = ""
+    """What is wrong with the row, "" where it is as it was written."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredText:
+    """All text of one row: where it stands and whose it is ("" where it is nobody's)."""
+
+    place: str
+    owner: str
+    text: str
+
+
+class Erasure:
+    """See the module docstring; made by `SqlStore.erasure`. Every method may raise StoreError."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        """Work on an opened database."""
+        self._dialect = dialect
+
+    def list_keys(self) -> list[KeyRow]:
+        """Every key there is or was, oldest first."""
+        with self._begin() as connection:
+            found = [(row, damage) for row, damage in read_keys(connection)]
+        shown = [name for name in KeyRow.__dataclass_fields__ if name != "damage"]
+        rows = [KeyRow(**{name: row[name] for name in shown}, damage=damage) for row, damage in found]
+        return sorted(rows, key=lambda row: (row.created_at, row.key_id))
+
+    def count_unkeyed(self, person: str) -> int:
+        """Sealed records of the person under a key that no row says is theirs: only a damaged table of keys has any."""
+        mine = and_(events.c.data.contains(SEALED, autoescape=True), or_(events.c.actor == person, _match_stream(person)))
+        with self._begin() as connection:
+            keys = {row["key_id"] for row, _ in read_keys(connection) if row["person"] == person}
+            found = connection.execute(select(events.c.actor, events.c.stream, events.c.data).where(mine))
+            owned = (data for actor, stream, data in found if find_key_owner(actor, stream.removeprefix("session:")) == person)
+            return sum(data.partition(SEALED)[2].partition(".")[0] not in keys for data in owned)
+
+    def drop_damaged(self, person: str, now: datetime) -> int:
+        """Remove the person's key if it can be used for nothing, so that nothing stumbles over it; how many."""
+        with self._begin() as connection:
+            if not any(damage for row, damage in read_keys(connection) if row["person"] == person):
+                return 0
+            gone = update(person_keys).where(person_keys.c.person == person, LIVE).values(secret=ERASED, erased_at=format_iso(now))
+            return connection.execute(gone).rowcount
+
+    def list_actors(self) -> dict[str, set[str]]:
+        """Everybody who has sent something, with the names they had."""
+        known: dict[str, set[str]] = {}
+        with self._begin() as connection:
+            for (text,) in connection.execute(select(inbox.c.actor).distinct()):
+                actor = canonical.loads(text)
+                if isinstance(actor, dict) and ":" in str(actor.get("key", "")):
+                    known.setdefault(actor["key"], set()).update({str(actor.get("name", ""))} - {""})
+        return known
+
+    def count_holdings(self, person: str) -> dict[str, int]:
+        """Rows by table that `erase` would empty or remove; "events" are those that become unreadable."""
+        with self._begin() as connection:
+            counts = {table.name: _count(connection, table, _match_session(table, person)) for table in (outbox, deliveries, timers)}
+            counts["inbox"] = _count(connection, inbox, and_(_match_inputs(person), inbox.c.note != EMPTIED))
+            counts["effects"] = _count(connection, effects, and_(_match_calls(person), effects.c.call.contains('"call":')))
+            counts["events"] = _count(connection, events, _match_encrypted(_list_live_keys(connection, person)))
+            counts["mentions"] = _count(connection, mentions, _match_index_entries(connection, person))
+            counts["snapshots"] = _count(connection, snapshots, snapshots.c.stream.in_(_list_streams(connection, person)))
+        return _drop_zeros(counts)
+
+    def list_waiting(self, person: str) -> list[str]:
+        """The ids of the person's inputs that nobody has worked on yet."""
+        mine = and_(_match_inputs(person), inbox.c.status == "new")
+        with self._begin() as connection:
+            return [row[0] for row in connection.execute(select(inbox.c.id).where(mine).order_by(inbox.c.pos))]
+
+    def list_effects(self, person: str, statuses: Collection[str]) -> list[tuple[str, str, str]]:
+        """(effect id, stream, status) of the person's calls in one of these statuses."""
+        wanted = select(effects.c.effect_id, effects.c.stream, effects.c.status).where(_match_calls(person), effects.c.status.in_(statuses))
+        with self._begin() as connection:
+            return [(row[0], row[1], row[2]) for row in connection.execute(wanted.order_by(effects.c.updated_at))]
+
+    def list_records(self, person: str) -> list[tuple[str, int]]:
+        """(stream, seq) of every record of the person that can be read: those of their living keys, and old ones that were never sealed."""
+        with self._begin() as connection:
+            clear = and_(~events.c.data.contains(SEALED, autoescape=True), or_(events.c.actor == person, _match_stream(person)))
+            mine = or_(_match_encrypted(_list_live_keys(connection, person)), clear)
+            found = connection.execute(select(events.c.stream, events.c.seq).where(mine).order_by(events.c.stream, events.c.seq))
+            return [(row[0], row[1]) for row in found]
+
+    def iterate_inputs(self, person: str) -> Iterator[Any]:
+        """The bodies of the person's inputs."""
+        with self._begin() as connection:
+            for (body,) in connection.execute(select(inbox.c.body).where(_match_inputs(person))):
+                yield canonical.loads(body)
+
+    def erase(self, person: str, now: datetime, *, digests: Collection[str], change: Change) -> dict[str, int]:
+        """Remove the keys and all rows, end every lease; rows changed by table. `change` takes the person out of what others will be told.
+
+        Every process loads its sessions anew afterwards, so none writes under a key that is gone or goes on remembering.
+        """
+        with self._begin() as connection:
+            # First, for it waits for the commits that are under way and holds up the next.
+            connection.execute(update(leases).values(owner=""))
+            removed = {"snapshots": _delete(connection, snapshots, snapshots.c.stream.in_(_list_streams(connection, person)))}
+            removed["events"] = _count(connection, events, _match_encrypted(_list_live_keys(connection, person)))
+            removed["inbox"] = _erase_inputs(connection, person)
+            removed["mentions"] = _delete(connection, mentions, _match_index_entries(connection, person))
+            removed["effects"] = _erase_calls(connection, person)
+            removed["outbox"] = _delete(connection, outbox, _match_session(outbox, person)) + _change_deliveries(connection, person, change)
+            for table in (deliveries, timers):
+                removed[table.name] = _delete(connection, table, _match_session(table, person))
+            removed["blobs"] = _delete(connection, blobs, blobs.c.digest.in_(list(digests)))
+            gone = update(person_keys).where(person_keys.c.person == person, LIVE).values(secret=ERASED, erased_at=format_iso(now))
+            removed["person_keys"] = connection.execute(gone).rowcount
+        return _drop_zeros(removed)
+
+    def purge_disk(self) -> None:
+        """Take what was removed off the disk too, as far as the database can; StoreError where somebody still reads the old pages."""
+        with translate_errors(self._get_driver_error()):
+            if self._dialect.engine.dialect.name == "postgresql":
+                names = ", ".join(f'"{name}"' for name in metadata.tables if name != events.name)
+                with self._dialect.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                    connection.exec_driver_sql(f"VACUUM (FULL) {names}")
+                return
+            raw = self._dialect.engine.raw_connection()
+            try:
+                cursor = raw.cursor()
+                cursor.execute("VACUUM")
+                busy = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            finally:
+                raw.close()
+        if busy:
+            raise StoreError("somebody else reads the database, so that its old pages could not be removed: stop that and erase again")
+
+    def iterate_texts(self) -> Iterator[StoredText]:
+        """The text of every row of every table, with the one it belongs to."""
+        with self._begin() as connection:
+            for table in metadata.tables.values():
+                if table is person_keys:
+                    yield from (_build_text(table, row) for row, _ in read_keys(connection))
+                    continue
+                told = _MENTION_OF if table is mentions else select(table)
+                for row in connection.execution_options(yield_per=_PAGE).execute(told):
+                    yield _build_text(table, row._asdict())
+
+    def list_secrets(self, person: str) -> list[str]:
+        """The person's living keys themselves, to be looked for once they are gone; never to be shown."""
+        with self._begin() as connection:
+            return [row["secret"] for row, _ in read_keys(connection) if row["person"] == person and row["secret"] != ERASED]
+
+    @contextmanager
+    def _begin(self) -> Iterator[Connection]:
+        with translate_errors(self._get_driver_error()), self._dialect.engine.begin() as connection:
+            if connection.dialect.name == "sqlite":
+                connection.exec_driver_sql("PRAGMA secure_delete=ON")
+            with _hide_quoted():
+                yield connection
+
+    def _get_driver_error(self) -> type[Exception]:
+        error: type[Exception] = self._dialect.engine.dialect.loaded_dbapi.Error
+        return error
+
+
+def read_keys(connection: Connection) -> Iterator[tuple[dict[str, str], str]]:
+    """The table of keys and what is wrong with each row. Read as bytes: a driver that cannot decode a text quotes it, even a key."""
+    names = [column.name for column in person_keys.columns]
+    if connection.dialect.name != "sqlite":
+        for row in connection.execute(select(person_keys)):
+            yield row._asdict(), _describe_damage(row._asdict(), [])
+        return
+    wanted = ", ".join([*(f"CAST({name} AS BLOB)" for name in names), *(f"typeof({name})" for name in names)])
+    for cells in connection.exec_driver_sql(f"SELECT {wanted} FROM {person_keys.name}").all():  # noqa: S608 - names of our table
+        raw, kinds = cells[: len(names)], cells[len(names) :]
+        told = {name: bytes(cell).decode(errors="replace") for name, cell in zip(names, raw, strict=True)}
+        odd = [name for name, cell, kind in zip(names, raw, kinds, strict=True) if kind != "text" or bytes(cell) != told[name].encode()]
+        yield told, _describe_damage(told, odd)
+
+
+def _describe_damage(row: Mapping[str, str], odd: Collection[str]) -> str:
+    if odd:
+        return f"{', '.join(odd)}: not as any text is written"
+    if (row["secret"] == ERASED) != (row["erased_at"] != ""):
+        return "it is neither erased nor alive"
+    return "" if row["secret"] == ERASED or _is_key(row["secret"]) else "secret: no key"
+
+
+def _is_key(secret: str) -> bool:
+    try:
+        return len(a2b_base64(secret.encode(), strict_mode=True)) == _KEY_BYTES
+    except NotBase64:
+        return False
+
+
+@contextmanager
+def _hide_quoted() -> Iterator[None]:
+    """A text that cannot be decoded is told of without the text, which the driver quotes."""
+    try:
+        yield
+    except DBAPIError as error:
+        if "decode" not in str(error.orig):
+            raise
+        raise StoreError("a text in the database cannot be decoded: `sdelka journal verify` names the place") from None
+
+
+def _drop_zeros(counts: Mapping[str, int]) -> dict[str, int]:
+    """Without what is none; a table's own name is no plain text."""
+    return {str(name): count for name, count in counts.items() if count}
+
+
+def _match_session(table: Table, person: str) -> ColumnElement[bool]:
+    return or_(table.c.session == person, table.c.session.startswith(f"{person}:", autoescape=True))
+
+
+def _match_inputs(person: str) -> ColumnElement[bool]:
+    return or_(_match_session(inbox, person), inbox.c.actor.contains(f'"key":{canonical.dumps(person)}', autoescape=True))
+
+
+def _match_calls(person: str) -> ColumnElement[bool]:
+    stream = f"session:{person}"
+    asked = effects.c.call.contains(f'"requested_by":{canonical.dumps(person)}', autoescape=True)
+    return or_(effects.c.stream == stream, effects.c.stream.startswith(f"{stream}:", autoescape=True), asked)
+
+
+def _match_index_entries(connection: Connection, person: str) -> ColumnElement[bool]:
+    """Which records and calls the person's calls and looks speak of."""
+    calls = mentions.c.effect_id.in_(select(effects.c.effect_id).where(_match_calls(person)))
+    looks = and_(
+        mentions.c.what == "look", mentions.c.event_id.in_(select(events.c.id).where(_match_encrypted(_list_live_keys(connection, person))))
+    )
+    return or_(calls, looks)
+
+
+def _list_live_keys(connection: Connection, person: str) -> list[str]:
+    return [row["key_id"] for row, _ in read_keys(connection) if row["person"] == person and row["secret"] != ERASED]
+
+
+def _match_encrypted(keys: list[str]) -> ColumnElement[bool]:
+    marks = [events.c.data.contains(f"{SEALED}{key}.", autoescape=True) for key in keys]
+    return or_(*marks) if marks else ~true()
+
+
+def _match_stream(person: str) -> ColumnElement[bool]:
+    stream = f"session:{person}"
+    return or_(events.c.stream == stream, events.c.stream.startswith(f"{stream}:", autoescape=True))
+
+
+def _list_streams(connection: Connection, person: str) -> list[str]:
+    """Whose folded state may tell of the person: their own, and those in which they acted."""
+    acted = or_(events.c.actor == person, _match_stream(person))
+    return [row[0] for row in connection.execute(select(events.c.stream).where(acted).distinct())]
+
+
+def _count(connection: Connection, table: Table, where: ColumnElement[bool]) -> int:
+    return connection.execute(select(func.count()).select_from(table).where(where)).scalar_one()
+
+
+def _delete(connection: Connection, table: Table, where: ColumnElement[bool]) -> int:
+    return connection.execute(delete(table).where(where)).rowcount
+
+
+def _erase_inputs(connection: Connection, person: str) -> int:
+    """Their `source` stays, so that none is taken in again; what waited is closed."""
+    connection.execute(update(inbox).where(_match_inputs(person), inbox.c.status == "new").values(status="done"))
+    full = and_(_match_inputs(person), inbox.c.note != EMPTIED)
+    changed = connection.execute(update(inbox).where(full).values(body="{}", note=EMPTIED)).rowcount
+    mine = inbox.c.actor.contains(f'"key":{canonical.dumps(person)}', autoescape=True)
+    connection.execute(update(inbox).where(mine).values(actor=canonical.dumps({"key": person, "name": ""})))
+    return changed
+
+
+def _erase_calls(connection: Connection, person: str) -> int:
+    """Their status stays: what was done is never done again."""
+    found = connection.execute(select(effects.c.effect_id, effects.c.call, effects.c.outcome).where(_match_calls(person))).all()
+    changed = 0
+    for effect_id, text, outcome in found:
+        call = canonical.loads(text)  # whatever its digest says: a damaged one is erased too
+        bare = encode_checksummed(rows.build_call_place(effect_id), {key: call[key] for key in KEPT_CALL_FIELDS if key in call})
+        if (bare, None) != (text, outcome):
+            connection.execute(update(effects).where(effects.c.effect_id == effect_id).values(call=bare, outcome=None))
+            changed += 1
+    return changed
+
+
+def _change_deliveries(connection: Connection, person: str, change: Change) -> int:
+    """Others are told as much without the person's name."""
+    named = outbox.c.body.contains(canonical.dumps(person), autoescape=True)
+    changed = 0
+    for position, text in connection.execute(select(outbox.c.pos, outbox.c.body).where(named)).all():
+        new = canonical.dumps(change(canonical.loads(text)))
+        if new != text:
+            connection.execute(update(outbox).where(outbox.c.pos == position).values(body=new))
+            changed += 1
+    return changed
+
+
+def _build_text(table: Table, row: Mapping[str, Any]) -> StoredText:
+    key = " ".join(str(row[column.name]) for column in table.primary_key)
+    text = "\n".join(value for value in row.values() if isinstance(value, str))
+    return StoredText(place=f"{table.name} {key}", owner=_find_owner(table, row), text=text)
+
+
+def _find_owner(table: Table, row: Mapping[str, Any]) -> str:
+    if "person" in row:
+        return str(row["person"])
+    session = str(row.get("session") or row.get("stream", "").removeprefix("session:"))
+    actor = str(row.get("actor", ""))
+    if table is inbox:
+        actor = str(canonical.loads(actor).get("key", ""))
+    return find_key_owner(actor, session) if actor or session else ""

@@ -1,0 +1,202 @@
+"""Between the store's records and the database's rows (ring 1): moments and JSON become text and come back."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import orjson
+
+from state import canonical
+from state.clock import format_iso, parse_iso
+from state.events import codec
+from state.journal import encryption
+from state.journal.encryption import DamagedCiphertext
+from state.journal.journal import RecordHead, record_text
+from state.journal.store import ClearEvent, EffectRow, InboxRow, OutboxRow, Snapshot, StoredEvent, StoreError, Timer
+from state.sql.checksummed_json import decode_checksummed
+from state.sql.database import Params, Row
+
+LONGEST_SOURCE = 500
+_SEALED = f'"{encryption.FIELD}":"'
+
+
+def to_event_params(event: StoredEvent, data: str) -> Params:
+    """An event on its way in; `data` is the text inside its `raw`."""
+    return {
+        "stream": event.stream,
+        "seq": event.seq,
+        "id": event.id,
+        "ts": event.ts,
+        "type": event.type,
+        "v": event.v,
+        "actor": event.actor,
+        "data": data,
+        "hash": event.hash,
+    }
+
+
+def build_place(head: RecordHead) -> str:
+    """What the sealed text of a record is bound to, and how an error names it."""
+    return f"{head.stream} seq {head.seq} ({head.id})"
+
+
+def collect_key_ids(found: Iterable[Row]) -> set[str]:
+    """The keys that these rows of the journal need to be read."""
+    needed = set()
+    for row in found:
+        # Ours is the only place where the field's name can stand unescaped before a text; a miss would be told, not overlooked.
+        _, mark, rest = row[7].partition(_SEALED)
+        if mark:
+            needed.add(encryption.parse_key_id(rest))
+    return needed
+
+
+def to_stored_event(row: Row, prev: str, secrets: Mapping[str, str]) -> StoredEvent:
+    """An event as it was stored after the hash `prev`, its data in today's shape.
+
+    UnknownEvent for a newer program's, DamagedSeal where its personal part is not as it was sealed. `secrets` by key id: an empty one
+    is an erased person's.
+    """
+    head = RecordHead(*row[:7])
+    data, hash_ = row[7:]
+    clear, told = canonical.loads(data), {}
+    text = clear.pop(encryption.FIELD, "")
+    if text:
+        secret = secrets.get(encryption.parse_key_id(text))
+        if secret is None:
+            raise DamagedCiphertext(f"the sealed text of {build_place(head)} names a key that was never made")
+        if secret != encryption.ERASED:
+            told = canonical.loads(encryption.decrypt(secret, text, build_place(head)))
+    shown = codec.join(head.type, head.v, clear, told)
+    raw = record_text(head, data)
+    return StoredEvent(**head._asdict(), data=shown, raw=raw, prev=prev, hash=hash_, erased=bool(text) and not told)
+
+
+def to_clear_event(row: Row) -> ClearEvent:
+    """What of a record is readable without a key; StoreError where it is no JSON object."""
+    head = RecordHead(*row[:7])
+    try:
+        data = orjson.loads(row[7])
+        data.pop(encryption.FIELD, None)
+    except (ValueError, AttributeError) as error:
+        raise StoreError(f"the data of {build_place(head)} cannot be read") from error
+    return ClearEvent(head.id, head.ts, head.type, head.actor, data)
+
+
+def to_stored_source(source: str) -> str:
+    """The source as it is stored: a long one by its digest, since an index of PostgreSQL takes rows of some 2.7 KB only."""
+    return source if len(source) <= LONGEST_SOURCE else f"{source[:64]}:sha256:{canonical.hash_text(source)}"
+
+
+def to_inbox_params(row: InboxRow) -> Params:
+    """An input on its way in."""
+    return {
+        "id": row.id,
+        "source": to_stored_source(row.source),
+        "session": row.session,
+        "lane": row.lane,
+        "kind": row.kind,
+        "actor": canonical.dumps(row.actor),
+        "body": canonical.dumps(row.body),
+        "received_at": format_iso(row.received_at),
+        "status": row.status,
+        "attempts": row.attempts,
+        "note": "",
+    }
+
+
+def to_inbox_row(row: Row) -> InboxRow:
+    """An input as it was stored."""
+    id_, source, session, lane, kind, actor, body, received_at, status, attempts = row
+    return InboxRow(
+        id=id_,
+        source=source,
+        session=session,
+        lane=lane,
+        kind=kind,
+        actor=canonical.loads(actor),
+        body=canonical.loads(body),
+        received_at=parse_iso(received_at),
+        status=status,
+        attempts=attempts,
+    )
+
+
+def to_outbox_params(row: OutboxRow) -> dict[str, Any]:
+    """A delivery on its way in."""
+    return {
+        "id": row.id,
+        "session": row.session,
+        "channel": row.channel,
+        "kind": row.kind,
+        "body": canonical.dumps(row.body),
+        "key": row.key,
+        "created_at": format_iso(row.created_at),
+        "status": row.status,
+        "attempts": row.attempts,
+        "due_at": format_iso(row.due_at),
+        "note": "",
+    }
+
+
+def to_outbox_row(row: Row) -> OutboxRow:
+    """A delivery as it was stored; `sent_ref` is where its key was delivered last."""
+    id_, session, channel, kind, body, key, created_at, status, attempts, due_at, sent_ref = row
+    return OutboxRow(
+        id=id_,
+        session=session,
+        channel=channel,
+        kind=kind,
+        body=canonical.loads(body),
+        key=key,
+        created_at=parse_iso(created_at),
+        status=status,
+        attempts=attempts,
+        due_at=parse_iso(due_at),
+        sent_ref=sent_ref,
+    )
+
+
+def build_call_place(effect_id: str) -> str:
+    """What the digest of an effect's call is bound to, and how an error names it."""
+    return f"the call of effect {effect_id}"
+
+
+def build_outcome_place(effect_id: str) -> str:
+    """The same for its outcome."""
+    return f"the outcome of effect {effect_id}"
+
+
+def to_effect_row(row: Row) -> EffectRow:
+    """Where an effect stands; DamagedRow where its call or outcome is not as it was written."""
+    effect_id, stream, status, fingerprint, call, updated_at, outcome = row
+    return EffectRow(
+        effect_id=effect_id,
+        stream=stream,
+        status=status,
+        fingerprint=fingerprint,
+        call=decode_checksummed(build_call_place(effect_id), call),
+        updated_at=parse_iso(updated_at),
+        outcome=None if outcome is None else decode_checksummed(build_outcome_place(effect_id), outcome),
+    )
+
+
+def to_timer_params(timer: Timer) -> Params:
+    """A timer on its way in."""
+    return {
+        "id": timer.id,
+        "due_at": format_iso(timer.due_at),
+        "session": timer.session,
+        "kind": timer.kind,
+        "body": canonical.dumps(timer.body),
+    }
+
+
+def to_timer(row: Row) -> Timer:
+    """A timer as it was stored."""
+    id_, due_at, session, kind, body = row
+    return Timer(id=id_, due_at=parse_iso(due_at), session=session, kind=kind, body=canonical.loads(body))
+
+
+def to_snapshot_params(snapshot: Snapshot) -> Params:
+    """A snapshot on its way in. Not canonical: the order of a state's keys says which of them came first."""
+    return {"stream": snapshot.stream, "seq": snapshot.seq, "state": orjson.dumps(snapshot.state).decode()}

@@ -1,0 +1,66 @@
+"""What a restored database must no longer do by itself, as plain changes of its rows (ring 1). No event tells of these one by one."""
+
+from dataclasses import dataclass
+
+import orjson
+from sqlalchemy import Connection, and_, or_, select, update
+
+from state.journal.store import RESTORED, RESTORED_CARD, SET_ASIDE
+from state.sql import row_mapping
+from state.sql.checksummed_json import DamagedRow, decode_checksummed, encode_checksummed
+from state.sql.tables import effects, inbox, leases, values
+
+NOTE = "came back with a backup: it may have been worked on since"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetAside:
+    """An input that is not worked."""
+
+    session: str
+    kind: str
+    received_at: str
+
+
+def expire_leases(connection: Connection) -> None:
+    """Nobody holds a session any more."""
+    connection.execute(update(leases).values(owner=""))
+
+
+def set_aside(connection: Connection) -> list[SetAside]:
+    """Inputs that may have been worked on since: their people are told to look and to ask again. Timers and the portal's events stay."""
+    harmless = or_(inbox.c.kind == "timer", inbox.c.session.like("portal:%"))
+    waiting = and_(inbox.c.status == "new", inbox.c.attempts < SET_ASIDE, ~harmless)
+    found = connection.execute(select(inbox.c.session, inbox.c.kind, inbox.c.received_at).where(waiting).order_by(inbox.c.pos))
+    told = [SetAside(session=session, kind=kind, received_at=at) for session, kind, at in found]
+    connection.execute(update(inbox).where(waiting).values(attempts=inbox.c.attempts + SET_ASIDE, note=NOTE))
+    return told
+
+
+def mark_cards(connection: Connection, at: str) -> tuple[list[str], list[str]]:
+    """(effects whose card waits, those whose row is damaged): each one's call says from now on that it came with a backup."""
+    waiting = select(effects.c.effect_id, effects.c.call).where(effects.c.status == "requested").order_by(effects.c.effect_id)
+    cards, damaged = [], []
+    for effect_id, text in connection.execute(waiting).all():
+        place = row_mapping.build_call_place(effect_id)
+        try:
+            call = {**decode_checksummed(place, text), RESTORED_CARD: at}
+        except DamagedRow:  # nothing is ever done by it
+            damaged.append(effect_id)
+            continue
+        connection.execute(update(effects).where(effects.c.effect_id == effect_id).values(call=encode_checksummed(place, call)))
+        cards.append(effect_id)
+    return cards, damaged
+
+
+def list_running_calls(connection: Connection) -> list[tuple[str, str]]:
+    """(effect, stream) of the calls that were approved or started."""
+    doubtful = select(effects.c.effect_id, effects.c.stream).where(effects.c.status.in_(("approved", "started")))
+    return [(effect_id, stream) for effect_id, stream in connection.execute(doubtful.order_by(effects.c.updated_at))]
+
+
+def record_restore(connection: Connection, *, made_at: str, at: str) -> None:
+    """Leave word of the restore, for doors to which old inputs may come a second time."""
+    value = orjson.dumps({"made_at": made_at, "restored_at": at}).decode()
+    connection.execute(values.delete().where(values.c.key == RESTORED))
+    connection.execute(values.insert().values(key=RESTORED, value=value))

@@ -1,0 +1,165 @@
+"""Fills an empty database with the rows of another one (ring 1). Until `finish` it is marked: nobody starts on half of it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+from sqlalchemy import Connection, inspect, make_url, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from state.journal.store import StoreError, StoreUnwritable
+from state.sql import closed_mark, schema
+from state.sql.dialect import Dialect, open_database
+from state.sql.store import SqlStore
+from state.sql.tables import metadata
+from state.transfer.table_reader import TIMEOUT_SETTINGS, DatabaseReading, Rows, TableShape, escape_name, open_on_dialect
+
+KNOWN_TABLES = frozenset({*metadata.tables, "alembic_version"})
+
+
+class NotEmpty(StoreError):
+    """Something is there already; nothing was touched."""
+
+
+class InUse(StoreError):
+    """A process works with it."""
+
+
+@contextmanager
+def open_for_loading(url: str, *, by: str) -> Iterator["DatabaseLoader"]:
+    """The empty database behind `url`, to ourselves. NotEmpty, InUse; StoreUnwritable where it cannot be opened or filled.
+
+    One that an earlier try has left half filled is emptied first.
+    """
+    with ExitStack() as stack:
+        path = find_sqlite_path(url)
+        if path is not None:
+            hold_alone(path.parent, stack)
+        try:
+            dialect = stack.enter_context(open_database(url))
+        except (OSError, SQLAlchemyError) as error:
+            raise _build_error(error) from None
+        stack.callback(dialect.engine.dispose)
+        driver: Any = dialect.engine.dialect.loaded_dbapi
+        try:
+            yield DatabaseLoader(dialect, by=by)
+        except (SQLAlchemyError, OSError, driver.Error) as error:
+            raise _build_error(error) from None
+
+
+def find_sqlite_path(url: str) -> Path | None:
+    """The file of a SQLite database, None for another kind."""
+    parsed = make_url(url)
+    return Path(str(parsed.database)) if parsed.get_backend_name() == "sqlite" else None
+
+
+def hold_alone(folder: Path, stack: ExitStack) -> None:
+    """Hold the lock of the embedded database in `folder`; InUse where a bot does."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        stack.enter_context(FileLock(folder / "sdelka.lock", timeout=0))
+    except Timeout:
+        raise InUse(f"a process works with the database in {folder}: stop the bot first") from None
+    except OSError as error:
+        raise StoreUnwritable(f"{folder}: {error.strerror}") from None
+
+
+class DatabaseLoader:
+    """See the module docstring; made by `open_for_loading`."""
+
+    def __init__(self, dialect: Dialect, *, by: str) -> None:
+        """Raises NotEmpty."""
+        self._dialect = dialect
+        self._by = by
+        with self._begin() as connection:
+            present = KNOWN_TABLES & set(inspect(connection).get_table_names())
+            mark = closed_mark.read(connection) if present else None
+            if present and (mark is None or mark.get("why") != "incomplete"):
+                raise NotEmpty("there is a database already: only an empty place is filled, so that nothing is overwritten")
+            for name in sorted(present):
+                connection.execute(text(f"DROP TABLE {escape_name(name)}"))
+
+    def begin(self, revision: str) -> None:
+        """Make the tables of that schema, marked as incomplete."""
+        with self._begin() as connection:
+            schema.migrate(self._dialect, connection, "", revision)
+            closed_mark.close(connection, "incomplete", by=self._by)
+
+    def fill(self, tables: Iterable[tuple[TableShape, Iterable[Rows]]]) -> None:
+        """All rows, in one transaction; StoreError where a table or column is not one of that schema."""
+        with self._begin() as connection:
+            there = inspect(connection)
+            known = {name: _list_columns(there, name) for name in KNOWN_TABLES & set(there.get_table_names())}
+            driver: Any = connection.connection.driver_connection
+            for shape, pages in tables:
+                if sorted(known.get(shape.name, ())) != sorted(shape.columns):
+                    raise StoreError(f"table {shape.name} with the columns {', '.join(shape.columns)} is none of this schema")
+                self._fill(driver, shape, pages)
+            if self._dialect.engine.dialect.name == "postgresql":
+                _reset_sequences(connection)
+
+    @contextmanager
+    def read(self) -> Iterator[DatabaseReading]:
+        """What stands there now, read back."""
+        with open_on_dialect(self._dialect) as found:
+            yield found
+
+    def upgrade(self) -> None:
+        """From the schema of the rows to today's."""
+        with self._begin() as connection:
+            self._dialect.lock_schema(connection)
+            schema.migrate(self._dialect, connection, schema.read_revision(connection))
+
+    def build_store(self) -> SqlStore:
+        """The filled database as a store, marked as it is."""
+        return SqlStore(self._dialect)
+
+    def finish(self) -> None:
+        """Take the mark away: from now on it is a database like any other."""
+        with self._begin() as connection:
+            closed_mark.remove(connection)
+
+    def begin_change(self) -> AbstractContextManager[Connection]:
+        """A transaction of its own, for what has to be changed before it is finished."""
+        return self._begin()
+
+    @contextmanager
+    def _begin(self) -> Iterator[Connection]:
+        with self._dialect.engine.begin() as connection:
+            if self._dialect.engine.dialect.name == "postgresql":
+                for name in TIMEOUT_SETTINGS:
+                    connection.exec_driver_sql(f"SET LOCAL {name} = 0")
+            yield connection
+
+    def _fill(self, driver: Any, shape: TableShape, pages: Iterable[Rows]) -> None:
+        names = ", ".join(map(escape_name, shape.columns))
+        if self._dialect.engine.dialect.name == "postgresql":
+            with driver.cursor() as cursor, cursor.copy(f"COPY {escape_name(shape.name)} ({names}) FROM STDIN") as copy:
+                for page in pages:
+                    for row in page:
+                        copy.write_row(row)
+            return
+        places = ", ".join("?" for _ in shape.columns)
+        for page in pages:
+            driver.executemany(f"INSERT INTO {escape_name(shape.name)} ({names}) VALUES ({places})", page)  # noqa: S608 - names of our own tables
+
+
+def _list_columns(there: Any, name: str) -> list[str]:
+    return [column["name"] for column in there.get_columns(name)]
+
+
+def _reset_sequences(connection: Connection) -> None:
+    """The numbers that PostgreSQL counts up go on behind the highest that is there."""
+    for name, table in metadata.tables.items():
+        if "pos" in table.columns:
+            serial = f"pg_get_serial_sequence('{name}', 'pos')"
+            connection.exec_driver_sql(f"SELECT setval({serial}, COALESCE(max(pos), 1), max(pos) IS NOT NULL) FROM {escape_name(name)}")  # noqa: S608 - see above
+
+
+def _build_error(error: Exception) -> StoreUnwritable:
+    told: Mapping[int, str] = {28: "the disk is full"}
+    reason = getattr(error, "orig", None) or error
+    line = (str(reason).splitlines() or [type(reason).__name__])[0]
+    return StoreUnwritable(f"the database was not filled: {told.get(getattr(reason, 'errno', None) or 0, line)}")

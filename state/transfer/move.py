@@ -1,0 +1,170 @@
+"""From one database to another, row for row (ring 1). The source stays as it is, but for a mark that nobody may start on it."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, make_url, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from state.journal.store import StoreError, StoreUnwritable
+from state.migrations import HEAD
+from state.sql import closed_mark
+from state.sql.dialect import SCHEMA_LOCK, Dialect, open_database
+from state.transfer.archive import Progress
+from state.transfer.backup import read_heads
+from state.transfer.loader import InUse, find_sqlite_path, hold_alone, open_for_loading
+from state.transfer.manifest import Heads
+from state.transfer.restore import RestoreMismatch
+from state.transfer.table_reader import DatabaseReading, NothingThere, Rows, TableShape, TableSum, TableSummer, open_reading, render_lines
+
+_OTHERS = """
+SELECT count(*), string_agg(DISTINCT COALESCE(NULLIF(application_name, ''), usename::text), ', ') FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+"""
+
+
+class SamePlace(StoreError):
+    """Source and target are one database."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoveResult:
+    """What was moved, the same at both ends."""
+
+    rows: dict[str, int]
+    heads: Heads
+    source: str
+    target: str
+
+
+def format_url(url: str) -> str:
+    """A database for people: without user and password."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        return f"SQLite {parsed.database}"
+    return f"PostgreSQL {parsed.host or 'localhost'}/{parsed.database}"
+
+
+def move(source: str, target: str, progress: Progress = lambda _: None) -> MoveResult:
+    """Copy every row of `source` into the empty `target`, read both again, compare, and mark the source as moved.
+
+    InUse, NothingThere, SamePlace, NotEmpty before anything is changed; after any other error the source is as before, and the
+    target, if it was begun, is refused by whoever would start on it.
+    """
+    if make_url(source) == make_url(target) or (find_sqlite_path(source) and find_sqlite_path(source) == find_sqlite_path(target)):
+        raise SamePlace("that is the database it stands in already")
+    with ExitStack() as stack:
+        held = stack.enter_context(hold_exclusively(source))
+        with open_reading(source) as found:
+            if found.schema != HEAD:
+                raise NothingThere(f"there is no database of schema {HEAD} in {format_url(source)}: start the bot once, then move it")
+            if found.mark is not None and (found.mark.get("why") != "moved" or found.mark.get("to") != format_url(target)):
+                raise closed_mark.ClosedDatabase(closed_mark.describe(found.mark))
+            loading = stack.enter_context(open_for_loading(target, by="move"))
+            loading.begin(found.schema)
+            counted = {shape.name: TableSummer() for shape in found.shapes}
+            loading.fill((shape, _sum_pages(found, shape, counted[shape.name], progress)) for shape in found.shapes)
+            heads = read_heads(found)
+            with loading.read() as there:
+                _compare(found, there, {name: one.sum() for name, one in counted.items()}, heads, progress)
+        loading.upgrade()  # the functions of PostgreSQL
+        # From here on the target is what counts: first the source is closed, so that at no moment both could be started on.
+        with held.begin() as connection:
+            closed_mark.close(connection, "moved", to=format_url(target))
+        loading.finish()
+    return MoveResult(
+        rows={name: one.sum().rows for name, one in counted.items()}, heads=heads, source=format_url(source), target=format_url(target)
+    )
+
+
+def find_move_target(url: str) -> str:
+    """Where the database was moved to, "" where it was not. StoreError where it could not be taken back: an incomplete one, InUse."""
+    with hold_exclusively(url) as held, held.begin() as connection:
+        return _read_move_target(connection)
+
+
+def clear_moved_mark(url: str) -> str:
+    """Take the mark "moved" away; what it said, or "" where there was none. StoreError for an incomplete one, InUse."""
+    with hold_exclusively(url) as held, held.begin() as connection:
+        was = _read_move_target(connection)
+        if was:
+            closed_mark.remove(connection)
+        return was
+
+
+def _read_move_target(connection: Connection) -> str:
+    mark = closed_mark.read(connection)
+    if mark is None:
+        return ""
+    if mark.get("why") != "moved":
+        raise StoreError("this database is incomplete: run again what began to fill it")
+    return str(mark.get("to", "another database"))
+
+
+class ExclusiveDatabase:
+    """A database that nobody else works with for now."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        """Made by `hold_exclusively`."""
+        self._dialect = dialect
+
+    @contextmanager
+    def begin(self) -> Iterator[Connection]:
+        """A transaction in it; StoreUnwritable where it does not take it."""
+        try:
+            with self._dialect.engine.begin() as connection:
+                yield connection
+        except SQLAlchemyError as error:
+            raise StoreUnwritable(f"the database could not be marked: {getattr(error, 'orig', error)}") from None
+
+
+@contextmanager
+def hold_exclusively(url: str) -> Iterator[ExclusiveDatabase]:
+    """Keep every bot from the database while the block runs; InUse where one is there, NothingThere for no SQLite file."""
+    with ExitStack() as stack:
+        path = find_sqlite_path(url)
+        if path is not None:
+            if not path.is_file():
+                raise NothingThere(f"there is no database {path}")
+            hold_alone(path.parent, stack)
+        try:
+            dialect = stack.enter_context(open_database(url))
+            stack.callback(dialect.engine.dispose)
+            if path is None:
+                stack.enter_context(_hold_schema_lock(dialect))
+        except (OSError, SQLAlchemyError) as error:
+            raise StoreUnwritable(f"{format_url(url)} cannot be opened: {str(getattr(error, 'orig', error)).splitlines()[0]}") from None
+        yield ExclusiveDatabase(dialect)
+
+
+@contextmanager
+def _hold_schema_lock(dialect: Dialect) -> Iterator[None]:
+    """The lock of the schema, which every program takes before it begins; who has begun already shows by a connection."""
+    with dialect.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        if not connection.execute(text(f"SELECT pg_try_advisory_lock({SCHEMA_LOCK})")).scalar():
+            raise InUse("a program is starting on the database: stop every bot first")
+        others: Any = connection.execute(text(_OTHERS)).one()
+        if others[0]:
+            raise InUse(f"{others[0]} other connections work with the database ({others[1]}): stop every bot and close other tools first")
+        yield
+
+
+def _sum_pages(found: DatabaseReading, shape: TableShape, summing: TableSummer, progress: Progress) -> Iterator[Rows]:
+    count = 0
+    for page in found.iterate_pages(shape):
+        summing.add(render_lines(shape, page), len(page))
+        count += len(page)
+        progress(f"{shape.name}: {count:,} rows")
+        yield page
+
+
+def _compare(found: DatabaseReading, there: DatabaseReading, sums: dict[str, TableSum], heads: Heads, progress: Progress) -> None:
+    """Everything is read back from the target, in the order of the source's columns."""
+    for shape in found.shapes:
+        progress(f"comparing {shape.name}")
+        if there.sum_table(shape) != sums[shape.name]:
+            raise RestoreMismatch(f"table {shape.name} is not the same in both databases: the source is as before, nothing was moved")
+    if read_heads(there) != heads:
+        raise RestoreMismatch("the streams do not end at the same records: the source is as before, nothing was moved")

@@ -1,0 +1,203 @@
+"""All rows of a database as they were at one moment, as lines that are the same for every kind of database (ring 1). Writes nothing.
+
+A line is a JSON list of the columns, rows come in the order of their key by bytes: so equal tables have equal digests.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import orjson
+from sqlalchemy import inspect
+from sqlalchemy.exc import SQLAlchemyError
+
+from state.journal.store import StoreError
+from state.migrations import HEAD
+from state.sql import closed_mark
+from state.sql.dialect import Dialect, open_read_only
+from state.sql.schema import NewerDatabase
+from state.sql.tables import metadata
+from state.verify.database import OLDER
+
+PAGE = 500
+TIMEOUT_SETTINGS = ("statement_timeout", "idle_in_transaction_session_timeout", "lock_timeout")
+"""Settings of a bot's session that have no place in work that takes as long as it takes."""
+
+Rows = list[tuple[Any, ...]]
+
+
+class NothingThere(StoreError):
+    """There is no database, or an empty one."""
+
+
+class Unreadable(StoreError):
+    """A row holds what no row of ours holds: it is damaged, and a copy would carry the damage on unseen."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableShape:
+    """A table as it is in the database, whatever its schema."""
+
+    name: str
+    columns: tuple[str, ...]
+    key: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSum:
+    """What a table came to: how many rows, how many bytes as lines, and their digest."""
+
+    rows: int
+    size: int
+    sha256: str
+
+
+class TableSummer:
+    """Adds lines up."""
+
+    def __init__(self) -> None:
+        self._rows = self._size = 0
+        self._digest = sha256()
+
+    def add(self, lines: bytes, rows: int) -> None:
+        """Take the next lines."""
+        self._rows += rows
+        self._size += len(lines)
+        self._digest.update(lines)
+
+    def sum(self) -> TableSum:
+        """What it came to so far."""
+        return TableSum(rows=self._rows, size=self._size, sha256=self._digest.hexdigest())
+
+
+@contextmanager
+def open_reading(url: str) -> Iterator["DatabaseReading"]:
+    """The database behind `url` as it is now, for as long as the block takes, beside those who work with it.
+
+    NothingThere where there is none; NewerDatabase for one of a newer program; other StoreErrors where it cannot be read.
+    """
+    try:
+        with open_read_only(url) as dialect:  # whose lock is for the opening only
+            pass
+    except FileNotFoundError as error:
+        raise NothingThere(str(error)) from None
+    with open_on_dialect(dialect) as found:
+        yield found
+
+
+@contextmanager
+def open_on_dialect(dialect: Dialect) -> Iterator["DatabaseReading"]:
+    """The same for a database that is opened already."""
+    driver: Any = dialect.engine.dialect.loaded_dbapi
+    try:
+        connection = dialect.engine.raw_connection()
+    except (SQLAlchemyError, driver.Error) as error:
+        raise StoreError(f"the database cannot be opened: {_format_error(error)}") from None
+    try:
+        yield DatabaseReading(dialect, connection.driver_connection)
+    except driver.Error as error:
+        raise StoreError(f"the database cannot be read: {_format_error(error)}") from None
+    finally:
+        connection.invalidate()  # it ends the transaction, whatever came
+        dialect.engine.dispose()
+
+
+class DatabaseReading:
+    """One transaction, in which nothing changes that others write. Made by `reading`."""
+
+    def __init__(self, dialect: Dialect, driver: Any) -> None:
+        """Begin it; raises what `reading` does."""
+        self._driver = driver
+        self.is_sqlite = dialect.engine.dialect.name == "sqlite"
+        with dialect.engine.connect() as connection:
+            there = inspect(connection)
+            present = set(there.get_table_names()) & {*metadata.tables, "alembic_version"}
+            self.mark = closed_mark.read(connection) if "values" in present else None
+            """Why nobody may start on it, None where they may."""
+            shapes = [_read_shape(there, name) for name in sorted(present - {"alembic_version"})]
+        if self.is_sqlite:
+            driver.execute("BEGIN")
+        else:
+            driver.rollback()
+            driver.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            for name in TIMEOUT_SETTINGS:
+                driver.execute(f"SET LOCAL {name} = 0")
+        self.schema = self._read_revision() if "alembic_version" in present else ""
+        self.shapes = tuple(shapes)
+
+    def _read_revision(self) -> str:
+        found = self._driver.execute("SELECT version_num FROM alembic_version").fetchone()
+        schema = str(found[0]) if found else ""
+        if schema and schema not in {HEAD, *OLDER}:
+            raise NewerDatabase(f"the database has schema {schema!r}, this program knows up to {HEAD!r}: use the newer version")
+        return schema
+
+    def iterate_pages(self, shape: TableShape) -> Iterator[Rows]:
+        """The rows of a table in the order of its key, some at a time; without the mark that the database is closed."""
+        for page in self._fetch(_build_ordered_query(shape, self.is_sqlite)):
+            yield [row for row in page if row[0] != closed_mark.KEY] if shape.name == "values" else page
+
+    def query(self, sql: str) -> Rows:
+        """The answer to a question of ours, such as counts."""
+        return [tuple(row) for row in self._driver.execute(sql).fetchall()]
+
+    def sum_table(self, shape: TableShape) -> TableSum:
+        """The table added up."""
+        summing = TableSummer()
+        for page in self.iterate_pages(shape):
+            summing.add(render_lines(shape, page), len(page))
+        return summing.sum()
+
+    def _fetch(self, sql: str) -> Iterator[Rows]:
+        cursor = self._driver.cursor() if self.is_sqlite else self._driver.cursor(name="sdelka_moving")
+        try:
+            cursor.execute(sql)
+            while page := cursor.fetchmany(PAGE):
+                yield list(page)
+        finally:
+            cursor.close()
+
+
+def render_lines(shape: TableShape, rows: Sequence[tuple[Any, ...]]) -> bytes:
+    """The rows as lines; Unreadable for what is neither text nor a whole number nor nothing."""
+    out = []
+    for row in rows:
+        if not all(value is None or type(value) in {str, int} for value in row):
+            raise Unreadable(f"a row of table {shape.name} holds a value of another type than it was written with: `sdelka journal verify`")
+        out.append(orjson.dumps(row) + b"\n")
+    return b"".join(out)
+
+
+def parse_row(shape: TableShape, line: bytes) -> tuple[Any, ...]:
+    """The row behind a line; ValueError where it is none of that table."""
+    row = orjson.loads(line)
+    if not isinstance(row, list) or len(row) != len(shape.columns):
+        msg = f"a line of table {shape.name} is no row of it"
+        raise ValueError(msg)
+    if not all(value is None or type(value) in {str, int} for value in row):
+        msg = f"a line of table {shape.name} holds something that is neither text nor number"
+        raise ValueError(msg)
+    return tuple(row)
+
+
+def escape_name(name: str) -> str:
+    """A name of ours for SQL."""
+    return f'"{name}"'
+
+
+def _read_shape(there: Any, name: str) -> TableShape:
+    columns = tuple(column["name"] for column in there.get_columns(name))
+    return TableShape(name=name, columns=columns, key=tuple(there.get_pk_constraint(name)["constrained_columns"]))
+
+
+def _build_ordered_query(shape: TableShape, is_sqlite: bool) -> str:  # noqa: FBT001 - which of two spellings
+    numbers = {"pos", "seq"}
+    order = ", ".join(escape_name(name) + ("" if is_sqlite or name in numbers else ' COLLATE "C"') for name in shape.key)
+    return f"SELECT {', '.join(map(escape_name, shape.columns))} FROM {escape_name(shape.name)} ORDER BY {order}"  # noqa: S608 - names of our own tables
+
+
+def _format_error(error: Exception) -> str:
+    """The driver's words without what they may quote of the rows."""
+    return (str(getattr(error, "orig", error)).splitlines() or [type(error).__name__])[0]

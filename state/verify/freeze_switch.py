@@ -1,0 +1,59 @@
+"""The switch that freezes writes against what its stream tells of it (ring 1). Changes nothing: which of the two is right is for people."""
+
+from collections.abc import Iterator
+
+from state.events.freezing import WritesFrozen, WritesReleased
+from state.findings import Finding
+from state.journal.freeze_switch import STREAM, FreezeState, find_freeze
+from state.journal.store import Store, StoredEvent
+
+PAGE = 500
+TRIES = 3
+PLACE = "switch freeze"
+_TURNS = frozenset({WritesFrozen.__name__, WritesReleased.__name__})
+
+
+def check_switch(store: Store) -> list[Finding]:
+    """What is wrong with the switch; looked at again where somebody worked it meanwhile. For a stream that is whole."""
+    found: list[Finding] = []
+    for _ in range(TRIES):
+        before = store.read_head(STREAM)
+        try:
+            stands, told = find_freeze(store), _find_last(store)
+        except Exception as error:  # noqa: BLE001 - whatever a damaged row makes the driver say is the finding
+            return [Finding(kind="damaged", place=PLACE, why=f"it cannot be read: {error}")]
+        found = list(_compare(stands, told))
+        if not found or store.read_head(STREAM) == before:
+            break
+    return found
+
+
+def _find_last(store: Store) -> StoredEvent | None:
+    """The event that says how the switch stands."""
+    last, after = None, 0
+    while page := store.read_events(STREAM, after=after, limit=PAGE):
+        last = next((event for event in reversed(page) if event.type in _TURNS), last)
+        after = page[-1].seq
+    return last
+
+
+def _compare(stands: FreezeState | None, told: StoredEvent | None) -> Iterator[Finding]:
+    frozen = told is not None and told.type == WritesFrozen.__name__
+    seq = told.seq if told is not None else None
+    if stands is None:
+        if frozen:
+            yield _build_finding(seq, f"writes may start, although event {seq} froze them and none has released them")
+    elif not stands.seq:
+        yield _build_finding(seq, "it holds what nobody has written, and freezes writes")
+    elif not frozen:
+        last = f"event {seq} released them" if told is not None else "no event tells of it"
+        yield _build_finding(seq, f"writes are frozen, although {last}")
+    elif told is not None:
+        said = {"seq": told.seq, "at": told.ts, "by": told.data["by"]}
+        wrong = [name for name, value in said.items() if getattr(stands, name) != value]
+        if wrong:
+            yield _build_finding(seq, f"writes are frozen, and it names another freeze than event {seq}: {', '.join(wrong)}")
+
+
+def _build_finding(seq: int | None, why: str) -> Finding:
+    return Finding(kind="inconsistent", place=PLACE, seq=seq, why=why)

@@ -1,0 +1,226 @@
+"""The whole journal, looked through once (ring 1): file, chains, heads, anchors, snapshots, switch, large answers. Repairs nothing."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, get_args
+
+from state.findings import Finding
+from state.journal import freeze_switch
+from state.journal.store import EffectRow, EffectStatus, Store, StoredEvent
+from state.sql import open_reader
+from state.sql.raw_records import RawReader, open_raw
+from state.sql.record_index import find_differences
+from state.verify import database
+from state.verify.chain import Chain, check_next
+from state.verify.freeze_switch import check_switch
+from state.verify.snapshots import SnapshotChecker, check_blobs
+
+PAGE = 500
+TRIES = 3
+
+
+class StreamChecker(Protocol):
+    """Knows what the events of one stream and its effects must be like."""
+
+    def add_event(self, event: StoredEvent) -> None:
+        """Take the next event of the stream."""
+        ...
+
+    def list_findings(self, rows: Sequence[EffectRow]) -> Iterable[Finding]:
+        """What does not hold, given all rows of the effects table that belong to the stream."""
+        ...
+
+    @property
+    def count(self) -> int:
+        """How many effects there were."""
+        ...
+
+
+@dataclass(kw_only=True)
+class JournalReport:
+    """What was looked at and what was found."""
+
+    streams: int = 0
+    records: int = 0
+    effects: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    uncheckable: str = ""
+    """Why the database is none that this program could check: empty, or of an older one."""
+
+
+Anchors = Mapping[str, Sequence[tuple[int, str]]]
+"""By stream: the records (seq, hash) that its chain must pass through."""
+
+
+def verify_journal(url: str, *, judge: Callable[[str], StreamChecker], anchors: Anchors, progress: Callable[[int], None]) -> JournalReport:
+    """Everything that is wrong with the journal behind `url`, each with its place on disk where that is a SQLite file.
+
+    Works beside a running bot. FileNotFoundError where there is no database at all; nothing else is raised for what it holds.
+    """
+    path = database.find_sqlite_path(url)
+    if path and not path.is_file():
+        raise FileNotFoundError(f"there is no database {path}")
+    verified = JournalReport(findings=list(database.check_file(path)) if path else [])
+    opened = False
+    try:
+        with open_raw(url) as raw:
+            store = open_reader(url)
+            opened = True
+            try:
+                _check_journal(_Check(store, raw, verified, judge, anchors, progress))
+            finally:
+                store.close()
+    except Exception as error:  # noqa: BLE001 - a damaged database makes the driver raise anything; whatever it is, it is the finding
+        verified.uncheckable = "" if opened else database.explain_unchecked(url)
+        said = database.TABLE_LIST_DAMAGED if isinstance(error, UnicodeDecodeError) else error
+        why = f"the check could not go on: {said}" if opened else f"the database does not open: {said}"
+        verified.findings.append(Finding(kind="unreadable", place="database", why=why))
+        verified.findings.extend(database.check_structure(path) if path else ())
+    if path:
+        verified.findings = database.resolve_spots(path, verified.findings)
+    return verified
+
+
+@dataclass(frozen=True)
+class _Check:
+    store: Store
+    raw: RawReader
+    verified: JournalReport
+    judge: Callable[[str], StreamChecker]
+    anchors: Anchors
+    progress: Callable[[int], None]
+
+
+def _check_journal(look: _Check) -> None:
+    found = look.verified.findings
+    found.extend(database.check_types(look.raw))
+    spoken_of: dict[str, tuple[str, int]] = {}
+    whole = True
+    for stream in sorted(look.raw.list_streams() | look.anchors.keys()):
+        chain = _check_chain(look, stream)
+        wrong = chain.findings or _check_meaning(look, stream, spoken_of)
+        whole = whole and not (wrong and stream == freeze_switch.STREAM)
+        found.extend([*wrong, *_check_clock(chain)])
+        look.verified.streams += 1
+    found.extend(check_switch(look.store) if whole else ())
+    found.extend(check_blobs(look.store, spoken_of, look.raw.list_digests()))
+    found.extend(database.parse_problems(look.raw.list_problems()))
+    if all(finding.kind == "note" for finding in found):  # what follows from a damaged journal says nothing
+        found.extend(find_differences(look.raw.ask))
+
+
+def _check_chain(look: _Check, stream: str) -> Chain:
+    """The stream up to its head; a running bot may append while we read, so the head is asked for last and caught up with."""
+    chain = Chain(stream=stream)
+    for _ in range(TRIES):
+        try:
+            for count in check_next(chain, look.raw):
+                look.verified.records += count
+                look.progress(count)
+            seq, head = look.store.read_head(stream)
+        except Exception as error:  # noqa: BLE001 - see verify_journal
+            chain.add("damaged", chain.seq + 1, f"it cannot be read: {error}")
+            return chain
+        if seq <= chain.seq:
+            break
+    _check_end(chain, seq, head)
+    for anchored, wanted in look.anchors.get(stream, ()):
+        _check_anchor(chain, look.raw, anchored, wanted)
+    return chain
+
+
+def _check_end(chain: Chain, seq: int, head: str) -> None:
+    if seq > chain.seq:
+        chain.add("cut", chain.seq + 1, f"the stream ends at {chain.seq}, its head says {seq}")
+    elif seq < chain.seq:
+        chain.add("inconsistent", seq + 1, f"the stream goes on to {chain.seq}, its head says {seq}", of="head")
+    elif head != chain.hash:
+        chain.add("inconsistent", seq, "the last record is not the one that the head names", of="head")
+
+
+def _check_anchor(chain: Chain, raw: RawReader, seq: int, wanted: str) -> None:
+    if seq > chain.seq:
+        chain.add("cut", chain.seq + 1, f"the stream ends at {chain.seq}, it was anchored at {seq}")
+        return
+    rows = next(raw.read_records(chain.stream, seq - 1), [])
+    if not rows or rows[0][0] != seq or rows[0][-1] != wanted.encode():
+        chain.add("damaged", seq, f"record {seq} is not the one that was anchored: this stream was written anew")
+
+
+def _check_meaning(look: _Check, stream: str, spoken_of: dict[str, tuple[str, int]]) -> list[Finding]:
+    """What a whole chain says: its effects and its snapshot. Looked at again where the bot wrote meanwhile."""
+    found: list[Finding] = []
+    for _ in range(TRIES):
+        before = look.store.read_head(stream)
+        judge = look.judge(stream)
+        try:
+            snapshot = look.store.load_snapshot(stream)
+            if snapshot is None and look.raw.has_snapshot(stream):
+                raise ValueError("it is no JSON")  # noqa: TRY301 - one finding for whatever keeps it from being read
+            folded = SnapshotChecker(stream, snapshot)
+        except Exception as error:  # noqa: BLE001 - see verify_journal
+            return [Finding(kind="damaged", place=f"snapshot of {stream}", why=f"it cannot be read: {error}")]
+        found = list(_feed_events(look.store, stream, (judge.add_event, folded.add_event)))
+        # What nobody could read to its end says nothing of snapshot and effects: to compare them would accuse what is whole.
+        found = found or [*folded.list_findings(), *_check_rows(look, stream, judge)]
+        if not found or look.store.read_head(stream) == before:
+            break
+    look.verified.effects += judge.count
+    spoken_of.update({digest: (stream, seq) for digest, seq in folded.blobs.items()})
+    return found
+
+
+def _check_rows(look: _Check, stream: str, judge: StreamChecker) -> Iterable[Finding]:
+    try:
+        rows = [row for status in get_args(EffectStatus) for row in look.store.list_effects(stream, status)]
+    except Exception as error:  # noqa: BLE001 - see verify_journal
+        rows, damaged = _read_effects_singly(look, stream)
+        if not damaged:
+            return [Finding(kind="damaged", place="table effects", why=f"it cannot be read: {error}")]
+        named = {finding.place for finding in damaged}
+        return [*damaged, *(finding for finding in judge.list_findings(rows) if finding.place not in named)]
+    return judge.list_findings(rows)
+
+
+def _read_effects_singly(look: _Check, stream: str) -> tuple[list[EffectRow], list[Finding]]:
+    """The rows of the stream that can be read, and the damage of those that cannot."""
+    rows, damaged = [], []
+    for effect_id in look.raw.list_effect_ids(stream):
+        try:
+            row = look.store.find_effect(effect_id)
+        except Exception as error:  # noqa: BLE001 - see verify_journal
+            damaged.append(Finding(kind="damaged", place=f"effect {effect_id} of {stream}", why=f"its row cannot be read: {error}"))
+        else:
+            rows += [row] if row is not None else []
+    return rows, damaged
+
+
+def _feed_events(store: Store, stream: str, sees: Sequence[Callable[[StoredEvent], None]]) -> Iterator[Finding]:
+    after, limit = 0, PAGE
+    while True:
+        try:
+            page = store.read_events(stream, after=after, limit=limit)
+        except Exception as error:  # noqa: BLE001 - see verify_journal
+            if limit > 1:
+                limit = 1  # one by one to the record that it is
+                continue
+            yield Finding(kind="damaged", place=stream, seq=after + 1, why=f"the hash fits, but what it says cannot be read: {error}")
+            return
+        for event in page:
+            try:
+                for see in sees:
+                    see(event)
+            except (LookupError, TypeError, ValueError, AttributeError) as error:
+                why = f"the hash fits, but it is no {event.type} as this program writes it: {error!r}"
+                yield Finding(kind="damaged", place=stream, seq=event.seq, why=why)
+                return
+        if len(page) < limit:
+            return
+        after = page[-1].seq
+
+
+def _check_clock(chain: Chain) -> Iterator[Finding]:
+    if chain.set_back:
+        yield Finding(kind="note", place=chain.stream, why=f"the clock went back {chain.set_back} times; the order is that of the numbers")
+    if chain.newer > 1:
+        yield Finding(kind="note", place=chain.stream, why=f"{chain.newer} records are of a newer program")
