@@ -22,9 +22,10 @@ from bench.journal import turn
 from bench.turn import InstantClient, InstantModel, Portal
 from bot.bootstrap import build_from_clients, open_async_store
 from bot.settings import Settings
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
 from orchestrator.features.history.call_audit import CallAudit, CallFilter
 from orchestrator.features.history.record_index import RecordIndex
-from orchestrator.messages import Actor, Notice
 from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.viewer import Viewer
 from orchestrator.runtime.worker import Orchestrator
@@ -143,10 +144,10 @@ async def _page(orchestrator: Orchestrator) -> None:
 
 async def _audit(orchestrator: Orchestrator) -> None:
     """What `GET /audit?entity=deal:481` tells on its first page."""
-    store, means = orchestrator.tools.store, orchestrator.tools.gate.means
+    store, deps = orchestrator.tools.store, orchestrator.tools.gate.deps
     auditor = CallAudit(store=store, index=RecordIndex(store))
     voice = Narrator(lambda code, _: code)
-    calls = await auditor.load_page(Viewer(actor=ADMIN, means=means), CallFilter(record=f"deal:{RECORD}"), voice, after="", limit=PAGE)
+    calls = await auditor.load_page(Viewer(actor=ADMIN, deps=deps), CallFilter(record=f"deal:{RECORD}"), voice, after="", limit=PAGE)
     if len(calls.stories) != PAGE:
         raise RuntimeError(len(calls.stories))
 

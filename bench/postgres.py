@@ -26,7 +26,7 @@ from pydantic import SecretStr
 from bench.turn import Portal, _ignore, _silent, instant, product
 from bot.bootstrap import build_from_clients
 from bot.settings import Settings
-from orchestrator.messages import Actor
+from orchestrator.domain.actor import Actor
 from state.clock import SystemClock, generate_id
 from state.journal.async_store import AsyncStore
 from state.journal.store import Commit, InboxRow, Lane, Lease, StoredEvent

@@ -26,7 +26,8 @@ from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
 from bot.bootstrap import build_from_clients, open_async_store
 from bot.settings import Settings
-from orchestrator.messages import Actor, Notice
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
 from orchestrator.model_client.answer import ModelAnswer
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings

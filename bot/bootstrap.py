@@ -27,8 +27,9 @@ from orchestrator.directory.lookup import Lookup, ReferenceContext
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.outcome_view import render_outcome
 from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.errors import SettingsError
 from orchestrator.engines.crm_agent.engine import CrmAgent
-from orchestrator.errors import SettingsError
 from orchestrator.features.budgets.change_counter import OVERLAP, JournalChangeCounter
 from orchestrator.features.budgets.model_budget import MonthlyModelBudget, UsageReader
 from orchestrator.features.freezing import handlers as freezing
@@ -40,10 +41,10 @@ from orchestrator.features.portal_events.watcher import PortalWatcher
 from orchestrator.features.talking.voice import Files, VoiceInput
 from orchestrator.gate.call.modes import format_methods
 from orchestrator.gate.call.policy import Policy, check_policy, load_policy
-from orchestrator.gate.decide.policy_reload import LivePolicy, PolicySource
+from orchestrator.gate.call.ports import PolicySource
+from orchestrator.gate.decide.policy_reload import LivePolicy
 from orchestrator.gate.gate import Gate
 from orchestrator.language.date_format import format_calendar
-from orchestrator.messages import Actor, Mode
 from orchestrator.model_client.client import KEEPALIVE_SECONDS as MODEL_KEPT
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings

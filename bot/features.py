@@ -8,6 +8,7 @@ from typing import Protocol
 from orchestrator.directory.agenda import load_agenda
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.domain.actor import Actor
 from orchestrator.features.cards import editing
 from orchestrator.features.cards.open_cards import CardRefresher
 from orchestrator.features.daily.feature import build_daily_help
@@ -23,7 +24,6 @@ from orchestrator.features.talking.feature import build_handlers
 from orchestrator.features.talking.voice import VoiceInput
 from orchestrator.features.undo import handlers as undoing
 from orchestrator.language.work_calendar import load_workdays
-from orchestrator.messages import Actor
 from orchestrator.runtime.turn import Handlers, PeriodicTask, merge_handlers
 from state.journal.async_store import AsyncStore
 

@@ -26,10 +26,11 @@ from bot.http_api.server.tokens import PREFIX
 from bot.monitoring.monitor import Monitor, open_monitor, watch_loop_lag
 from bot.settings import Settings, check_required, list_portal_settings, parse_webhook
 from bot.telegram.lazy_aiogram import import_aiogram
-from orchestrator.errors import SettingsError
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.outputs import Notice
 from orchestrator.features.people.access_removal import build_start_row
 from orchestrator.features.talking.voice import Files
-from orchestrator.messages import Actor, Notice
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, SystemClock
 from state.journal.async_store import AsyncStore
@@ -73,7 +74,7 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
             files=doors.files,
             ears=monitor.reachability,
         )
-        monitor.track_cost(lambda: orchestrator.tools.gate.means.policy.budget)
+        monitor.track_cost(lambda: orchestrator.tools.gate.deps.policy.budget)
         await orchestrator.receive([build_start_row(clock.now())])
         try:
             async with _open_http_door(settings, orchestrator, doors.telegram, clock, api=doors.api, monitor=monitor) as http:

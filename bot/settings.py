@@ -14,8 +14,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from bitrix.limits.plan import parse_plan
-from orchestrator.errors import SettingsError
-from orchestrator.messages import Mode
+from orchestrator.domain.actor import Mode
+from orchestrator.domain.errors import SettingsError
 
 _DURATION = re.compile(r"(\d+)\s*(s|m|h|d)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}

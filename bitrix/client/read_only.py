@@ -91,5 +91,3 @@ class ReadOnlyClient:
         except BatchError:
             return False
         return all(self._is_read(command.method) for command in commands)
-
-

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from bot.access.access_file import AccessFile, FileNews, Person, TokenGrant, read_access_file
+from orchestrator.domain.actor import Actor
 from orchestrator.features.leads.approvers import Absence
 from orchestrator.features.people.access_removal import build_file_row
 from orchestrator.features.people.registry import STREAM, extract_registry
 from orchestrator.features.people.screens import DEFAULTS
 from orchestrator.language.time_zones import is_zone
-from orchestrator.messages import Actor
 from state.clock import SystemClock, read_boottime
 from state.events.people import create_registry
 from state.journal.async_store import AsyncStore

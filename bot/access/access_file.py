@@ -15,9 +15,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from orchestrator.errors import SettingsError
+from orchestrator.domain.actor import Actor, Mode, Role
+from orchestrator.domain.errors import SettingsError
 from orchestrator.gate.call.policy_format import describe_yaml_error
-from orchestrator.messages import Actor, Mode, Role
 from state.canonical import hash_text
 from state.clock import SystemClock
 

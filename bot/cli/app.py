@@ -8,7 +8,7 @@ from importlib import import_module
 
 import typer
 
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 
 _SERVERS = ("portal", "telegram", "model")
 

@@ -11,7 +11,7 @@ import typer
 
 from bot.cli.ops import AS_JSON, write_json_lines
 from bot.settings import load_settings
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
     from state.transfer.backup import CreatedBackup

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from bot.cli.ops import AS_JSON, open_database_reader, write_json_lines, write_table
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bot.settings import Settings
+    from orchestrator.domain.actor import Actor
     from orchestrator.features.budgets.model_budget import UsageTotals
     from orchestrator.gate.call.budget import Budget
-    from orchestrator.messages import Actor
 
 OVER = 1
 _MONTH: Final = re.compile(r"20\d\d-(?:0[1-9]|1[0-2])", re.ASCII)
@@ -89,9 +89,9 @@ def _load_people(settings: "Settings") -> "dict[str, Actor]":
 def _build_rows(
     totals: "UsageTotals", rules: "Budget", people: "dict[str, Actor]", month: int, now: datetime
 ) -> "Iterable[dict[str, Any]]":
+    from orchestrator.domain.actor import Actor  # noqa: PLC0415 - see budget
     from orchestrator.features.budgets.model_budget import to_token_counts  # noqa: PLC0415 - see budget
     from orchestrator.gate.call.budget import to_month  # noqa: PLC0415 - see budget
-    from orchestrator.messages import Actor  # noqa: PLC0415 - see budget
 
     seen = {person for at in ([month] if month else totals.list_months()) for person in totals.list_people(at)}
     for person in sorted(seen | people.keys()):

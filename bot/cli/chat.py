@@ -11,8 +11,9 @@ from bot.rendering.cards import is_second_tap_due, is_waiting_for_lead
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from bot.settings import Settings
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
-from orchestrator.messages import Actor, Notice, Reply
 from orchestrator.runtime.worker import Orchestrator
 from state.canonical import to_storable_text
 from state.clock import SystemClock, generate_id

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bot.cli.ops import AS_JSON, escape_text, open_database_reader, open_database_writer, write_json_lines
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

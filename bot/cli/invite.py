@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bot.cli.ops import AS_JSON, escape_text, open_database_reader, open_database_writer, write_json_lines, write_table
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
     from bot.access.access import Access

@@ -7,7 +7,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from bot.settings import Settings
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
 from state.audit_log.archives import list_logs
 from state.audit_log.staging import list_all_files

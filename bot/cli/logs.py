@@ -9,7 +9,7 @@ import typer
 
 from bot.cli.ops import AS_JSON, escape_text, open_database_reader, write_json_lines, write_table
 from bot.settings import Settings, load_settings
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
     from state.journal.store import Store

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import orjson
 import typer
 
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:  # every command of `sdelka` passes here, its `--help` too: what takes long to load is loaded where it is used
     from bot.settings import Settings

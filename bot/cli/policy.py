@@ -12,11 +12,11 @@ import typer
 from bitrix.masking import mask
 from bot.cli.ops import AS_JSON, open_tolerant_reader, write_json_lines, write_table
 from bot.settings import Settings, load_settings
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 from state.clock import SystemClock, format_iso, parse_iso
 
 if TYPE_CHECKING:
-    from orchestrator.messages import Mode
+    from orchestrator.domain.actor import Mode
     from orchestrator.reports.rehearsal.rehearse import RehearsedPlan, Rules
     from orchestrator.reports.rehearsal.summary import Summary
 
@@ -179,8 +179,8 @@ def _load_rules(settings: Settings, path: Path | None, mode: "Mode") -> "Rules":
     """The rules to try; raises SettingsError with every mistake of the file."""
     from bitrix.catalogue.catalogue import load_catalogue  # noqa: PLC0415 - see replay
     from bot.access.access import load_access  # noqa: PLC0415 - see replay
+    from orchestrator.domain.actor import Actor  # noqa: PLC0415 - see replay
     from orchestrator.gate.call.policy import SHIPPED, check_policy, load_with_places  # noqa: PLC0415 - see replay
-    from orchestrator.messages import Actor  # noqa: PLC0415 - see replay
     from orchestrator.reports.rehearsal.rehearse import Rules  # noqa: PLC0415 - see replay
 
     loaded = load_with_places(path)

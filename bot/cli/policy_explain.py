@@ -6,7 +6,8 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import SettingsError
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.errors import SettingsError
 from orchestrator.gate.call.effect import Refuse, Verdict
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.call.policy import LoadedPolicy, load_with_places
@@ -15,7 +16,6 @@ from orchestrator.gate.decide import explain
 from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.gate.normalize.sums import CURRENCY
-from orchestrator.messages import Actor
 from orchestrator.reports.rehearsal.recorded_plans import read_plans
 from orchestrator.reports.rehearsal.rehearse import RehearsedPlan, RehearsedStep, Rules, evaluate_plans
 from state.journal.store import Store

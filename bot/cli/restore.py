@@ -14,7 +14,7 @@ import typer
 from bot.cli.backup import SUFFIX, build_progress_reporter
 from bot.cli.ops import AS_JSON, write_json_lines, write_table
 from bot.settings import Settings, load_settings
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
     from orchestrator.reports.restore import RestoreReport

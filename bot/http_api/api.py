@@ -52,7 +52,7 @@ class Api:
             reader=BodyReader(),
             intake=InputBatcher(orchestrator.receive),
         )
-        switch = orchestrator.tools.gate.means.switch
+        switch = orchestrator.tools.gate.deps.switch
         return [build_chat_router(chat), *build_read_routers(orchestrator, self._clock), build_freeze_router(switch, self._clock)]
 
     async def run(self) -> None:

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from fluent.runtime import FluentBundle, FluentResource
 
-from orchestrator.messages import Notice
+from orchestrator.domain.outputs import Notice
 from state.clock import parse_iso
 
 Locale = Literal["ru", "en"]

@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 from bot.i18n.translate import Translator
 from bot.rendering.replies import render_heading, render_table
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
+from orchestrator.domain.outputs import Notice, Table
 from orchestrator.language.date_format import format_day
-from orchestrator.messages import Notice, Table
 
 Body = Mapping[str, Any]
 

@@ -13,7 +13,7 @@ from bot.rendering.questions import render_edit, render_waiting_cards
 from bot.rendering.record_changes import render_history, render_news
 from bot.rendering.replies import render_reply
 from bot.rendering.spans import Span, Spans, build_spans
-from orchestrator.messages import Reply
+from orchestrator.domain.outputs import Reply
 
 
 def render_people_message(body: Mapping[str, Any], tr: Translator) -> Spans:

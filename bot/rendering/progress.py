@@ -6,7 +6,7 @@ from typing import Any
 from bot.i18n.translate import Translator
 from bot.rendering.defang_links import disable_links
 from bot.rendering.spans import Span, Spans, build_spans, format_title, join_blocks
-from orchestrator.messages import Notice
+from orchestrator.domain.outputs import Notice
 
 MAX_STEPS = 6
 """More are counted: who looks wants to see where it is now."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from bot.i18n.translate import Translator
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, format_title, join_blocks
-from orchestrator.messages import Notice, Reply, Table, Text
+from orchestrator.domain.outputs import Notice, Reply, Table, Text
 
 MAX_ROWS = 30
 _PLAIN = frozenset(

@@ -39,8 +39,8 @@ from bot.telegram.intake.webhook import Webhook, build_webhook_router, drop_webh
 from bot.telegram.leader_election import LeaderElection
 from bot.telegram.outgoing.delivery import Delivery
 from bot.telegram.outgoing.rate_limiter import RateLimiter
-from orchestrator.errors import SettingsError
-from orchestrator.messages import Notice
+from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.outputs import Notice
 from orchestrator.runtime.commands import ADMIN_COMMANDS, COMMANDS
 from orchestrator.runtime.session import list_open_cards
 from orchestrator.runtime.worker import Orchestrator

@@ -19,10 +19,11 @@ from bitrix.masking import mask
 from orchestrator.directory.labels import parse_amount
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice, Row, Table
 from orchestrator.language.date_format import format_day, parse_portal_date, to_bitrix_date, to_bitrix_datetime
 from orchestrator.language.money_format import format_sum_short
 from orchestrator.language.time_zones import parse_moment
-from orchestrator.messages import Actor, Notice, Row, Table
 from state.canonical import to_storable
 
 IDLE: Final = timedelta(days=7)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from orchestrator.messages import Notice, Table
+from orchestrator.domain.outputs import Notice, Table
 
 
 @dataclass(frozen=True, kw_only=True)

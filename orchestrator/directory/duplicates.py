@@ -11,8 +11,9 @@ from bitrix.errors import BitrixError
 from orchestrator.directory.answers import Ambiguous, Option
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader, Target
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
 from orchestrator.language.text import to_visible_line
-from orchestrator.messages import Actor, Notice
 
 log = logging.getLogger(__name__)
 

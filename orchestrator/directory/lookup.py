@@ -18,10 +18,11 @@ from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.directory.reference import is_employed
 from orchestrator.directory.reference_data import Category, Row, Stage
 from orchestrator.directory.value_references import find_currency, resolve_date, resolve_sum, to_number, to_portal_money
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, find_base_currency
 from orchestrator.language.paradigms import find_shared_start
 from orchestrator.language.title_matching import extract_words, is_mentioned
-from orchestrator.messages import Actor, Notice
 from state.clock import Clock
 
 _SHORTEST = 3

@@ -18,10 +18,10 @@ from orchestrator.directory.labels import (
 )
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.directory.reference_data import INVOICE, QUOTE, Category, Field, Row, SmartType, Stage, to_own_kind, to_type_number
+from orchestrator.domain.actor import Actor
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, format_sum
 from orchestrator.language.text import Locale, to_visible_line, trim_text
 from orchestrator.language.time_zones import DEFAULT_ZONE, is_zone
-from orchestrator.messages import Actor
 
 _DONE_TASK = "5"
 _FIXED_KINDS = {

@@ -14,9 +14,11 @@ from bitrix.masking import mask, mask_value
 from orchestrator.directory.answers import OutcomeView
 from orchestrator.directory.labels import parse_amount
 from orchestrator.directory.naming import Naming
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.outputs import Row, Table
 from orchestrator.language.money_format import CurrencyBook, format_sum_short
 from orchestrator.language.text import trim_text
-from orchestrator.messages import Actor, Outcome, Row, Table
 
 MODEL_ROWS = 50
 MAX_LABEL = 120

@@ -9,6 +9,8 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
 from orchestrator.language.date_format import (
     Choice,
     Past,
@@ -25,7 +27,6 @@ from orchestrator.language.date_parser import parse_when
 from orchestrator.language.money_format import format_sum
 from orchestrator.language.money_parser import Sum, SumReason, UnclearSum, parse_sum
 from orchestrator.language.text import Locale
-from orchestrator.messages import Actor, Notice
 
 _REMINDER = "at"
 """Of reminder.add, and of no other call."""

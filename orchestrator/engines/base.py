@@ -5,7 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
-from orchestrator.messages import Actor, Effect, Mode, Outcome, Pending, Reply
+from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.effect import Effect
+from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.outputs import Reply
 from state.events.core import Event
 
 EndReason = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "budget"]

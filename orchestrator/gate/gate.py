@@ -10,33 +10,35 @@ from typing import Any, assert_never
 
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
+from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.effect import Effect
+from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations, run_approved
 from orchestrator.gate.approve.call_labels import ProposalLabel, build_call_label, build_offline_label, describe_proposal
 from orchestrator.gate.approve.confirmations import CardRequest, Decision
 from orchestrator.gate.approve.duplicates import add_doubts, build_pending, find_open_card, restore_outcome
-from orchestrator.gate.approve.preview import Names
+from orchestrator.gate.approve.preview import Names, preview_for
 from orchestrator.gate.approve.revalidate import build_before_image, refuse_unchanged
 from orchestrator.gate.approve.run_approved import OUTDATED, DecisionResult
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
+from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.limits import ChangeCounter, SessionChangeCounter
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.call.permissions import Approvers, NoLeads, is_same_person
 from orchestrator.gate.call.policy import Policy
-from orchestrator.gate.call.ports import Ledger, Performer, Records
+from orchestrator.gate.call.ports import FreezeSwitch, Ledger, Performer, PolicySource, Records
 from orchestrator.gate.call.reasons import build_read_refusal
 from orchestrator.gate.call.serialization import build_effect_id, get_essence
 from orchestrator.gate.decide import freeze_check
 from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.decide.fetch_facts import fetch_facts, find_first_sums
-from orchestrator.gate.decide.freeze_check import FreezeSwitch, NeverFrozen
-from orchestrator.gate.decide.policy_reload import FixedPolicy, PolicySource
+from orchestrator.gate.decide.freeze_check import NeverFrozen
+from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.gate.execute import executor
-from orchestrator.gate.execute.daily_cap import run_within_cap
-from orchestrator.gate.execute.executor import Order
+from orchestrator.gate.execute.executor import Order, run_within_cap
 from orchestrator.gate.execute.recovery import Announce, RecoveredEffect, reconcile, recover_started
-from orchestrator.gate.means import GateDeps
 from orchestrator.gate.normalize.normalize import normalize
-from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Pending
 from state.canonical import NotCanonical, dumps
 from state.events.core import StepRefused
 from state.journal.store import EffectConflict, EffectRow, OutboxRow, WriteStopped
@@ -72,7 +74,7 @@ class Gate:
         switch: FreezeSwitch | None = None,
     ) -> None:
         """`present` gives the rights that a person has now, None for those who have none any more."""
-        self._means = GateDeps(
+        self._deps = GateDeps(
             catalogue=catalogue,
             policies=FixedPolicy(policy) if isinstance(policy, Policy) else policy,
             performers=performers,
@@ -90,17 +92,17 @@ class Gate:
     @property
     def halt_on_block(self) -> bool:
         """Whether a plan stops at its first step that does not run."""
-        return self._means.policy.halt_on_block
+        return self._deps.policy.halt_on_block
 
     @property
     def policy(self) -> Policy:
         """The rules of this moment."""
-        return self._means.policy
+        return self._deps.policy
 
     @property
-    def means(self) -> GateDeps:
+    def deps(self) -> GateDeps:
         """What it works with, for what is built on it: undo reads and names records as cards do."""
-        return self._means
+        return self._deps
 
     def describe_method(self, method: str) -> dict[str, str]:
         """What a method does to what kind of record, for people who watch; nothing for one that is not known."""
@@ -132,7 +134,7 @@ class Gate:
             facts = await self._collect_facts(case, call)
         except BitrixError as error:
             return await self._refuse(case, build_read_refusal(error))
-        call, verdict = evaluate(call, mode=mode, policy=self._means.policy, actor=actor, facts=facts, effect=effect)
+        call, verdict = evaluate(call, mode=mode, policy=self._deps.policy, actor=actor, facts=facts, effect=effect)
         verdict = refuse_unchanged(add_doubts(verdict, call, ledger.state, actor), call, facts)
         return await self._carry_out(case, call, facts, await self._check_frozen(call, verdict))
 
@@ -140,7 +142,7 @@ class Gate:
         """The verdict, or the refusal of what would write while writes are frozen."""
         if not isinstance(verdict, Allow | Ask) or freeze_check.may_call_run_while_frozen(call):
             return verdict
-        standing = await self._means.switch.find_freeze()
+        standing = await self._deps.switch.find_freeze()
         return verdict if standing is None else freeze_check.build_freeze_refusal(standing)
 
     async def _carry_out(self, case: _Case, call: Call, facts: Facts, verdict: Verdict) -> Outcome | Pending:
@@ -155,7 +157,7 @@ class Gate:
                     call_class="".join(call.classes),
                     detail="shadow mode: recorded as a plan, not run",
                     call=dict(call.params),
-                    preview=await self._means.preview(call, facts, case.actor, now=case.ledger.now),
+                    preview=await preview_for(case.actor, call, facts, self._deps.names, now=case.ledger.now),
                 )
             case Ask():
                 return await self._ask(case, call, facts, verdict)
@@ -172,10 +174,10 @@ class Gate:
         entry = ledger.state["agent"]["confirmations"].get(decision.confirmation_id)
         own = entry is None or is_same_person(decision.actor, entry["requested_by"], entry.get("requested_by_user"))
         if not own:  # nobody stands in for a lead in what is their own, under no account
-            decision = replace(decision, actor=self._means.approvers.apply_delegation(decision.actor))
+            decision = replace(decision, actor=self._deps.approvers.apply_delegation(decision.actor))
         notice = confirmations.find_objection(entry, decision, ledger) or confirmations.check_entitlement(entry, decision, self._catalogue)
         if entry is not None and decision.approve and (notice is None or notice.code == "card-second-tap"):
-            notice = await run_approved.find_freeze_notice(entry, self._means, ledger) or notice
+            notice = await run_approved.find_freeze_notice(entry, self._deps, ledger) or notice
         if notice is not None:
             return DecisionResult(notice=notice)
         try:
@@ -189,11 +191,11 @@ class Gate:
 
     async def run_approved(self, effect_id: str, *, mode: Mode, ledger: Ledger) -> DecisionResult:
         """Run an approved call once, unless the world, the mode or the policy changed since the card was shown."""
-        return await run_approved.run_approved(effect_id, self._means, mode=mode, ledger=ledger)
+        return await run_approved.run_approved(effect_id, self._deps, mode=mode, ledger=ledger)
 
     async def resume_approved(self, effect_id: str, *, mode: Mode, ledger: Ledger) -> DecisionResult:
         """As `run_approved`, long after the press: only if whoever approved still has access, and in a mode that is theirs."""
-        return await run_approved.resume_approved(effect_id, self._means, mode=mode, ledger=ledger)
+        return await run_approved.resume_approved(effect_id, self._deps, mode=mode, ledger=ledger)
 
     async def recover(self, ledger: Ledger, *, announce: Announce) -> list[RecoveredEffect]:
         """Name what a dead process left without an outcome, and look at the portal; sends no write."""
@@ -208,13 +210,13 @@ class Gate:
             return await executor.read(self._build_order(case, call, facts, {}), self._performers[call.kind], case.ledger)
         order = self._build_order(case, call, facts, await build_offline_label(call, facts, case.actor))
         try:
-            done = await run_within_cap(executor.write, order, self._means, case.actor, case.ledger)
+            done = await run_within_cap(executor.write, order, self._deps, case.actor, case.ledger)
         except WriteStopped:  # frozen in this very moment: nothing of it is stored, nothing was sent
-            done = freeze_check.build_freeze_refusal(await self._means.switch.fetch_freeze())
+            done = freeze_check.build_freeze_refusal(await self._deps.switch.fetch_freeze())
         return await self._refuse(case, done) if isinstance(done, Refuse) else done
 
     async def _ask(self, case: _Case, call: Call, facts: Facts, verdict: Ask) -> Pending:
-        shown = await self._means.preview(call, facts, case.actor, now=case.ledger.now)
+        shown = await preview_for(case.actor, call, facts, self._deps.names, now=case.ledger.now)
         shown |= {} if case.mode == "full" else {"mode": case.mode}
         order = self._build_order(case, call, facts, build_call_label(call, shown))
         entry = find_open_card(case.ledger.state, get_essence(call), case.actor)
@@ -226,15 +228,15 @@ class Gate:
             ask=verdict,
             preview=shown,
             actor=case.actor,
-            notified_leads=self._means.find_notified_leads(order, verdict, case.actor),
+            notified_leads=confirmations.find_notified_leads(order, verdict, case.actor, self._deps),
         )
-        event = await confirmations.request(asked, case.ledger, self._means.ttl, remind_after=self._means.policy.remind_lead_after)
+        event = await confirmations.request(asked, case.ledger, self._deps.ttl, remind_after=self._deps.policy.remind_lead_after)
         return Pending(
             effect_id=case.effect_id,
             confirmation_id=event.confirmation_id,
             method=call.method,
             reasons=verdict.reasons,
-            notice=self._means.build_no_lead_notice(asked.notified_leads, verdict, case.actor),
+            notice=confirmations.build_no_lead_notice(asked.notified_leads, verdict, case.actor),
         )
 
     async def _refuse(self, case: _Case, verdict: Refuse) -> Outcome:
@@ -289,13 +291,13 @@ class Gate:
     async def _collect_facts(self, case: _Case, call: Call) -> Facts:
         """What judging needs; in shadow a proposed read is not even looked up, since looking up would be making it."""
         only_planned = case.mode == "shadow" and call.reads_only
-        written = await self._means.count_changes(call, case.actor, case.ledger)
-        found = Facts(by_webhook=self._means.is_by_webhook(call)) if only_planned else await fetch_facts(call, case.actor, self._means)
+        written = await self._deps.count_changes(call, case.actor, case.ledger)
+        found = Facts(by_webhook=self._deps.is_by_webhook(call)) if only_planned else await fetch_facts(call, case.actor, self._deps)
         denied = case.ledger.state["denied"].get(get_essence(call)) or {}
         return replace(
             found,
             written=written,
-            first_sums=await find_first_sums(call, found, self._means, case.ledger),
+            first_sums=await find_first_sums(call, found, self._deps, case.ledger),
             denied_at=denied.get("at", ""),
             denied_by=denied.get("by", ""),
             denied_in_turn=bool(denied) and denied.get("turn_id") == case.turn_id,
@@ -314,7 +316,7 @@ class Gate:
             requested_by=case.actor.key,
             requested_by_user=case.actor.bitrix_user_id,
             proposed_by=case.effect.proposed_by,
-            policy=self._means.policy.digest,
+            policy=self._deps.policy.digest,
             before=build_before_image(call, facts),
             named=name,
         )

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 import yaml
 
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 
 LATEST: Final = timedelta(hours=3)
 """What is later than this is skipped: nobody plans the morning after lunch."""

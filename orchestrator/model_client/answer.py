@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.errors import ModelClientError
+from orchestrator.domain.errors import ModelClientError
 from orchestrator.model_client.failures import NOT_UTF8, Scrub, build_reported_error
 
 MAX_CHARACTERS = 200_000

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 from tenacity import AsyncRetrying
 
-from orchestrator.errors import ModelClientError
+from orchestrator.domain.errors import ModelClientError
 from orchestrator.model_client.answer import AnswerReader, ModelAnswer, decode, load_object
 from orchestrator.model_client.failures import (
     Sleep,

@@ -13,7 +13,7 @@ import httpx
 from pydantic import SecretStr
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt, stop_before_delay
 
-from orchestrator.errors import ModelClientError
+from orchestrator.domain.errors import ModelClientError
 
 Scrub = Callable[[str], str]
 

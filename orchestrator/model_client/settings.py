@@ -6,7 +6,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import SecretStr
 
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 
 OPENAI_BASE = "https://api.openai.com/v1"
 

@@ -3,7 +3,7 @@
 import codecs
 import re
 
-from orchestrator.errors import ModelClientError
+from orchestrator.domain.errors import ModelClientError
 from orchestrator.model_client.failures import NOT_UTF8
 
 MAX_LINE = 1_000_000

@@ -6,7 +6,7 @@ from typing import Final
 
 import httpx
 
-from orchestrator.errors import ModelClientError
+from orchestrator.domain.errors import ModelClientError
 from orchestrator.model_client.failures import (
     Sleep,
     TryAgainError,

@@ -9,9 +9,9 @@ from bitrix.bulk.offset_pages import read_first_rows
 from bitrix.client.batch import Command, CommandOutcome, build_cmd, read_answer
 from bitrix.client.client import BitrixClient
 from bitrix.errors import BitrixError, NotSent, OutcomeUnknown, Refused
+from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.ports import DECLINED, CallResult, ReadBack, Reconciled, Records, Rejected, Succeeded, Unknown
-from orchestrator.messages import CommandReport
 from orchestrator.performers.error_texts import describe_command_error, describe_error
 from orchestrator.performers.long_lists import sum_rows
 from orchestrator.performers.read_back import read_back

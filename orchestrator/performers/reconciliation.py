@@ -18,11 +18,11 @@ from typing import Any, Final, Literal
 from bitrix.catalogue.names import CRM, list_origin_fields
 from bitrix.client.client import BitrixClient
 from bitrix.errors import Refused
+from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.fields import find_value, to_field_key
 from orchestrator.gate.call.ports import Reconciled, Records
-from orchestrator.messages import CommandReport
 from orchestrator.performers.state_changes import build_changes
 from state.canonical import to_storable
 

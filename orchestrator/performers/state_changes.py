@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from bitrix.catalogue.names import CRM
+from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call.effect import Call, Target
 from orchestrator.gate.call.fields import find_value
-from orchestrator.messages import CommandReport
 from state.events.core import StateChanges
 
 _CURRENT = {"deal": "current_deal_id", "contact": "current_contact_id", "company": "current_company_id", "task": "current_task_id"}

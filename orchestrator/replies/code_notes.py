@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.domain.actor import Mode
+from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.outputs import Action, Notice, Reply
 from orchestrator.engines.base import TurnInput
-from orchestrator.gate.approve.call_labels import build_doubt_args
-from orchestrator.gate.approve.format_values import Names
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.escape_text import escape_text
-from orchestrator.messages import Action, Mode, Notice, Outcome, Reply
+from orchestrator.gate.call.ports import Names
+from orchestrator.gate.call.serialization import build_doubt_args
 from orchestrator.replies.turn_outcome import MAX_NAMED
 from orchestrator.runtime.turn_context import Context
 from state.journal.store import EffectRow

@@ -5,10 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.outputs import Notice, Reply, Text
 from orchestrator.engines.base import EndReason, TurnEnd, TurnInput
-from orchestrator.gate.approve.call_labels import build_doubt_args
+from orchestrator.gate.call.serialization import build_doubt_args
 from orchestrator.language.links import extract_hosts, strip_unknown_links
-from orchestrator.messages import Actor, Notice, Outcome, Pending, Reply, Text
 from orchestrator.runtime.turn_context import Context
 from state.events.fold import list_open_confirmations
 from state.journal.store import EffectRow

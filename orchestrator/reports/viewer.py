@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from hmac import compare_digest
 from typing import Any, Final
 
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.confirmations import Decision, calculate_second_nonce, can_see_all, check_entitlement
+from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.permissions import find_visible_users
-from orchestrator.gate.means import GateDeps
-from orchestrator.messages import Actor, Notice
 from state.canonical import dumps, hash_text
 
 Entry = Mapping[str, Any]
@@ -26,7 +27,7 @@ class Viewer:
     """One caller before one gate."""
 
     actor: Actor
-    means: GateDeps
+    deps: GateDeps
 
     def is_own(self, session: str) -> bool:
         """Whether the session is one of this caller's own conversations."""
@@ -62,19 +63,19 @@ class Viewer:
         own = self.actor.key == entry.get("requested_by")
         actor = self.actor if own else self._acting
         decision = Decision(confirmation_id=str(entry.get("confirmation_id")), nonce="", approve=approve, actor=actor, via="http")
-        return check_entitlement(entry, decision, self.means.catalogue)
+        return check_entitlement(entry, decision, self.deps.catalogue)
 
     def find_user(self, key: str) -> int | None:
         """The employee behind a key, None where it stands for none or for nobody any more."""
-        person = self.means.present(Actor(key=key, name=""))
+        person = self.deps.present(Actor(key=key, name=""))
         return person.bitrix_user_id if person is not None else None
 
     @property
     def _acting(self) -> Actor:
-        return self.means.approvers.apply_delegation(self.actor)
+        return self.deps.approvers.apply_delegation(self.actor)
 
     def _may_see(self, before: Mapping[str, Any], user: int | None) -> bool:
-        return self.is_lead and can_see_all(self._acting, before, self.means.catalogue, asked_by=user)
+        return self.is_lead and can_see_all(self._acting, before, self.deps.catalogue, asked_by=user)
 
 
 def calculate_fingerprint(entry: Entry, *, tap: int = 1) -> str:

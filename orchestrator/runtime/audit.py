@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from bitrix.masking import is_free_of_secrets, mask_value
-from orchestrator.messages import Actor, Mode
+from orchestrator.domain.actor import Actor, Mode
 from orchestrator.runtime.turn_context import Iteration
 from state.audit_log.interaction_log import InteractionLogger
 from state.clock import Clock, format_iso

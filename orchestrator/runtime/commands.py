@@ -3,12 +3,13 @@
 from collections.abc import Awaitable, Callable
 
 from bitrix.masking import mask_value
+from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.features.cards.open_cards import build_pending_rows
 from orchestrator.features.leads import lead_inbox
 from orchestrator.features.talking import stop_queue
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.decide.freeze_check import build_freeze_args
-from orchestrator.messages import Action, Actor, Mode, Notice, Reply, build_reply
 from orchestrator.replies.code_notes import list_examples
 from orchestrator.runtime import outbox, recovery
 from orchestrator.runtime.input_filter import wake
@@ -158,7 +159,7 @@ async def _status(actor: Actor, session: Session, tools: Tools) -> Reply:
 
 async def _build_freeze_notices(tools: Tools) -> list[Notice]:
     """That writing is stopped, where it is."""
-    standing = await tools.gate.means.switch.find_freeze()
+    standing = await tools.gate.deps.switch.find_freeze()
     return [] if standing is None else [Notice(code="frozen-now", args=build_freeze_args(standing))]
 
 

@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.gate.approve import confirmations, undo_policy
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.gate.approve.run_approved import DecisionResult
 from orchestrator.gate.call.serialization import build_effect_id
-from orchestrator.messages import Actor, Notice, Outcome, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Tools, admit_actor, build_access_denied_rows
@@ -262,10 +264,10 @@ def _build_settled_cards(confirmation_id: str, session: Session, tools: Tools, a
     entries = session.state["agent"]["confirmations"]
     original = undo_policy.find_original(entries[confirmation_id], entries)
     shown = [entries[confirmation_id], *([original] if original is not None and "preview" in original else [])]
-    means = tools.gate.means
+    deps = tools.gate.deps
     rows = []
     for entry in shown:
-        body = undo_policy.add_undo_status(entry, entries, now=session.now, policy=means.policy, catalogue=means.catalogue)
+        body = undo_policy.add_undo_status(entry, entries, now=session.now, policy=deps.policy, catalogue=deps.catalogue)
         row = outbox.build_card_row(session.key, body, session.now)
         rows.append(replace(row, body={**row.body, "at": at}) if at and entry.get("told") else row)
     return rows

@@ -2,8 +2,8 @@
 
 import logging
 
+from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.portal_events.watcher import SESSION, PortalWatcher
-from orchestrator.messages import Notice, build_reply
 from orchestrator.runtime import commands, decisions, merge_inputs, outbox, timers, turn
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Handler, Tools

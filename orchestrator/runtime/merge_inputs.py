@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from orchestrator.messages import Notice, build_reply
+from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.input_filter import build_dropped_event, recognize_answer, wake
 from orchestrator.runtime.session import Session

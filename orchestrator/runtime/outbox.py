@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from orchestrator.messages import Notice, Reply
+from orchestrator.domain.outputs import Notice, Reply
 from state.clock import generate_id
 from state.events.talking import AnswerGiven
 from state.journal.store import OutboxRow

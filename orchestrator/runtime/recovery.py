@@ -5,11 +5,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
+from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.gate.approve import undo_policy
-from orchestrator.gate.approve.call_labels import build_doubt_args
 from orchestrator.gate.call.ports import Reconciled
+from orchestrator.gate.call.serialization import build_doubt_args
 from orchestrator.gate.execute.recovery import TIMER, RecoveredEffect, build_reconcile_timer, calculate_wait, reset_wait
-from orchestrator.messages import Notice, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.decisions import finish_approved
 from orchestrator.runtime.session import Session
@@ -73,11 +73,11 @@ def _build_announcer(session: Session, tools: Tools) -> Callable[[RecoveredEffec
         as_it_will_be = {**entry, "status": status, f"{status}_at": format_iso(now), "detail": seen.detail}
         if _is_partly_known(seen):
             as_it_will_be["commands"] = [report.model_dump(mode="json") for report in seen.commands]
-        means = tools.gate.means
+        deps = tools.gate.deps
         entries = {**session.state["agent"]["confirmations"], entry["confirmation_id"]: as_it_will_be}
         taken_back = undo_policy.find_original(as_it_will_be, entries)
         changed = [as_it_will_be, *([taken_back] if taken_back is not None and "preview" in taken_back else [])]
-        shown = [undo_policy.add_undo_status(one, entries, now=now, policy=means.policy, catalogue=means.catalogue) for one in changed]
+        shown = [undo_policy.add_undo_status(one, entries, now=now, policy=deps.policy, catalogue=deps.catalogue) for one in changed]
         return [outbox.build_reply_row(session.key, told, now), *(outbox.build_card_row(session.key, body, now) for body in shown)]
 
     return rows
@@ -85,9 +85,9 @@ def _build_announcer(session: Session, tools: Tools) -> Callable[[RecoveredEffec
 
 def _find_undo_offer(found: RecoveredEffect, now: datetime, tools: Tools) -> tuple[str, ...]:
     """The call that turned out to be done, where it can be taken back: without a card no other message offers that."""
-    means, done = tools.gate.means, replace(found.row, status="succeeded", updated_at=now)
+    deps, done = tools.gate.deps, replace(found.row, status="succeeded", updated_at=now)
     offered = found.reconciled.verdict == "done" and undo_policy.is_undo_offered(
-        done, now=now, policy=means.policy, catalogue=means.catalogue
+        done, now=now, policy=deps.policy, catalogue=deps.catalogue
     )
     return (done.effect_id,) if offered else ()
 

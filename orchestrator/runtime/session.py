@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from orchestrator.errors import SessionTaken
+from orchestrator.domain.errors import SessionTaken
 from orchestrator.gate.approve.confirmations import add_card_copies
 from orchestrator.runtime.outbox import split_pulled_rows
 from state.canonical import dumps, hash_text, loads

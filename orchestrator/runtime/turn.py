@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 
+from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.errors import ModelClientError, OverBudget
+from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.engines.base import Engine, TurnEnd, TurnInput
-from orchestrator.errors import ModelClientError, OverBudget
 from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.gate import Gate
-from orchestrator.messages import Actor, Mode, Notice, build_reply
 from orchestrator.replies.code_notes import add_forward_buttons, add_made_lines, add_own_only_notices
 from orchestrator.replies.turn_outcome import add_change_notices, build_early_end, strip_foreign_links
 from orchestrator.runtime import outbox
@@ -179,9 +180,9 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
     )
     end = await _run_engine(tools.engines[row.body.get("engine", "crm_agent")], context, tools, session)
     end = replace(end, reply=add_forward_buttons(strip_foreign_links(end.reply, turn, actor, tools.allowed_hosts), turn))
-    means = tools.gate.means
-    end = replace(end, reply=await add_made_lines(add_own_only_notices(end.reply, context, means.catalogue), context, means.names))
-    undo = await undo_policy.find_undoable(context.results, session, policy=means.policy, catalogue=means.catalogue)
+    deps = tools.gate.deps
+    end = replace(end, reply=await add_made_lines(add_own_only_notices(end.reply, context, deps.catalogue), context, deps.names))
+    undo = await undo_policy.find_undoable(context.results, session, policy=deps.policy, catalogue=deps.catalogue)
     end = replace(end, reply=end.reply.model_copy(update={"undo": undo}))
     await tools.show_partial(session.key, Notice(code="turn-over", args={"turn": turn.turn_id}))
     warned: list[Event] = []

@@ -6,13 +6,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
+from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.effect import Effect
+from orchestrator.domain.errors import ModelClientError, OverBudget
+from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import ModelRequest, ModelText, TurnInput
-from orchestrator.errors import ModelClientError, OverBudget
 from orchestrator.gate.approve.call_labels import ProposalLabel
 from orchestrator.gate.call.budget import to_month
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.gate import Gate
-from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Pending
 from orchestrator.performers.read_progress import ReadProgress, attach_progress
 from orchestrator.runtime.session import Session
 from state.events.core import Event, ModelAnswered, ModelFailed, PlanRecorded

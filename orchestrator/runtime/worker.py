@@ -12,9 +12,9 @@ from datetime import timedelta
 from typing import NamedTuple
 from uuid import uuid4
 
-from orchestrator.errors import SessionTaken, SettingsError
+from orchestrator.domain.errors import SessionTaken, SettingsError
+from orchestrator.domain.outputs import Notice
 from orchestrator.features.portal_events.watcher import PortalWatcher
-from orchestrator.messages import Notice
 from orchestrator.runtime import dispatch, timers
 from orchestrator.runtime.recovery import recover
 from orchestrator.runtime.session import LEASE, Session, open_session

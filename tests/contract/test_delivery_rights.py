@@ -11,9 +11,9 @@ from bot.access.access import Access, Person
 from bot.access.access_file import FileNews
 from bot.telegram.intake.people import ChatPeople
 from bot.telegram.outgoing.chats import NO_ACCESS
+from orchestrator.domain.outputs import Notice
 from orchestrator.features.people import screens
 from orchestrator.features.people.registry import SESSION
-from orchestrator.messages import Notice
 from orchestrator.runtime import outbox
 from orchestrator.runtime.session import open_session
 from state.clock import SystemClock, format_iso

@@ -17,7 +17,7 @@ from bot.http_api.server import portal_events as receiver
 from bot.http_api.server.app import build_app
 from bot.http_api.server.portal_events import PATH, build_portal_events_router
 from bot.http_api.server.serving import bind_socket, serve
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 from state.clock import FixedClock
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, StoreUnwritable

@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
+from orchestrator.domain.errors import ModelClientError
 from orchestrator.engines.crm_agent.blocks import parse
-from orchestrator.errors import ModelClientError
 from tests.contract.sandbox_model_kit import ROOT, model, raw, turn
 from tests.forker import forked
 

@@ -21,9 +21,10 @@ from bot import bootstrap
 from bot.access.access import Access, load_access
 from bot.cli.app import app
 from bot.settings import Settings
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
 from orchestrator.features.talking.voice import VoiceInput
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
-from orchestrator.messages import Actor, Notice
 from orchestrator.model_client.client import ModelClient
 from orchestrator.runtime.worker import Orchestrator
 from state import canonical

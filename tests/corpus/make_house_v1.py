@@ -25,7 +25,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 sys.path.append(str(Path(__file__).resolve().parents[1] / "unit"))
 
 import state.clock
-from orchestrator.errors import ModelClientError
+from orchestrator.domain.errors import ModelClientError
 from orchestrator.features.people.access_removal import build_start_row
 from orchestrator.features.people.registry import build_proof, create_token, seal_name
 from orchestrator.runtime.audit import Audit

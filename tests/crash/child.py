@@ -27,11 +27,11 @@ from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
 from bot import bootstrap
 from bot.settings import Settings
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.outputs import Notice
 from orchestrator.features.talking.voice import VoiceInput
 from orchestrator.gate.call.policy_format import Rule
 from orchestrator.language.work_calendar import load_workdays
-from orchestrator.messages import Notice
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.runtime import merge_inputs, worker

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from bot.access.access import Access, Person
-from orchestrator.messages import Actor
+from orchestrator.domain.actor import Actor
 from tests.crash.lab_flows import LEAD
 from tests.crash.lab_script import SESSION
 

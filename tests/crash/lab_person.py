@@ -12,8 +12,8 @@ from zlib import crc32
 
 import httpx
 
+from orchestrator.domain.actor import Actor
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
-from orchestrator.messages import Actor
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import generate_id, measure_mark_age, read_boottime
 from state.journal.async_store import AsyncStore

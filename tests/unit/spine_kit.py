@@ -21,8 +21,11 @@ from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
 from bot import bootstrap
 from bot.settings import Settings
+from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.effect import Effect, Provenance
+from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.gate import Gate
-from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Pending, Provenance
 from orchestrator.model_client.client import ModelClient
 from orchestrator.runtime.session import Session, open_session
 from orchestrator.runtime.turn import Tools, run_turn

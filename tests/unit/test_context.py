@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.outcome import CommandReport, Outcome, Pending
+from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import ModelRequest, TurnInput
-from orchestrator.errors import ModelClientError
-from orchestrator.messages import CommandReport, Notice, Outcome, Pending
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn_context import Context, RecordedTurn, TurnServices, build_call_record
 from tests.unit.spine_kit import ANNA, World, effect, message, reply, step

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.actor import Actor
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
-from orchestrator.messages import Actor
 from orchestrator.runtime.session import list_open_cards, load_session_state
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, card, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import Held, cut, lost

@@ -11,10 +11,10 @@ import pytest
 from bot.i18n.translate import Translator
 from bot.rendering.record_changes import build_history_buttons, render_history
 from bot.rendering.spans import to_plain_text
+from orchestrator.domain.actor import Actor
 from orchestrator.features.history.handlers import History
 from orchestrator.features.history.pages import PAGE
 from orchestrator.features.history.record_lookup import find_current_record, parse_history_request, parse_record_reference
-from orchestrator.messages import Actor
 from orchestrator.runtime.turn import merge_handlers
 from state.clock import generate_id
 from state.events.core import RecordsSeen

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import SessionTaken
+from orchestrator.domain.errors import SessionTaken
 from orchestrator.runtime.session import INLINE_RESULT, LEASE, open_session
 from state.events import fold
 from state.events.core import CallSucceeded, Event, MessageReceived, TurnFinished

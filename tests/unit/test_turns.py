@@ -8,9 +8,10 @@ from unittest.mock import patch
 
 import pytest
 
-from orchestrator.errors import ModelClientError
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.modes import resolve_mode
-from orchestrator.messages import Actor, Notice
 from orchestrator.runtime.recovery import recover
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import run_turn

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from orchestrator.errors import ModelClientError
+from orchestrator.domain.errors import ModelClientError
 from tests.unit.spine_kit import CHAT, World, command, message, press, raise_sum, reply, step, until
 from tests.unit.spine_portal import Held, lost
 

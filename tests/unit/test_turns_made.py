@@ -7,7 +7,7 @@ import pytest
 from bot.i18n.translate import Locale, Translator
 from bot.rendering.replies import render_reply
 from bot.rendering.spans import to_plain_text
-from orchestrator.messages import Reply
+from orchestrator.domain.outputs import Reply
 from orchestrator.replies.turn_outcome import MAX_NAMED
 from tests.unit.spine_kit import World, message, raise_sum, reply, step
 

@@ -7,7 +7,8 @@ import pytest
 from bot.i18n.translate import Translator
 from bot.rendering.replies import render_reply
 from bot.rendering.spans import to_plain_text
-from orchestrator.messages import Actor, Reply
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Reply
 from orchestrator.replies.code_notes import list_examples
 from tests.unit.spine_kit import ANNA, BORIS, VERA, World, message, reply, step
 

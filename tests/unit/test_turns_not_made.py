@@ -11,8 +11,9 @@ import pytest
 from bot.i18n.translate import Locale, Translator
 from bot.rendering.replies import render_reply
 from bot.rendering.spans import to_plain_text
-from orchestrator.errors import ModelClientError
-from orchestrator.messages import Actor, Notice, Reply
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.replies.turn_outcome import MAX_NAMED
 from orchestrator.runtime.commands import run_command
 from state.journal.freeze_switch import SwitchOperator
@@ -134,7 +135,7 @@ async def test_a_change_that_was_not_made_is_named_with_its_reason(case: str, en
 
 @pytest.mark.parametrize("end", [without_a_model, died_and_stopped], ids=["degraded", "died and stopped"])
 async def test_a_frozen_change_is_named_too(end: Any, world: World) -> None:
-    await world.gate.means.switch.freeze(SwitchOperator(key="tg:1001", name="Админ", via="telegram", at=NOW), "учение")
+    await world.gate.deps.switch.freeze(SwitchOperator(key="tg:1001", name="Админ", via="telegram", at=NOW), "учение")
     row = await end(world, TASK)
     assert said(row)[1].startswith("Не сделано: создание задачи «Позвонить». ⛔ Запись в Битрикс24 остановлена")
     assert "Админ" in said(row)[1]

@@ -8,7 +8,7 @@ from bitrix.catalogue.catalogue import load_catalogue
 from bot.access.access_file import Person, read_people
 from bot.cli.doctor.findings import Area, Finding
 from bot.settings import Settings
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 from orchestrator.gate.call.budget import Budget
 from orchestrator.gate.call.policy import check_policy, load_policy, load_with_places
 from orchestrator.language.work_calendar import load_workdays

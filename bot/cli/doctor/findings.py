@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeVar
 
 from bitrix.errors import BitrixError
 from bitrix.masking import mask
-from orchestrator.errors import SdelkaError
+from orchestrator.domain.errors import SdelkaError
 from state.clock import read_boottime
 from state.journal.store import StoreError
 

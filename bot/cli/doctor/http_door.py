@@ -11,7 +11,7 @@ from bitrix.auth.auth import LOOPBACK
 from bot.cli.doctor.findings import Area, Finding
 from bot.http_api.server.tokens import read_tokens
 from bot.settings import Settings, parse_webhook
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 
 AREA = Area("http")
 _PATIENCE: Final = 3.0

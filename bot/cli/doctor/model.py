@@ -11,7 +11,7 @@ import httpx
 
 from bot.cli.doctor.findings import Area, Finding
 from bot.settings import Settings
-from orchestrator.errors import ModelClientError
+from orchestrator.domain.errors import ModelClientError
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.failures import build_wire_failure
 from orchestrator.model_client.settings import ModelSettings

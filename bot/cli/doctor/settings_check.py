@@ -19,7 +19,7 @@ from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource
 from bitrix.masking import HIDDEN
 from bot.cli.doctor.findings import Area, Finding
 from bot.settings import Settings, list_portal_settings
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 
 DOTENV = Path(".env")
 _SHORTEST_SECRET = 7

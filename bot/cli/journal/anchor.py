@@ -11,7 +11,7 @@ import typer
 
 from bot.cli.ops import open_database_reader
 from bot.settings import Settings, check_required, load_settings
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 
 SYSLOG = "/dev/log"
 SYSLOG_PORT = 514

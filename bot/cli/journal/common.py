@@ -16,10 +16,10 @@ from bot.access.access import load_access
 from bot.cli.ops import open_tolerant_reader
 from bot.i18n.translate import Translator
 from bot.settings import Settings, load_settings
-from orchestrator.errors import SettingsError
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.errors import SettingsError
 from orchestrator.features.people.registry import STREAM as REGISTRY
 from orchestrator.gate.call.policy import SHIPPED, load_policy
-from orchestrator.messages import Actor
 from orchestrator.reports.reading.journal_reader import AmbiguousName, InvalidMoment, NotFound, read_stream
 from orchestrator.reports.reading.narrator import Narrator
 from state.clock import SystemClock, format_iso

@@ -73,12 +73,7 @@ def replay(
     from bot.cli.journal.state_card import format_state  # noqa: PLC0415 - see above
     from bot.cli.ops import write_json_lines  # noqa: PLC0415 - see above
     from orchestrator.reports.conversations import render_event  # noqa: PLC0415 - see above
-    from orchestrator.reports.reading.journal_reader import (  # noqa: PLC0415 - see above
-        find_stream,
-        hide_secrets,
-        parse_moment,
-        to_session_name,
-    )
+    from orchestrator.reports.reading.journal_reader import find_stream, hide_secrets, parse_moment, to_session_name  # noqa: PLC0415 - see above
     from orchestrator.reports.replay import replay_state, replay_steps  # noqa: PLC0415 - see above
 
     with open_journal() as reader:
@@ -117,11 +112,7 @@ def diff(
     """What changed in the state between two moments: + appeared, - went away, ~ became another, each with its path."""
     from bot.cli.journal.common import format_moment, open_journal  # noqa: PLC0415 - heavy; `--help` needs none of it
     from bot.cli.ops import write_json_lines  # noqa: PLC0415 - see above
-    from orchestrator.reports.reading.journal_reader import (  # noqa: PLC0415 - see above
-        find_stream,
-        hide_secrets,
-        parse_moment,
-    )
+    from orchestrator.reports.reading.journal_reader import find_stream, hide_secrets, parse_moment  # noqa: PLC0415 - see above
     from orchestrator.reports.replay import compare_states, replay_state  # noqa: PLC0415 - see above
 
     with open_journal() as reader:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from bot.http_api.server.authentication import ClientOf, Guarded
 from bot.http_api.server.errors import ApiError, describe_errors
 from bot.http_api.server.tokens import Client
-from orchestrator.gate.decide.freeze_check import FreezeSwitch
+from orchestrator.gate.call.ports import FreezeSwitch
 from state.canonical import to_storable_text
 from state.clock import Clock
 from state.journal.freeze_switch import LONGEST_REASON, FreezeState, SwitchOperator

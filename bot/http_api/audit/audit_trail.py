@@ -12,8 +12,8 @@ from bot.http_api.server.authentication import ClientOf
 from bot.http_api.server.endpoint_context import CursorText, EndpointContext, build_translator, encode_cursor, parse_cursor
 from bot.http_api.server.errors import ApiError, describe_errors
 from bot.http_api.server.tokens import Client
+from orchestrator.domain.actor import Actor
 from orchestrator.features.history.call_audit import CallAudit, CallFilter, CallPage
-from orchestrator.messages import Actor
 from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.why.touched_records import parse_record
 
@@ -136,7 +136,7 @@ def build_audit_router(desk: EndpointContext) -> APIRouter:
 def _build_filter(asked: AuditQuery, desk: EndpointContext) -> CallFilter:
     record = ""
     if asked.entity:
-        record = parse_record([asked.entity], desk.orchestrator.tools.gate.means.catalogue)
+        record = parse_record([asked.entity], desk.orchestrator.tools.gate.deps.catalogue)
         if not record:
             raise ApiError(400, "invalid_entity", "entity is a kind of record and its number, such as deal:481.")
     if asked.since and asked.until and asked.since >= asked.until:
@@ -154,10 +154,10 @@ def _validate_event_id(event_id: str) -> str:
 
 
 def _build_voice(desk: EndpointContext, client: Client) -> Narrator:
-    tr, means = build_translator(client), desk.orchestrator.tools.gate.means
+    tr, deps = build_translator(client), desk.orchestrator.tools.gate.deps
 
     def name_of(key: str) -> str:
-        person = means.present(Actor(key=key, name=""))
+        person = deps.present(Actor(key=key, name=""))
         return person.name if person is not None else ""
 
     return Narrator(lambda code, args: tr.translate(code, **args), name_of)

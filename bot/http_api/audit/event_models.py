@@ -14,7 +14,7 @@ from bot.i18n.translate import Translator
 from bot.rendering.kinds import RENDERERS, render_message
 from bot.rendering.replies import render_heading
 from bot.rendering.spans import to_plain_text
-from orchestrator.messages import Actor
+from orchestrator.domain.actor import Actor
 from orchestrator.reports.reading.journal_reader import to_session_name
 from orchestrator.runtime.outbox import parse_channel
 from state.journal.store import StoredEvent

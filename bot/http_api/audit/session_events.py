@@ -62,7 +62,7 @@ class _SessionReader:
         seq = _parse_seq(place[0]) if place else 0
         if not await self._is_readable(client, session):
             raise _build_not_found()
-        eyes = EventReader(tr=build_translator(client), refresh_actor=self._desk.build_viewer(client).means.present)
+        eyes = EventReader(tr=build_translator(client), refresh_actor=self._desk.build_viewer(client).deps.present)
         last = _EventPage(events=(), seq=seq, more=False)
 
         async def some() -> _EventPage | None:

@@ -10,7 +10,7 @@ from bot.http_api.chat.mailbox import TurnEvent
 from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
-from orchestrator.messages import Reply
+from orchestrator.domain.outputs import Reply
 from orchestrator.reports.cards import Card
 from orchestrator.reports.viewer import Viewer
 from state.journal.journal import load_state

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from orchestrator.messages import Notice
+from orchestrator.domain.outputs import Notice
 from state.events.core import CallSucceeded, ConfirmationRequested, Event, MessageReceived, TurnFinished
 from state.events.talking import AnswerGiven
 from state.journal.async_store import AsyncStore

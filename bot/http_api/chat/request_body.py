@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect
 
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import pick_lower_mode
-from orchestrator.messages import MODES, Actor, Mode
+from orchestrator.domain.actor import MODES, Actor, Mode
 from state.canonical import to_storable_text
 
 MAX_BODY: Final = 256 * 1024

@@ -29,8 +29,8 @@ from bot.http_api.server.errors import MEANINGS, ApiError
 from bot.http_api.server.tokens import Client
 from bot.rendering.progress import render_step
 from bot.rendering.spans import to_plain_text
+from orchestrator.domain.outputs import Notice
 from orchestrator.language.links import strip_unknown_links
-from orchestrator.messages import Notice
 from orchestrator.reports.viewer import Viewer
 from orchestrator.runtime.turn import Tools
 from orchestrator.runtime.worker import Orchestrator
@@ -192,7 +192,7 @@ async def _collect_answer(ticket: Ticket, client: Client, chat: ChatContext) -> 
     befores = await store.read(read_befores, row.session) if missing else {}
     link = chat.tools.queries["link"]
     urls = {record: await link(target=record, actor=client.actor) for record in collect_records(happened)}
-    viewer = Viewer(actor=client.actor, means=chat.tools.gate.means)
+    viewer = Viewer(actor=client.actor, deps=chat.tools.gate.deps)
     return build_answer(happened, row, viewer, build_translator(client), befores=befores, urls=urls)
 
 

@@ -14,7 +14,7 @@ from bot.http_api.chat.responses import MEDIA_TYPE, ChatContext, store_request, 
 from bot.http_api.server.authentication import ClientOf, resolve_client
 from bot.http_api.server.errors import ApiError, describe_errors
 from bot.http_api.server.tokens import Client
-from orchestrator.messages import Actor
+from orchestrator.domain.actor import Actor
 from state.canonical import dumps, hash_text
 from state.clock import Clock, generate_id
 from state.journal.store import InboxRow, Lane

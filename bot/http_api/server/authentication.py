@@ -21,7 +21,7 @@ from pydantic import SecretStr
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.limits import Lockout, RequestRate
 from bot.http_api.server.tokens import Client, Tokens
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 from state.clock import read_boottime
 
 log = logging.getLogger(__name__)

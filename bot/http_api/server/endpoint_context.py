@@ -48,7 +48,7 @@ class EndpointContext:
 
     def build_viewer(self, client: Client) -> Viewer:
         """The eyes of that client, with the rights and the rules of this moment."""
-        return Viewer(actor=client.actor, means=self.orchestrator.tools.gate.means)
+        return Viewer(actor=client.actor, deps=self.orchestrator.tools.gate.deps)
 
     async def find_card(self, client: Client, confirmation_id: str) -> Card | None:
         """That card, None for one that is not there or that the client may not see; both take the same way. Raises StoreError."""

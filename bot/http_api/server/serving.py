@@ -11,7 +11,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from bot.http_api.server.protocol import build_protocol
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 
 _MAX_CONNECTIONS: Final = 2000
 """Connections, well above a storm of events: what comes beyond is answered 503, and the portal does not post it again."""

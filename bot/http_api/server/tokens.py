@@ -10,8 +10,8 @@ from typing import Final, Literal, get_args
 from pydantic import SecretStr
 
 from bot.access.access_file import TokenGrant
-from orchestrator.errors import SettingsError
-from orchestrator.messages import MODES, Actor, Mode, Role
+from orchestrator.domain.actor import MODES, Actor, Mode, Role
+from orchestrator.domain.errors import SettingsError
 
 PREFIX: Final = "http:"
 SHORTEST: Final = 16

@@ -24,7 +24,7 @@ from bot.telegram.intake.callbacks import (
 )
 from bot.telegram.intake.people import parse_people_click
 from bot.telegram.intake.routed_updates import ParsedUpdate, RowBuilder
-from orchestrator.messages import Notice
+from orchestrator.domain.outputs import Notice
 from state.clock import generate_id
 from state.journal.store import InboxRow
 

@@ -11,9 +11,10 @@ from bot.access.access import Access
 from bot.i18n.translate import Translator
 from bot.telegram.intake.callbacks import ExampleClick, pack
 from bot.telegram.intake.message_content import is_foreign
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
 from orchestrator.features.people.registry import SESSION, build_proof
 from orchestrator.gate.call.escape_text import escape_text
-from orchestrator.messages import Actor, Notice
 from state.canonical import to_storable_text
 from state.clock import generate_id
 from state.journal.store import InboxRow

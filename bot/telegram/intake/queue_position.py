@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from orchestrator.messages import Notice
+from orchestrator.domain.outputs import Notice
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, StoreError
 

@@ -13,7 +13,8 @@ from typing import Any
 import orjson
 from aiogram.types import Update
 
-from orchestrator.messages import Actor, Notice
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
 from state.clock import generate_id, parse_iso
 from state.journal.async_store import AsyncStore
 from state.journal.store import RESTORED, InboxRow, Lane

@@ -18,7 +18,8 @@ from bot.telegram.intake.message_content import extract_quoted_text, extract_wor
 from bot.telegram.intake.people import extract_start_payload, parse_stranger_message
 from bot.telegram.intake.routed_updates import ParsedUpdate, RowBuilder
 from bot.telegram.intake.typed_answers import OpenCard, extract_reason, is_no, is_refusal, is_yes, parse_typed_decision
-from orchestrator.messages import Actor, Notice
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
 from state.canonical import to_storable_text
 
 __all__ = ["MAX_TEXT", "OpenCard", "ParsedUpdate", "format_session", "parse_update"]

@@ -7,7 +7,7 @@ from aiogram.types import Message
 
 from bot.telegram.intake.message_content import is_foreign
 from bot.telegram.intake.routed_updates import ParsedUpdate, RowBuilder
-from orchestrator.messages import Notice
+from orchestrator.domain.outputs import Notice
 
 _YES = frozenset({"да", "yes", "ок", "ok", "подтверждаю", "выполняй"})
 _NO = frozenset({"нет", "no", "отмена", "отклонить"})

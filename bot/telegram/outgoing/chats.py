@@ -18,9 +18,9 @@ from aiogram.types import CallbackQuery, ChatMemberRestricted, ChatMemberUpdated
 
 from bot.access.access import Access
 from bot.telegram.outgoing.delivery_state import parse_chat
+from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.features.people.screens import KIND
-from orchestrator.messages import Notice, build_reply
 from state.canonical import dumps, loads
 from state.journal.async_store import AsyncStore
 from state.journal.store import OutboxRow

@@ -21,7 +21,7 @@ from bot.telegram.outgoing.posting import Poster
 from bot.telegram.outgoing.progress import Progress
 from bot.telegram.outgoing.rate_limiter import Rank, RateLimiter
 from bot.telegram.outgoing.sender import ChatClosed, NotAdmitted, NotDelivering, Sender, calculate_retry_wait
-from orchestrator.messages import Notice
+from orchestrator.domain.outputs import Notice
 from state.clock import Clock
 from state.journal.async_store import AsyncStore
 from state.journal.store import OutboxRow, StoreError

@@ -18,7 +18,7 @@ from bot.telegram.outgoing.sender import Sender
 from bot.telegram.view.entities import trim_text
 from bot.telegram.view.keyboards import Markup
 from bot.telegram.view.message_builder import Attachment, Piece, RenderedMessage, build_fallback_message, build_message
-from orchestrator.messages import Notice
+from orchestrator.domain.outputs import Notice
 from state.canonical import dumps, hash_text
 from state.journal.async_store import AsyncStore
 from state.journal.store import OutboxRow

@@ -22,8 +22,8 @@ from bot.telegram.outgoing.sender import Sender
 from bot.telegram.view.entities import is_blank, render_entities, split
 from bot.telegram.view.keyboards import build_stop_keyboard
 from bot.telegram.view.message_builder import Piece
+from orchestrator.domain.outputs import Notice
 from orchestrator.language.links import strip_unknown_links
-from orchestrator.messages import Notice
 from state.clock import read_boottime
 from state.journal.store import StoreError
 

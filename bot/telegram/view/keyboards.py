@@ -26,9 +26,9 @@ from bot.telegram.intake.callbacks import (
 )
 from bot.telegram.intake.people import build_people_keyboard
 from bot.telegram.view.entities import is_blank, trim_text
+from orchestrator.domain.outputs import Reply
 from orchestrator.features.cards.resubmit import is_undo, may_repeat
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
-from orchestrator.messages import Reply
 
 Body = Mapping[str, Any]
 Markup = InlineKeyboardMarkup | ForceReply

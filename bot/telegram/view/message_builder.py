@@ -16,7 +16,7 @@ from bot.rendering.spans import Spans, to_plain_text
 from bot.telegram.outgoing.delivery_state import parse_chat
 from bot.telegram.view.entities import LIMIT, count_units, is_blank, render_entities, split, trim_text
 from bot.telegram.view.keyboards import Markup, build_keyboard, build_reply_keyboard
-from orchestrator.messages import Notice, Reply, Table, build_reply
+from orchestrator.domain.outputs import Notice, Reply, Table, build_reply
 from state.journal.store import OutboxRow
 
 MOST_PIECES = 3

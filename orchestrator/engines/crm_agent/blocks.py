@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from orchestrator.domain.errors import ModelClientError
 from orchestrator.engines.crm_agent.assistant_stream import AssistantStream
 from orchestrator.engines.crm_agent.grammar import (
     CLOSING_FENCE,
@@ -20,7 +21,6 @@ from orchestrator.engines.crm_agent.grammar import (
     extract_word,
 )
 from orchestrator.engines.crm_agent.lenient_json import read_array
-from orchestrator.errors import ModelClientError
 
 __all__ = ["AssistantStream", "Blocks", "Step", "parse"]
 

@@ -6,9 +6,9 @@ The words of ASSISTANT with [[list N]] markers replaced by tables that code made
 import re
 from collections.abc import Mapping, Sequence
 
+from orchestrator.domain.outputs import Notice, Reply, Table, Text
 from orchestrator.engines.base import EndReason, TurnEnd
 from orchestrator.engines.crm_agent.turn_work import TurnWork
-from orchestrator.messages import Notice, Reply, Table, Text
 
 WITHHELD = "[answer contained text from the CRM; it is not repeated here]"
 NOT_RUN = "[shadow mode: the person was shown a plan; nothing was run]"

@@ -6,6 +6,10 @@ slots make it arrive where it stopped without asking the model or the portal twi
 
 from collections.abc import Callable, Mapping, Sequence
 
+from orchestrator.domain.actor import Mode
+from orchestrator.domain.effect import Effect
+from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import EndReason, ModelRequest, TurnContext, TurnEnd
 from orchestrator.engines.crm_agent import prompt, turn_work
 from orchestrator.engines.crm_agent.assistant_stream import AssistantStream
@@ -22,8 +26,6 @@ from orchestrator.engines.crm_agent.plan import (
     resume_question,
 )
 from orchestrator.engines.crm_agent.turn_work import start_work
-from orchestrator.errors import ModelClientError
-from orchestrator.messages import Effect, Mode, Notice
 
 
 class CrmAgent:

@@ -7,7 +7,7 @@ import re
 import secrets
 import unicodedata
 
-from orchestrator.errors import ModelClientError
+from orchestrator.domain.errors import ModelClientError
 
 FOREIGN = (
     "OBSERVATION",

@@ -13,10 +13,10 @@ from uuid import uuid5
 
 from orchestrator.directory.answers import Ambiguous, Resolved, Unresolved
 from orchestrator.directory.duplicates import CREATE, extract_contact_points
+from orchestrator.domain.outputs import Choice, Notice, Reply
 from orchestrator.engines.base import TurnContext, TurnEnd
 from orchestrator.engines.crm_agent.blocks import Step
 from orchestrator.engines.crm_agent.turn_work import TurnWork
-from orchestrator.messages import Choice, Notice, Reply
 from state.canonical import dumps, hash_text
 from state.clock import UUID_NAMESPACE
 from state.events.core import NameAsked, NameChosen, PlanRecorded

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from orchestrator.domain.actor import Actor, Mode
 from orchestrator.engines.crm_agent.grammar import Fence
-from orchestrator.messages import Actor, Mode
 
 KEEP_DONE = 5
 KEEP_WAITING = 5

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from orchestrator.directory.answers import OutcomeView, Unresolved
+from orchestrator.domain.effect import Provenance
+from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.outputs import Notice, Table
 from orchestrator.engines.base import TurnContext
-from orchestrator.messages import Notice, Outcome, Pending, Provenance, Table
 
 _NUMBER = re.compile(r"(?<![\d.,])\d{1,10}(?![\d.,]*\d)")
 _ENTITIES = ("deal", "lead", "contact", "company", "task", "activity", "user")

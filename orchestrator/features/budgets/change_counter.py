@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from orchestrator.domain.actor import Actor
 from orchestrator.gate.call.budget import build_person_key
 from orchestrator.gate.call.ports import Ledger
-from orchestrator.messages import Actor
 from state.clock import SystemClock, build_lower_id, parse_iso
 from state.journal.async_store import AsyncStore
 from state.journal.daily_count import PastStart

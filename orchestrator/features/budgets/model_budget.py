@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.budget import FULL, WARN_AT, Tokens, build_person_key, find_month_start, to_month
-from orchestrator.gate.decide.policy_reload import PolicySource
-from orchestrator.messages import Actor, Notice
+from orchestrator.gate.call.ports import PolicySource
 from state.clock import SystemClock, build_lower_id, parse_iso
 from state.events.budgets import BudgetWarned
 from state.journal.async_store import AsyncStore

@@ -11,6 +11,9 @@ from typing import Any, Final
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
 from orchestrator.directory.answers import Ambiguous, Option, Resolved, Unresolved
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.cards import open_cards
 from orchestrator.features.cards.field_input import EditableField, FieldContext, list_editable_fields, read_value, replace_value
 from orchestrator.features.cards.open_cards import REFRESH, refresh_open_cards
@@ -28,7 +31,6 @@ from orchestrator.gate.approve import confirmations
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.ports import FieldLists
 from orchestrator.gate.call.serialization import UndecodableCall, decode_call
-from orchestrator.messages import Actor, Notice, Outcome, Pending, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Handlers, Tools, admit_actor

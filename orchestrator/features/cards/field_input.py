@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from orchestrator.directory.answers import Resolution, Resolved, Unresolved
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.effect import MARKS, Call
 from orchestrator.language.money_parser import UnclearSum, format_sum, parse_sum
-from orchestrator.messages import Actor, Notice
 from orchestrator.runtime.turn import Tools
 from state.canonical import to_storable_text
 

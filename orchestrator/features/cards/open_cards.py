@@ -9,9 +9,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
+from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.cards.field_input import EditableField
 from orchestrator.gate.approve import confirmations
-from orchestrator.messages import Notice, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.input_filter import build_system_row
 from orchestrator.runtime.session import Session

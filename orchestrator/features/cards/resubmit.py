@@ -6,12 +6,15 @@ It goes through the gate like every other, with the exact params of the old card
 from collections.abc import Mapping
 from typing import Any, Final
 
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect import Effect, EffectKind, Provenance
+from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.cards.field_input import strip_marks
 from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.approve.confirmations import describe_refuser
 from orchestrator.gate.approve.run_approved import check_repeated_request
 from orchestrator.gate.call.modes import resolve_mode
-from orchestrator.messages import Actor, Effect, EffectKind, Notice, Outcome, Pending, Provenance, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Tools, admit_actor
@@ -60,7 +63,7 @@ async def submit_again(
 ) -> Outcome | Pending:
     """The wish of `entry` with these params through the gate; `said` are words of the person that led to them."""
     stored = await session.find_effect(entry["effect_id"])
-    ran = await check_repeated_request(stored, tools.gate.means)
+    ran = await check_repeated_request(stored, tools.gate.deps)
     if ran is not None:
         return Outcome(status="refused", effect_id=entry["effect_id"], method=entry["method"], reason=ran.reason, detail=ran.detail)
     kind: EffectKind = stored.call["call"]["kind"] if stored is not None else "bitrix"
@@ -91,8 +94,8 @@ def _find_objection(entry: Mapping[str, Any] | None, actor: Actor) -> Notice | N
 
 def build_current_card(entry: Mapping[str, Any], session: Session, tools: Tools) -> OutboxRow:
     """The card as it stands now, with the button that takes it back for as long as there is one: drawn without it, it would be gone."""
-    means, entries = tools.gate.means, session.state["agent"]["confirmations"]
-    body = undo_policy.add_undo_status(entry, entries, now=session.now, policy=means.policy, catalogue=means.catalogue)
+    deps, entries = tools.gate.deps, session.state["agent"]["confirmations"]
+    body = undo_policy.add_undo_status(entry, entries, now=session.now, policy=deps.policy, catalogue=deps.catalogue)
     return outbox.build_card_row(session.key, body, session.now)
 
 

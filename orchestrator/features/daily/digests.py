@@ -12,13 +12,14 @@ from zoneinfo import ZoneInfo
 
 from bitrix.errors import BitrixError, NoAccess, Refused
 from bitrix.limits.limiter import Priority
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.cards.open_cards import is_group
 from orchestrator.features.daily import message_bodies
 from orchestrator.features.daily.message_bodies import build_agenda_body, build_daily_row
 from orchestrator.features.daily.ports import People, ReadAgenda, to_daily_preferences
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.language.work_calendar import EVENING, LATEST, MORNING, Slot, Workdays, find_next_slot
-from orchestrator.messages import Actor, Notice, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Tools, admit_actor

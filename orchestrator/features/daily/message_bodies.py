@@ -9,9 +9,9 @@ from datetime import date, datetime, time
 from typing import Any, Final
 
 from orchestrator.directory.agenda import Agenda
+from orchestrator.domain.actor import Actor
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.language.work_calendar import Slot, to_utc
-from orchestrator.messages import Actor
 from orchestrator.runtime.outbox import parse_channel
 from state.clock import format_iso, generate_id
 from state.events.fold import list_open_confirmations

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from bitrix.limits.limiter import Priority
 from orchestrator.directory.agenda import Agenda
-from orchestrator.messages import Actor
+from orchestrator.domain.actor import Actor
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,11 +8,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
 from orchestrator.features.daily.message_bodies import build_reminder_row
 from orchestrator.features.daily.ports import BuildUrl
 from orchestrator.language.date_format import When, format_when
 from orchestrator.language.work_calendar import MORNING, to_utc
-from orchestrator.messages import Actor, Notice
 from orchestrator.runtime import outbox
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Tools, admit_actor

@@ -9,9 +9,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
+from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.leads.approvers import Staff
 from orchestrator.gate.decide.freeze_check import to_freeze_args
-from orchestrator.messages import Notice, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Tools

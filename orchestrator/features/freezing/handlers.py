@@ -6,10 +6,12 @@ To freeze takes one word. To lift it takes a press more, of a button that counts
 from functools import partial
 from typing import Final
 
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.features.freezing import freeze_switch
 from orchestrator.features.leads.approvers import Staff
-from orchestrator.gate.decide.freeze_check import FreezeSwitch, build_freeze_args
-from orchestrator.messages import Action, Actor, Notice, Reply, build_reply
+from orchestrator.gate.call.ports import FreezeSwitch
+from orchestrator.gate.decide.freeze_check import build_freeze_args
 from orchestrator.runtime import outbox
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Handlers, Tools, admit_actor

@@ -128,7 +128,7 @@ def _build_story(store: Store, first: StoredEvent, voice: Narrator, viewer: View
     effect_id = str(first.data.get("effect_id") or build_effect_id(first.data["slot"]))
     row = None if first.type == "StepRefused" else store.find_effect(effect_id)
     trail, whole = _collect_trail(past, first, effect_id, row)
-    story = build_story(trail, past, voice=voice, catalogue=viewer.means.catalogue, record=record)
+    story = build_story(trail, past, voice=voice, catalogue=viewer.deps.catalogue, record=record)
     if not whole and row is not None:
         story["outcome"] = _OUTCOMES.get(row.status, row.status)
     refused = [event for event in trail.events if event.type == "DecisionRefused"]

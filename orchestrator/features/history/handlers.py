@@ -3,6 +3,8 @@
 from typing import Final
 
 from bitrix.errors import BitrixError
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice, Reply, build_reply
 from orchestrator.features.history.pages import HistoryPages, build_history_row
 from orchestrator.features.history.record_index import RecordIndex
 from orchestrator.features.history.record_lookup import find_current_record, find_record_by_name, parse_record_reference
@@ -10,7 +12,6 @@ from orchestrator.features.portal_events.record_changes import parse_target
 from orchestrator.gate.call import targets
 from orchestrator.gate.call.permissions import find_visible_users, may_touch
 from orchestrator.gate.call.reasons import build_read_refusal
-from orchestrator.messages import Actor, Notice, Reply, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Handlers, Tools, admit_actor
@@ -35,7 +36,7 @@ class History:
         said = str(row.body.get("args") or "")
         screen = row.id[-12:]
         target: str | Reply | Notice = (
-            parse_record_reference(said, tools.gate.means.catalogue) if said.strip() else find_current_record(session.state)
+            parse_record_reference(said, tools.gate.deps.catalogue) if said.strip() else find_current_record(session.state)
         )
         if not target:
             target = await self._find_by_name(said, actor, session, tools, screen=screen)
@@ -50,7 +51,7 @@ class History:
         if actor is None:
             return
         words: list[str] = list(row.body.get("words") or ())
-        target = parse_record_reference(words[1].replace(".", ":"), tools.gate.means.catalogue) if len(words) == _WORDS else ""
+        target = parse_record_reference(words[1].replace(".", ":"), tools.gate.deps.catalogue) if len(words) == _WORDS else ""
         page = int(words[2]) if len(words) == _WORDS and words[2].isdecimal() and len(words[2]) <= _WORDS else 0
         told: OutboxRow | Notice = Notice(code="history-which")
         if target:
@@ -71,20 +72,20 @@ class History:
             return build_read_refusal(error).reason
 
     async def _build_page(self, target: str, page: int, actor: Actor, session: Session, *, tools: Tools, screen: str) -> OutboxRow | Notice:
-        means = tools.gate.means
+        deps = tools.gate.deps
         kind, number = parse_target(target)
-        entity = targets.find_definition(kind, means.catalogue)
+        entity = targets.find_definition(kind, deps.catalogue)
         if entity is None:
             return Notice(code="history-which")
         try:
-            record = (await means.records.load_records([(kind, number)]))[kind, number]
+            record = (await deps.records.load_records([(kind, number)]))[kind, number]
         except BitrixError as error:
             return build_read_refusal(error).reason
         if record is None and find_visible_users(actor) is not None:  # whose it was can no longer be told
             return Notice(code="gate-not-found", args={"entity": kind, "id": number})
         if record is not None and not may_touch(actor, entity, record):
             return Notice(code="gate-not-yours", args={"entity": kind, "id": number})
-        body = await HistoryPages(RecordIndex(tools.store), means, tools.refresh_actor).build_body(
+        body = await HistoryPages(RecordIndex(tools.store), deps, tools.refresh_actor).build_body(
             target, record, page=page, actor=actor, screen=screen, now=session.now
         )
         return build_history_row(session.key, body, session.now)

@@ -8,16 +8,17 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from orchestrator.domain.actor import Actor
 from orchestrator.features.history.record_index import RecordIndex, find_origin_effect, find_start_time
 from orchestrator.features.portal_events.record_changes import Change, compare_values, parse_target
 from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.approve.format_values import Context, Reader, format_value
+from orchestrator.gate.approve.preview import preview_for
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Facts, Target
+from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.serialization import UndecodableCall, decode_call
-from orchestrator.gate.means import GateDeps
 from orchestrator.language.text import to_visible_line
-from orchestrator.messages import Actor
 from orchestrator.runtime.outbox import parse_channel
 from orchestrator.runtime.turn import RefreshActor
 from state.clock import format_iso, generate_id, parse_iso
@@ -35,10 +36,10 @@ Entry = dict[str, Any]
 class HistoryPages:
     """See the module docstring. May raise StoreError; names that the portal does not tell stay numbers."""
 
-    def __init__(self, index: RecordIndex, means: GateDeps, present: RefreshActor) -> None:
+    def __init__(self, index: RecordIndex, deps: GateDeps, present: RefreshActor) -> None:
         """`present` knows people by their keys."""
         self._index = index
-        self._means = means
+        self._deps = deps
         self._present = present
 
     async def build_body(
@@ -71,7 +72,7 @@ class HistoryPages:
             "entity": kind.partition(":")[0],
             "number": number,
             "title": _format_title(record),
-            "url": self._means.names.build_card_url(kind, number, user=actor.bitrix_user_id or 0) if record is not None else "",
+            "url": self._deps.names.build_card_url(kind, number, user=actor.bitrix_user_id or 0) if record is not None else "",
             "deleted": record is None,
             "total": len(merged),
             "page": page,
@@ -104,9 +105,9 @@ class HistoryPages:
     async def _build_changes(self, row: EffectRow, target: str, actor: Actor) -> Entry:
         """Verb and lines of the card, of a batch those about this record."""
         try:
-            call = decode_call(row.call["call"], self._means.catalogue)
+            call = decode_call(row.call["call"], self._deps.catalogue)
             before = {_parse_target(name): image for name, image in (row.call.get("before") or {}).items()}
-            card = await self._means.preview(call, Facts(records=before), actor)
+            card = await preview_for(actor, call, Facts(records=before), self._deps.names)
         except (UndecodableCall, KeyError, TypeError, ValueError):  # a row of an older program, or emptied by an erasure
             return {"verb": "", "entity": "", "lines": []}
         number = parse_target(target)[1]
@@ -118,7 +119,7 @@ class HistoryPages:
     async def _find_outside_changes(self, target: str, rows: Sequence[EffectRow]) -> list[tuple[StoredEvent, Sequence[Change]]]:
         """Changes that were not made through the bot, as far as its looks at the record show them."""
         kind, _ = parse_target(target)
-        entity = self._means.catalogue.entities.get(kind.partition(":")[0])
+        entity = self._deps.catalogue.entities.get(kind.partition(":")[0])
         found: list[tuple[StoredEvent, Sequence[Change]]] = []
         last: Mapping[str, str] | None = None
         for event in await self._index.list_probes(target):
@@ -133,8 +134,8 @@ class HistoryPages:
         event, found = one
         kind, _ = parse_target(target)
         values = event.data["records"][target]
-        reader = Reader(names=self._means.names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)
-        entity = self._means.catalogue.entities.get(kind.partition(":")[0])
+        reader = Reader(names=self._deps.names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)
+        entity = self._deps.catalogue.entities.get(kind.partition(":")[0])
         lines = []
         for change in found:
             info = fields.find_field_info(entity, change.field)

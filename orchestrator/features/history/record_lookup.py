@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.directory.answers import Ambiguous, Resolution, Resolved
-from orchestrator.messages import Action, Actor, Notice, Reply, build_reply
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.reports.why.touched_records import parse_record
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Tools

@@ -6,8 +6,8 @@ from datetime import date, datetime
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
+from orchestrator.domain.actor import Actor
 from orchestrator.gate.call.permissions import Sees, find_visible_users, is_same_person
-from orchestrator.messages import Actor
 
 _DECIDE = frozenset({"lead", "admin"})
 

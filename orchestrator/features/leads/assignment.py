@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.leads.approvers import LeadApprovers, Staff
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision, can_see_all, check_entitlement
 from orchestrator.gate.call.permissions import is_same_person
-from orchestrator.messages import Actor, Notice, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.decisions import find_title
 from orchestrator.runtime.input_filter import build_system_row
@@ -59,12 +60,12 @@ def is_for_lead(entry: Entry) -> bool:
 
 def compute_assignment(entry: Entry, tools: Tools) -> LeadAssignment:
     """The leads as they would be asked at this moment; of those who were asked before everybody who still may decide keeps the card."""
-    means = tools.gate.means
+    deps = tools.gate.deps
     own = Actor(key=entry["requested_by"], name=entry["requested_by_name"], bitrix_user_id=entry.get("requested_by_user"))
     requester = tools.refresh_actor(own) or own
     asked_by = requester.bitrix_user_id
-    deciding = means.approvers.find_leads(
-        requester, lambda lead: can_see_all(lead, entry.get("before") or {}, means.catalogue, asked_by=asked_by)
+    deciding = deps.approvers.find_leads(
+        requester, lambda lead: can_see_all(lead, entry.get("before") or {}, deps.catalogue, asked_by=asked_by)
     )
     kept = [lead for key in entry.get("told") or () if (lead := _find_person(key, tools)) is not None and may_decide(entry, lead, tools)]
     known = {lead.key for lead in kept}
@@ -74,13 +75,13 @@ def compute_assignment(entry: Entry, tools: Tools) -> LeadAssignment:
 
 def may_decide(entry: Entry, actor: Actor, tools: Tools) -> bool:
     """Whether that person's yes would count."""
-    means = tools.gate.means
+    deps = tools.gate.deps
     if is_same_person(actor, entry["requested_by"], entry.get("requested_by_user")):
         return False
     decision = Decision(
-        confirmation_id=entry["confirmation_id"], nonce="", approve=True, actor=means.approvers.apply_delegation(actor), via=""
+        confirmation_id=entry["confirmation_id"], nonce="", approve=True, actor=deps.approvers.apply_delegation(actor), via=""
     )
-    return check_entitlement(entry, decision, means.catalogue) is None
+    return check_entitlement(entry, decision, deps.catalogue) is None
 
 
 def is_asked(entry: Entry, actor: Actor, tools: Tools) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
-from orchestrator.messages import Notice, build_reply
+from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.decisions import run_decision
 from orchestrator.runtime.input_filter import build_cross_session_row, wake

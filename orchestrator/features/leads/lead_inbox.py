@@ -10,9 +10,10 @@ from datetime import timedelta
 from typing import Any, Final
 
 from bitrix.masking import mask_value
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.leads import assignment
 from orchestrator.gate.approve import confirmations
-from orchestrator.messages import Actor, Notice, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.input_filter import build_cross_session_row, wake
 from orchestrator.runtime.session import Session
@@ -35,7 +36,7 @@ _MOST: Final = 10_000
 
 async def find_pending_elsewhere(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> tuple[int, list[InboxRow]]:
     """How many cards of others wait for that person, and what asks their conversations to show them; none outside a private chat."""
-    if session.key != actor.key or tools.gate.means.approvers.apply_delegation(actor).role == "manager":
+    if session.key != actor.key or tools.gate.deps.approvers.apply_delegation(actor).role == "manager":
         return 0, []
     timers = await tools.store.list_due_timers(session.now + _LONGEST, _MOST)
     homes = sorted({timer.session for timer in timers if timer.kind == confirmations.TIMER and timer.due_at > session.now} - {session.key})

@@ -5,11 +5,12 @@ from datetime import datetime, time, timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.leads import assignment
 from orchestrator.features.leads.assignment import compute_assignment
 from orchestrator.gate.approve import confirmations
 from orchestrator.language.work_calendar import MORNING, to_utc
-from orchestrator.messages import Actor, Notice, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.decisions import find_title
 from orchestrator.runtime.session import Session

@@ -4,9 +4,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.leads.approvers import Staff
-from orchestrator.gate.decide.policy_reload import PolicyChange, PolicySource
-from orchestrator.messages import Notice, build_reply
+from orchestrator.gate.call.ports import PolicySource
+from orchestrator.gate.decide.policy_reload import PolicyChange
 from orchestrator.runtime import outbox
 from orchestrator.runtime.input_filter import build_system_row
 from orchestrator.runtime.session import Session

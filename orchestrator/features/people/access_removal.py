@@ -10,11 +10,11 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 
 from bitrix.errors import BitrixError
+from orchestrator.domain.actor import Actor
 from orchestrator.features.people import screens
 from orchestrator.features.people.people_context import SYSTEM, PeopleContext
 from orchestrator.features.people.registry import SESSION
 from orchestrator.gate.approve import confirmations
-from orchestrator.messages import Actor
 from orchestrator.runtime import outbox
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Tools

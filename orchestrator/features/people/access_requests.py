@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from bitrix.errors import BitrixError
+from orchestrator.domain.actor import Actor
 from orchestrator.features.people import access_removal, screens
 from orchestrator.features.people.joining import LONGEST_NAME, admit_person
 from orchestrator.features.people.people_context import PeopleContext
@@ -12,7 +13,6 @@ from orchestrator.features.people.preferences import set_preference_by_click
 from orchestrator.features.people.registry import may_ask
 from orchestrator.features.people.staff import Employee
 from orchestrator.language.text import to_visible_line
-from orchestrator.messages import Actor
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Tools
 from state.events.people import AccessAsked, PersonJoined

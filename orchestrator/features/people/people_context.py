@@ -6,10 +6,10 @@ All of it happens in session `access`, one input after the other, so that a link
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from orchestrator.domain.actor import Actor, Role
 from orchestrator.features.people import screens
 from orchestrator.features.people.registry import Registry, extract_registry
 from orchestrator.features.people.staff import Employees, Staff
-from orchestrator.messages import Actor, Role
 from orchestrator.runtime.session import Session
 from state.events.core import Event
 from state.journal.store import InboxRow, OutboxRow, Timer

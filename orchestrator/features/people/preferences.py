@@ -2,10 +2,11 @@
 
 from typing import Any, Final, get_args
 
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice, Reply, build_reply
 from orchestrator.features.people import screens
 from orchestrator.features.people.people_context import PeopleContext
 from orchestrator.gate.call.modes import resolve_mode
-from orchestrator.messages import Actor, Notice, Reply, build_reply
 from orchestrator.replies.code_notes import list_examples
 from orchestrator.runtime import outbox
 from orchestrator.runtime.session import Session

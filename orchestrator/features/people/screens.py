@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from orchestrator.domain.actor import Actor, Mode, Role
 from orchestrator.features.people.staff import Employee
-from orchestrator.messages import Actor, Mode, Role
 from orchestrator.replies.code_notes import list_examples
 from orchestrator.runtime.outbox import parse_channel
 from state.clock import generate_id

@@ -10,8 +10,8 @@ from bitrix.errors import BitrixError, OutcomeUnknown
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.reference import Reference, is_employed
 from orchestrator.directory.reference_reads import MOST_USERS
+from orchestrator.domain.actor import Actor
 from orchestrator.language.text import to_visible_line
-from orchestrator.messages import Actor
 
 _WITHIN: Final = 5.0
 """Seconds that somebody who has pressed a link or a button may be kept waiting by the portal."""

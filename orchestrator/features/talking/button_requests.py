@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 from uuid import uuid5
 
-from orchestrator.messages import Action, Notice, Reply
+from orchestrator.domain.outputs import Action, Notice, Reply
 from orchestrator.replies.code_notes import FORWARD_REQUESTS
 from orchestrator.runtime import outbox
 from orchestrator.runtime.input_filter import wake

@@ -5,8 +5,9 @@ The stop is an event with its moment, and whoever comes to a request looks at it
 
 from typing import Final
 
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
 from orchestrator.features.talking import button_requests
-from orchestrator.messages import Actor, Notice
 from orchestrator.runtime.input_filter import wake
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Tools, admit_actor

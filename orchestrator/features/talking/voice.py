@@ -9,8 +9,9 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, TypeVar
 
-from orchestrator.errors import ModelClientError
-from orchestrator.messages import Actor, Notice, build_reply
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.input_filter import build_dropped_event
 from orchestrator.runtime.session import Session

@@ -11,6 +11,10 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from bitrix.errors import BitrixError
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect import Effect, Provenance
+from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.undo.rules import Conflict, Records, RestoreCall, plan_restore
 from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.approve.format_values import Reader
@@ -19,12 +23,11 @@ from orchestrator.gate.approve.undo_conflict import build_last_editor_args, find
 from orchestrator.gate.approve.undo_conflict import format_field_value as value_in_words
 from orchestrator.gate.approve.undo_policy import UndoPart
 from orchestrator.gate.call.critical_fields import to_field_code
+from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.call.permissions import may_touch
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import build_read_refusal
-from orchestrator.gate.means import GateDeps
-from orchestrator.messages import Actor, Effect, Notice, Outcome, Pending, Provenance, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Handlers, Tools, admit_actor
@@ -59,12 +62,12 @@ async def propose_undo(row: InboxRow, session: Session, tools: Tools) -> None:
     words: list[str] = list(row.body.get("words") or ())
     effect_id = words[1] if len(words) > 1 else ""
     answer = await _undo(effect_id, actor, row, session=session, tools=tools)
-    rows = [*_build_answer_rows(answer, actor, row, session), *_build_card_rows(answer, effect_id, session, tools.gate.means)]
+    rows = [*_build_answer_rows(answer, actor, row, session), *_build_card_rows(answer, effect_id, session, tools.gate.deps)]
     await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
 
 
 async def _undo(effect_id: str, actor: Actor, row: InboxRow, *, session: Session, tools: Tools) -> _Answer:
-    means = tools.gate.means
+    deps = tools.gate.deps
     effect = await session.find_effect(effect_id)
     if effect is None or effect.stream != session.stream:
         return _Answer(notice=Notice(code="undo-elsewhere"))
@@ -73,11 +76,11 @@ async def _undo(effect_id: str, actor: Actor, row: InboxRow, *, session: Session
     slot = await _find_free_slot(effect_id, session)
     if isinstance(slot, _Answer):
         return slot
-    found = _find_parts(effect, session, means)
+    found = _find_parts(effect, session, deps)
     if isinstance(found, Notice):
         return _Answer(notice=found)
     try:
-        plan = await _plan_undo(found, actor, means)
+        plan = await _plan_undo(found, actor, deps)
     except BitrixError as error:
         return _Answer(notice=build_read_refusal(error).reason)
     if isinstance(plan, Notice):
@@ -103,29 +106,29 @@ def _to_answer(result: Outcome | Pending) -> _Answer:
     return _Answer(notice=result.reason or Notice(code="undo-none"))
 
 
-def _find_parts(effect: EffectRow, session: Session, means: GateDeps) -> tuple[UndoPart, ...] | Notice:
+def _find_parts(effect: EffectRow, session: Session, deps: GateDeps) -> tuple[UndoPart, ...] | Notice:
     """The parts of the call, or why it cannot be taken back whatever the records hold."""
     done = undo_policy.find_completed(effect)
     if done is None:
         return Notice(code="undo-not-done")
-    parts = undo_policy.build_undo_parts(done, policy=means.policy, catalogue=means.catalogue)
+    parts = undo_policy.build_undo_parts(done, policy=deps.policy, catalogue=deps.catalogue)
     if isinstance(parts, Notice):
         return parts
-    end = undo_policy.calculate_deadline(done, means.policy)
+    end = undo_policy.calculate_deadline(done, deps.policy)
     if session.now >= end:
         return Notice(code="undo-late", args={"at": format_iso(end)})
     return parts if all(part.target[1] for part in parts) else Notice(code="undo-none")
 
 
-async def _plan_undo(parts: tuple[UndoPart, ...], actor: Actor, means: GateDeps) -> RestoreCall | Notice:
+async def _plan_undo(parts: tuple[UndoPart, ...], actor: Actor, deps: GateDeps) -> RestoreCall | Notice:
     """What would take it back, by the records as they are now; somebody who may not touch them learns nothing of them."""
-    records = await means.records.load_records([part.target for part in parts])
+    records = await deps.records.load_records([part.target for part in parts])
     for part in parts:
         record = records.get(part.target)
         if record is not None and not may_touch(actor, part.call.entities.get(part.call.entity), record):
             return Notice(code="gate-not-yours", args={"entity": part.target[0], "id": part.target[1]})
-    found = plan_restore(parts, records, means.catalogue)
-    return await describe_conflict(found, records, actor, means.names) if isinstance(found, Conflict) else found
+    found = plan_restore(parts, records, deps.catalogue)
+    return await describe_conflict(found, records, actor, deps.names) if isinstance(found, Conflict) else found
 
 
 async def _find_free_slot(effect_id: str, ledger: Ledger) -> str | _Answer:
@@ -183,7 +186,7 @@ def _build_answer_rows(answer: _Answer, actor: Actor, row: InboxRow, session: Se
     return [*rows, outbox.build_reply_row(session.key, build_reply(answer.notice), session.now)]
 
 
-def _build_card_rows(answer: _Answer, effect_id: str, session: Session, means: GateDeps) -> list[OutboxRow]:
+def _build_card_rows(answer: _Answer, effect_id: str, session: Session, deps: GateDeps) -> list[OutboxRow]:
     """The card of the undo, and the card of the call without a button that does nothing any more."""
     entries = cast("Mapping[str, Mapping[str, Any]]", session.state["agent"]["confirmations"])
     rows = [outbox.build_card_row(session.key, entries[answer.card], session.now)] if answer.card in entries else []
@@ -191,7 +194,7 @@ def _build_card_rows(answer: _Answer, effect_id: str, session: Session, means: G
         return rows
     old = next((entry for entry in entries.values() if entry["effect_id"] == effect_id and entry["status"] == "executed"), None)
     if old is not None:
-        body = undo_policy.add_undo_status(old, entries, now=session.now, policy=means.policy, catalogue=means.catalogue)
+        body = undo_policy.add_undo_status(old, entries, now=session.now, policy=deps.policy, catalogue=deps.catalogue)
         rows.append(outbox.build_card_row(session.key, body, session.now))
     return rows
 

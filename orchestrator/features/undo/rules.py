@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.client.batch import MAX_COMMANDS, BatchError, Command, build_cmd
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.undo_policy import UndoPart, find_task_state
 from orchestrator.gate.call import fields, multifields
 from orchestrator.gate.call.critical_fields import extract_written_fields
 from orchestrator.gate.call.effect import Target
 from orchestrator.gate.call.multifields import Element, Step
 from orchestrator.gate.normalize.merge_multifields import find_steps
-from orchestrator.messages import Notice
 
 Record = Mapping[str, Any]
 Records = Mapping[Target, Record | None]

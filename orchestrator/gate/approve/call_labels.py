@@ -13,14 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from bitrix.catalogue.catalogue import Catalogue, Method
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect import Effect
 from orchestrator.gate.approve.preview import preview
 from orchestrator.gate.call import effect_kinds
 from orchestrator.gate.call.effect import Call, Facts, Refuse
-from orchestrator.gate.call.serialization import build_effect_id
+from orchestrator.gate.call.serialization import _build_label_args, build_doubt_args, build_effect_id
 from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook
 from orchestrator.language.text import Locale, trim_text
-from orchestrator.messages import Actor, Effect
 
 log = logging.getLogger(__name__)
 
@@ -46,19 +47,6 @@ async def build_offline_label(call: Call, facts: Facts, actor: Actor) -> dict[st
     except Exception:  # only a label: the call was judged, and runs without one
         log.exception("a call cannot be named", extra={"action": "naming_failed", "method": call.method})
         return {}
-
-
-def build_doubt_args(effect_id: str, stored: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a sentence about a stored call of doubtful outcome; `effect_id` is there where no card has a button for it."""
-    known = stored.get("named") or _build_label_args(stored["call"]["method"])
-    return {**known, "effect_id": "" if stored["confirmation_id"] else effect_id}
-
-
-def _build_label_args(
-    method: str, *, verb: str = "other", entity: str = "", count: int = 1, title: str = "", changes: str = ""
-) -> dict[str, Any]:
-    parts = {(True, True): "both", (True, False): "title", (False, True): "changes"}.get((bool(title), bool(changes)), "none")
-    return {"method": method, "verb": verb, "entity": entity, "count": count, "title": title, "changes": changes, "parts": parts}
 
 
 def _format_change(line: Mapping[str, Any]) -> str:

@@ -13,12 +13,15 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect import Effect
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Ask
+from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.permissions import find_visible_users, is_same_person, may_touch
 from orchestrator.gate.call.ports import DECLINED, Ledger
 from orchestrator.gate.call.serialization import get_essence
 from orchestrator.gate.execute.executor import Order, build_stored_call
-from orchestrator.messages import Actor, Effect, Notice
 from state.clock import format_iso, generate_id, parse_iso
 from state.events.core import ConfirmationApproved, ConfirmationDenied, ConfirmationExpired, ConfirmationRequested, ConfirmationSuperseded
 from state.journal.store import EffectChange, EffectStatus, OutboxRow, Timer
@@ -308,3 +311,19 @@ def _copy_card(row: OutboxRow) -> Iterator[OutboxRow]:
         else:
             copy = replace(row, id=generate_id(), session=chat, channel=chat.partition(":")[0], body={**body, "home": row.session})
             yield copy
+
+
+def find_notified_leads(order: Order, verdict: Ask, actor: Actor, deps: GateDeps) -> Sequence[Actor]:
+    """The leads to whom a request is shown; empty where the one who asks may decide it alone."""
+    if not _needs_other_approver(verdict, actor):
+        return ()
+    return deps.approvers.find_leads(actor, lambda lead: can_see_all(lead, order.before, deps.catalogue, asked_by=actor.bitrix_user_id))
+
+
+def build_no_lead_notice(leads: Sequence[Actor], verdict: Ask, actor: Actor) -> Notice | None:
+    """What the person is told where another person has to decide and no lead is known; None otherwise."""
+    return Notice(code="lead-nobody") if _needs_other_approver(verdict, actor) and not leads else None
+
+
+def _needs_other_approver(verdict: Ask, actor: Actor) -> bool:
+    return verdict.four_eyes or (verdict.lead and actor.role == "manager")

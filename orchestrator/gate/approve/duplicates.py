@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from orchestrator.gate.approve.call_labels import build_doubt_args
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Allow, Ask, Call, Verdict
-from orchestrator.gate.call.serialization import get_essence
-from orchestrator.messages import Actor, Notice, Outcome, Pending
+from orchestrator.gate.call.serialization import build_doubt_args, get_essence
 from state.clock import format_iso
 from state.events.fold import list_open_confirmations
 from state.journal.store import EffectRow

@@ -6,7 +6,7 @@ It shows what will be sent and nothing kinder: a value it cannot read is shown a
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, Protocol, assert_never
+from typing import Any, assert_never
 from zoneinfo import ZoneInfo
 
 from bitrix.client.batch import find_references
@@ -14,8 +14,9 @@ from bitrix.errors import BitrixError
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.multifields import Step
+from orchestrator.gate.call.ports import Names
 from orchestrator.language.date_format import format_day, parse_portal_date
-from orchestrator.language.money_format import CurrencyBook, find_base_currency, format_sum
+from orchestrator.language.money_format import find_base_currency, format_sum
 from orchestrator.language.text import Locale, format_phone
 
 EMPTY = "—"
@@ -33,46 +34,6 @@ _TASK_STATUS = {
     "ru": {"2": "ждёт выполнения", "3": "выполняется", "4": "ждёт контроля", "5": "завершена", "6": "отложена"},
     "en": {"2": "pending", "3": "in progress", "4": "awaiting control", "5": "completed", "6": "deferred"},
 }
-
-
-class Names(Protocol):
-    """Names of people, stages and records; may read the portal and then raise BitrixError."""
-
-    async def find_user_name(self, user_id: int) -> str:
-        """A colleague's name."""
-        ...
-
-    async def find_stage_name(self, entity: str, stage_id: str, category_id: int = 0) -> str:
-        """The name of a stage."""
-        ...
-
-    async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
-        """The name of a funnel."""
-        ...
-
-    async def find_kind_name(self, entity: str, locale: Locale) -> str:
-        """What a smart process calls its records; "" for the kinds that doors name themselves."""
-        ...
-
-    async def find_title(self, entity: str, record_id: int) -> str:
-        """What a record is called."""
-        ...
-
-    async def find_field_title(self, entity: str, name: str) -> str:
-        """What the portal calls a field, "" where it has no title or cannot be asked."""
-        ...
-
-    async def describe_field_value(self, entity: str, name: str, value: Any, *, locale: Locale, zone: str) -> str | None:
-        """The value of the portal's own field in words; None where the value says all."""
-        ...
-
-    async def load_currency_book(self) -> CurrencyBook:
-        """How the portal writes its currencies; never fails."""
-        ...
-
-    def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
-        """The address of its card as `user` sees it, "" when it has none."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)

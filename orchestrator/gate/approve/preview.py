@@ -11,13 +11,13 @@ from typing import Any
 
 from bitrix.client.batch import find_references
 from bitrix.errors import BitrixError
+from orchestrator.domain.actor import Actor
 from orchestrator.gate.approve.format_values import (
     EMPTY,
     MADE_BY,
     NAMED_BY,
     UNKNOWN,
     Context,
-    Names,
     Reader,
     format_multifield,
     format_own_value,
@@ -28,6 +28,7 @@ from orchestrator.gate.approve.format_values import (
 from orchestrator.gate.call import critical_fields, fields, multifields
 from orchestrator.gate.call.effect import MARKS, Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.ports import Names
 from orchestrator.gate.call.targets import get_at_path
 from orchestrator.gate.normalize.batch import find_reference_key
 from orchestrator.gate.normalize.merge_multifields import find_steps, walk_commands
@@ -286,3 +287,8 @@ async def _format_total(commands: Sequence[Call], facts: Facts, reader: Reader) 
         currency = escape_text(context.currency or (find_base_currency(book) if context.is_new else ""))
         sums[currency] = sums.get(currency, Decimal(0)) + amount
     return " + ".join(format_sum(amount, code or None, locale=reader.locale, book=book) for code, amount in sorted(sums.items()))
+
+
+async def preview_for(actor: Actor, call: Call, facts: Facts, names: Names, *, now: datetime | None = None) -> dict[str, Any]:
+    """The card of `call` in the language and the time zone of `actor`; otherwise as `preview`."""
+    return await preview(call, facts, names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0, now=now)

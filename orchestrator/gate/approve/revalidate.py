@@ -14,11 +14,12 @@ from typing import Any
 
 from bitrix.catalogue.catalogue import Entity
 from bitrix.catalogue.names import MULTIFIELDS
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, Verdict
 from orchestrator.gate.call.fields import to_field_key
 from orchestrator.gate.call.reasons import refuse
-from orchestrator.messages import Actor, Notice
 
 CHANGED = Notice(code="changed-meanwhile")
 STRICTER = Notice(code="stricter-meanwhile")

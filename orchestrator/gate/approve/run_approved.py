@@ -10,13 +10,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bitrix.errors import BitrixError
+from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.effect import Effect, Provenance
+from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.call_labels import build_call_label
 from orchestrator.gate.approve.confirmations import CardRequest
+from orchestrator.gate.approve.preview import preview_for
 from orchestrator.gate.approve.revalidate import ReplacementCard, build_before_image, refuse_unchanged, revalidate
 from orchestrator.gate.approve.undo_conflict import check_undo_conflict
 from orchestrator.gate.approve.undo_policy import parse_undo_slot
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse
+from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import build_read_refusal, refuse
@@ -25,11 +31,8 @@ from orchestrator.gate.decide import freeze_check
 from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.decide.fetch_facts import fetch_facts, find_first_sums
 from orchestrator.gate.execute import executor
-from orchestrator.gate.execute.daily_cap import run_within_cap
-from orchestrator.gate.execute.executor import Order
-from orchestrator.gate.means import GateDeps
+from orchestrator.gate.execute.executor import Order, run_within_cap
 from orchestrator.gate.normalize.merge_multifields import drop_removed_elements
-from orchestrator.messages import Actor, Effect, Mode, Notice, Outcome, Provenance
 from state.clock import parse_iso
 from state.events.core import CallRefused, ConfirmationRequested
 from state.events.freezing import ConfirmationReopened
@@ -66,7 +69,7 @@ class _EvaluatedCall:
     """What of it has nothing left to change: phones that somebody removed."""
 
 
-async def run_approved(effect_id: str, means: GateDeps, *, mode: Mode, ledger: Ledger) -> DecisionResult:
+async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Ledger) -> DecisionResult:
     """Run an approved call once, unless the world, the mode or the policy changed since the card was shown.
 
     What came of it is noted: the caller commits it with what the person is told.
@@ -79,40 +82,40 @@ async def run_approved(effect_id: str, means: GateDeps, *, mode: Mode, ledger: L
         return await _refuse_run(row, _NO_CARD, ledger)
     if parse_iso(entry["expires_at"]) <= ledger.now:  # approved in time, and then the program stood still: nobody expects it now
         return await _refuse_run(row, _TOO_OLD, ledger)
-    standing = await _find_freeze(row, means)
+    standing = await _find_freeze(row, deps)
     if standing is not None:
         return await _reopen_card(row, standing, ledger)
-    judged = await _evaluate_stored(row, entry, means, mode, ledger)
+    judged = await _evaluate_stored(row, entry, deps, mode, ledger)
     if isinstance(judged, Refuse):
         return await _refuse_run(row, judged, ledger)
     call, facts, actor = judged.call, judged.facts, judged.actor
     new = revalidate(call, facts=facts, actor=actor, stored=row.call, entry=entry, verdict=judged.verdict, fell=judged.dropped)
-    late = await _check_undo_conflict(row, new, means) if new is not None else None
+    late = await _check_undo_conflict(row, new, deps) if new is not None else None
     if late is not None:
         return await _refuse_run(row, late, ledger)
     if new is not None:
-        return await _replace_card(row, entry, new, means, ledger)
-    order = replace(build_order(row, call, approved_by=entry.get("approved_by", "")), policy=means.policy.digest)
+        return await _replace_card(row, entry, new, deps, ledger)
+    order = replace(build_order(row, call, approved_by=entry.get("approved_by", "")), policy=deps.policy.digest)
     try:
-        done = await run_within_cap(executor.write_unflushed, order, means, actor, ledger)
+        done = await run_within_cap(executor.write_unflushed, order, deps, actor, ledger)
     except EffectConflict:
         return DecisionResult(notice=OUTDATED)
     except WriteStopped:  # frozen in this very moment
-        return await _reopen_card(row, await means.switch.fetch_freeze(), ledger)
+        return await _reopen_card(row, await deps.switch.fetch_freeze(), ledger)
     return await _refuse_run(row, done, ledger) if isinstance(done, Refuse) else DecisionResult(outcome=done)
 
 
-async def find_freeze_notice(entry: Mapping[str, Any], means: GateDeps, ledger: Ledger) -> Notice | None:
+async def find_freeze_notice(entry: Mapping[str, Any], deps: GateDeps, ledger: Ledger) -> Notice | None:
     """Why a card cannot be approved now although nothing is wrong with it: writes are frozen, and it would write."""
-    standing = await means.switch.find_freeze()
+    standing = await deps.switch.find_freeze()
     row = await ledger.find_effect(entry["effect_id"]) if standing is not None else None
     if standing is None or (row is not None and _may_run_while_frozen(row)):
         return None
     return freeze_check.build_card_notice(standing)
 
 
-async def _find_freeze(row: EffectRow, means: GateDeps) -> FreezeState | None:
-    return None if _may_run_while_frozen(row) else await means.switch.find_freeze()
+async def _find_freeze(row: EffectRow, deps: GateDeps) -> FreezeState | None:
+    return None if _may_run_while_frozen(row) else await deps.switch.find_freeze()
 
 
 def _may_run_while_frozen(row: EffectRow) -> bool:
@@ -130,31 +133,29 @@ async def _reopen_card(row: EffectRow, standing: FreezeState, ledger: Ledger) ->
     return DecisionResult(notice=freeze_check.build_card_notice(standing), reopened=True)
 
 
-async def resume_approved(effect_id: str, means: GateDeps, *, mode: Mode, ledger: Ledger) -> DecisionResult:
+async def resume_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Ledger) -> DecisionResult:
     """`run_approved` after a crash: whoever approved may have lost access meanwhile, or may have less run than before."""
     row = await ledger.find_effect(effect_id)
     entry = ledger.state["agent"]["confirmations"].get(row.call["confirmation_id"]) if row is not None else None
     if row is not None and row.status == "approved" and entry is not None:
         key = entry.get("approved_by", "")  # blank once that person was erased
-        by = means.present(Actor(key=key, name=entry.get("approved_by_name", ""))) if key else None
+        by = deps.present(Actor(key=key, name=entry.get("approved_by_name", ""))) if key else None
         if by is None:
             return await _refuse_run(row, _TOO_OLD, ledger)
         mode = resolve_mode(mode, by)
-    return await run_approved(effect_id, means, mode=mode, ledger=ledger)
+    return await run_approved(effect_id, deps, mode=mode, ledger=ledger)
 
 
-async def _evaluate_stored(
-    row: EffectRow, entry: Mapping[str, Any], means: GateDeps, mode: Mode, ledger: Ledger
-) -> _EvaluatedCall | Refuse:
+async def _evaluate_stored(row: EffectRow, entry: Mapping[str, Any], deps: GateDeps, mode: Mode, ledger: Ledger) -> _EvaluatedCall | Refuse:
     """The stored call before the rules, the rights and the records of this moment."""
-    actor = means.present(Actor.model_validate(row.call["actor"]))
+    actor = deps.present(Actor.model_validate(row.call["actor"]))
     if actor is None:
         return _NO_ACCESS
     try:
-        call = decode_call(row.call["call"], means.catalogue)
-        facts = await fetch_facts(call, actor, means)  # no more than was read for the card, or the before-images could not be equal
-        first = await find_first_sums(call, facts, means, ledger)
-        facts = replace(facts, written=await means.count_changes(call, actor, ledger), first_sums=first)
+        call = decode_call(row.call["call"], deps.catalogue)
+        facts = await fetch_facts(call, actor, deps)  # no more than was read for the card, or the before-images could not be equal
+        first = await find_first_sums(call, facts, deps, ledger)
+        facts = replace(facts, written=await deps.count_changes(call, actor, ledger), first_sums=first)
     except UndecodableCall:
         return refuse("gate-method-unknown", method=row.call["call"]["method"], hint="")
     except BitrixError as error:
@@ -162,31 +163,31 @@ async def _evaluate_stored(
     call, fell = drop_removed_elements(call, facts, row.call["before"])
     provenance = Provenance.model_validate(entry.get("provenance") or {})
     effect = Effect(kind=call.kind, method=call.method, params=call.params, provenance=provenance)
-    call, verdict = evaluate(call, mode=mode, policy=means.policy, actor=actor, facts=facts, effect=effect)
+    call, verdict = evaluate(call, mode=mode, policy=deps.policy, actor=actor, facts=facts, effect=effect)
     verdict = refuse_unchanged(verdict, call, facts)
     if isinstance(verdict, Refuse):
         return verdict
     if isinstance(verdict, PlanOnly):
         return _SHADOW
-    return await check_restored_card(row, call, means) or _EvaluatedCall(call=call, facts=facts, actor=actor, verdict=verdict, dropped=fell)
+    return await check_restored_card(row, call, deps) or _EvaluatedCall(call=call, facts=facts, actor=actor, verdict=verdict, dropped=fell)
 
 
-async def _check_undo_conflict(row: EffectRow, new: ReplacementCard, means: GateDeps) -> Refuse | None:
+async def _check_undo_conflict(row: EffectRow, new: ReplacementCard, deps: GateDeps) -> Refuse | None:
     """An undo puts back what stood there before one call of ours; what somebody else has written since is not for it to overwrite."""
     if not parse_undo_slot(row.call["slot"]):
         return None
-    return await check_undo_conflict(new.call, new.facts, row.call["before"], actor=new.actor, names=means.names)
+    return await check_undo_conflict(new.call, new.facts, row.call["before"], actor=new.actor, names=deps.names)
 
 
-async def _replace_card(row: EffectRow, entry: Mapping[str, Any], new: ReplacementCard, means: GateDeps, ledger: Ledger) -> DecisionResult:
+async def _replace_card(row: EffectRow, entry: Mapping[str, Any], new: ReplacementCard, deps: GateDeps, ledger: Ledger) -> DecisionResult:
     """The record or the rules changed since the card was shown: the old card closes, a new one shows how things are."""
-    shown = await means.preview(new.call, new.facts, new.actor, now=ledger.now)
+    shown = await preview_for(new.actor, new.call, new.facts, deps.names, now=ledger.now)
     order = replace(
         build_order(row, new.call, approved_by=""),
         effect_id=build_effect_id(f"{row.effect_id}/again"),
         before=build_before_image(new.call, new.facts),
         confirmation_id="",
-        policy=means.policy.digest,
+        policy=deps.policy.digest,
         named=build_call_label(new.call, shown),
     )
     provenance = Provenance.model_validate(entry.get("provenance") or {})
@@ -196,12 +197,12 @@ async def _replace_card(row: EffectRow, entry: Mapping[str, Any], new: Replaceme
         ask=new.ask,
         preview=shown,
         actor=new.actor,
-        notified_leads=means.find_notified_leads(order, new.ask, new.actor),
+        notified_leads=confirmations.find_notified_leads(order, new.ask, new.actor, deps),
         replaces=entry["confirmation_id"],
     )
     old = confirmations.build_superseded_closing(entry, why=new.reason.code, expect=("approved",))
-    remind_after = means.policy.remind_lead_after
-    event = await confirmations.request(asked, ledger, means.ttl, remind_after=remind_after, supersede=[old])
+    remind_after = deps.policy.remind_lead_after
+    event = await confirmations.request(asked, ledger, deps.ttl, remind_after=remind_after, supersede=[old])
     return DecisionResult(notice=new.reason, replaced_by=event)
 
 
@@ -253,7 +254,7 @@ _DONE = Notice(code="came-back-done")
 _UNCLEAR = Notice(code="came-back-unclear")
 
 
-async def check_restored_card(row: EffectRow, call: Call, means: GateDeps) -> Refuse | None:
+async def check_restored_card(row: EffectRow, call: Call, deps: GateDeps) -> Refuse | None:
     """Why an approved call must not be made; None for one of no backup, one that surely did not run, or one that may run twice.
 
     An update may: that its record is still as the card showed is checked as ever, and the same values twice are the same values.
@@ -261,7 +262,7 @@ async def check_restored_card(row: EffectRow, call: Call, means: GateDeps) -> Re
     if RESTORED_CARD not in row.call or call.kind != "bitrix" or call.reads_only:
         return None
     try:
-        seen = await means.performers[call.kind].reconcile(call, row.call["before"])
+        seen = await deps.performers[call.kind].reconcile(call, row.call["before"])
     except BitrixError as error:
         return build_read_refusal(error)
     if seen.verdict == "done":
@@ -271,12 +272,12 @@ async def check_restored_card(row: EffectRow, call: Call, means: GateDeps) -> Re
     return Refuse(reason=_UNCLEAR, detail=f"nobody can tell whether it ran after the backup was made: {seen.detail}")
 
 
-async def check_repeated_request(row: EffectRow | None, means: GateDeps) -> Refuse | None:
+async def check_repeated_request(row: EffectRow | None, deps: GateDeps) -> Refuse | None:
     """Why the wish of that effect must not be asked for once more, with these values or others: it may have run, under its own mark."""
     if row is None or RESTORED_CARD not in row.call:
         return None
     try:
-        call = decode_call(row.call["call"], means.catalogue)
+        call = decode_call(row.call["call"], deps.catalogue)
     except UndecodableCall:
         return Refuse(reason=_UNCLEAR, detail="what was asked for cannot be read any more")
-    return await check_restored_card(row, call, means)
+    return await check_restored_card(row, call, deps)

@@ -8,13 +8,14 @@ from typing import Any, Final
 
 from bitrix.catalogue.names import MULTIFIELDS
 from bitrix.errors import BitrixError
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.format_values import Context, Reader, format_own_value, format_plain, format_value
 from orchestrator.gate.approve.preview import Names
 from orchestrator.gate.approve.revalidate import build_before_image, find_context_field
 from orchestrator.gate.approve.undo_policy import find_task_state
 from orchestrator.gate.call import critical_fields, fields, multifields
 from orchestrator.gate.call.effect import Call, Facts, Refuse
-from orchestrator.messages import Actor, Notice
 
 Record = Mapping[str, Any]
 _LAST_EDITOR_FIELDS: Final = ("MODIFY_BY_ID", "CHANGED_BY", "updatedBy")

@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.client.batch import BatchError, parse_commands
+from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields, targets
 from orchestrator.gate.call.critical_fields import extract_written_fields, to_field_code
 from orchestrator.gate.call.effect import Call, Target
@@ -19,7 +21,6 @@ from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.normalize.merge_multifields import find_steps
-from orchestrator.messages import Notice, Outcome
 from state.clock import format_iso, parse_iso
 from state.journal.store import EffectRow
 

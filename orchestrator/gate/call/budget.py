@@ -8,8 +8,9 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field, model_validator
 
+from orchestrator.domain import Frozen
+from orchestrator.domain.actor import Actor
 from orchestrator.gate.call.policy_format import Currency
-from orchestrator.messages import Actor, Frozen
 
 WARN_AT: Final = 80
 """Percent."""

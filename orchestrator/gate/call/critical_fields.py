@@ -4,11 +4,12 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import ask
-from orchestrator.messages import Actor, Notice
 
 _SUMS = frozenset({"opportunity", "taxvalue", "price"})
 _PEOPLE = frozenset(

@@ -8,7 +8,7 @@ from typing import Any
 from bitrix.catalogue import names
 from bitrix.catalogue.catalogue import Entity, Method
 from orchestrator.directory.reference_data import Field
-from orchestrator.messages import Notice
+from orchestrator.domain.outputs import Notice
 from state.canonical import dumps, hash_text
 
 Target = tuple[str, int]

@@ -1,8 +1,8 @@
 """What effects other than portal calls may be: one row per kind and method, all but reminders refused unless the policy opens the kind."""
 
 from bitrix.catalogue.catalogue import Method, MethodClass, Verb
+from orchestrator.domain.effect import EffectKind
 from orchestrator.gate.call import reminders
-from orchestrator.messages import EffectKind
 
 _ROWS: dict[EffectKind, dict[str, tuple[MethodClass, Verb]]] = {
     "telegram": {"send_message": ("N", "action"), "send_photo": ("N", "action"), "send_document": ("N", "action")},

@@ -11,10 +11,11 @@ from typing import Any, Final, Protocol
 
 from pydantic import Field
 
+from orchestrator.domain import Frozen
+from orchestrator.domain.actor import Actor
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import refuse
-from orchestrator.messages import Actor, Frozen
 from state.events.leads import count_recent_changes
 from state.journal.daily_count import PastStart
 

@@ -6,9 +6,9 @@ The methods of a mode as the model is told of them (S004-3): names, classes and 
 from collections.abc import Iterator
 
 from bitrix.catalogue.catalogue import Catalogue, Method
+from orchestrator.domain.actor import MODES, Actor, Mode
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.policy import Policy
-from orchestrator.messages import MODES, Actor, Mode
 
 
 def resolve_mode(mode: Mode, actor: Actor) -> Mode:

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from bitrix.catalogue.catalogue import Entity, Method
+from orchestrator.domain.actor import Actor
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Call, Target
 from orchestrator.gate.call.params import build_refusal
-from orchestrator.messages import Actor
 
 
 def find_visible_users(actor: Actor) -> frozenset[int] | None:

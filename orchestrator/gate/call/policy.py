@@ -11,7 +11,9 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.catalogue.names import to_field_key
-from orchestrator.errors import SettingsError
+from orchestrator.domain import Frozen
+from orchestrator.domain.effect import EffectKind
+from orchestrator.domain.errors import SettingsError
 from orchestrator.gate.call import effect_kinds
 from orchestrator.gate.call.budget import Budget
 from orchestrator.gate.call.limits import Caps, Money
@@ -27,7 +29,6 @@ from orchestrator.gate.call.policy_format import (
     parse_duration,
     read_policy_file,
 )
-from orchestrator.messages import EffectKind, Frozen
 from state.canonical import dumps, hash_text
 
 SHIPPED = Path(__file__).resolve().parents[3] / "data" / "policy.yaml"

@@ -15,8 +15,9 @@ from typing import Annotated, Any, Final, Literal
 import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
-from orchestrator.errors import SettingsError
-from orchestrator.messages import Frozen, Mode, Role
+from orchestrator.domain import Frozen
+from orchestrator.domain.actor import Mode, Role
+from orchestrator.domain.errors import SettingsError
 
 Place = tuple[str | int, ...]
 Places = Mapping[Place, tuple[str, int]]

@@ -6,9 +6,13 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol, runtime_checkable
 
 from orchestrator.directory.reference_data import Field
+from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call.effect import Call, Target
-from orchestrator.messages import CommandReport
+from orchestrator.gate.call.policy import Policy
+from orchestrator.language.money_format import CurrencyBook
+from orchestrator.language.text import Locale
 from state.events.core import Event, StateChanges
+from state.journal.freeze_switch import FreezeState, SwitchOperator, SwitchResult
 from state.journal.store import EffectChange, EffectRow, EffectStatus, OutboxRow, Timer
 
 
@@ -223,4 +227,72 @@ class Records(Protocol):
 
     def discard_for_call(self, method: str) -> None:
         """Outdate what this call of ours changed, whether or not it succeeded."""
+        ...
+
+
+class FreezeSwitch(Protocol):
+    """How the switch stands."""
+
+    async def find_freeze(self) -> FreezeState | None:
+        """None while writes may start; it may lag behind other processes for a moment. Raises StoreError."""
+        ...
+
+    async def fetch_freeze(self) -> FreezeState:
+        """Who stopped a call that has just been stopped; never lags. Raises StoreError."""
+        ...
+
+    async def freeze(self, hand: SwitchOperator, reason: str = "") -> SwitchResult:
+        """No write starts any more once it returns, in no process. Raises StoreError: nothing has changed."""
+        ...
+
+    async def release(self, hand: SwitchOperator, seq: int | None = None) -> SwitchResult:
+        """Writes may start again; with `seq` only if that freeze still holds. Raises StoreError: nothing has changed."""
+        ...
+
+
+class PolicySource(Protocol):
+    """Where the rules of this moment are asked for."""
+
+    def now(self) -> Policy:
+        """The policy in force; never fails."""
+        ...
+
+
+class Names(Protocol):
+    """Names of people, stages and records; may read the portal and then raise BitrixError."""
+
+    async def find_user_name(self, user_id: int) -> str:
+        """A colleague's name."""
+        ...
+
+    async def find_stage_name(self, entity: str, stage_id: str, category_id: int = 0) -> str:
+        """The name of a stage."""
+        ...
+
+    async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
+        """The name of a funnel."""
+        ...
+
+    async def find_kind_name(self, entity: str, locale: Locale) -> str:
+        """What a smart process calls its records; "" for the kinds that doors name themselves."""
+        ...
+
+    async def find_title(self, entity: str, record_id: int) -> str:
+        """What a record is called."""
+        ...
+
+    async def find_field_title(self, entity: str, name: str) -> str:
+        """What the portal calls a field, "" where it has no title or cannot be asked."""
+        ...
+
+    async def describe_field_value(self, entity: str, name: str, value: Any, *, locale: Locale, zone: str) -> str | None:
+        """The value of the portal's own field in words; None where the value says all."""
+        ...
+
+    async def load_currency_book(self) -> CurrencyBook:
+        """How the portal writes its currencies; never fails."""
+        ...
+
+    def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
+        """The address of its card as `user` sees it, "" when it has none."""
         ...

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bitrix.errors import BitrixError, Refused
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Refuse
-from orchestrator.messages import Notice
 
 REFUSALS: dict[str, str] = {
     "gate-method-odd": "{method} is not a plain method name: no suffix, slash, space or other sign.{hint}",

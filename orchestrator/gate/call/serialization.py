@@ -74,3 +74,16 @@ def build_effect_id(slot: str) -> str:
 def get_essence(call: Call) -> str:
     """SHA-256 of the call without the marks that make every add unique: the same wish has the same essence."""
     return call.essence
+
+
+def build_doubt_args(effect_id: str, stored: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a sentence about a stored call of doubtful outcome; `effect_id` is there where no card has a button for it."""
+    known = stored.get("named") or _build_label_args(stored["call"]["method"])
+    return {**known, "effect_id": "" if stored["confirmation_id"] else effect_id}
+
+
+def _build_label_args(
+    method: str, *, verb: str = "other", entity: str = "", count: int = 1, title: str = "", changes: str = ""
+) -> dict[str, Any]:
+    parts = {(True, True): "both", (True, False): "title", (False, True): "changes"}.get((bool(title), bool(changes)), "none")
+    return {"method": method, "verb": verb, "entity": entity, "count": count, "title": title, "changes": changes, "parts": parts}

@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 
+from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.effect import Effect
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, limits, modes
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
 from orchestrator.gate.call.params import Refusal
@@ -22,7 +25,6 @@ from orchestrator.gate.decide import evaluate_rules, field_checks, refusals, tai
 from orchestrator.gate.normalize import sums
 from orchestrator.gate.normalize.batch import build_command_label
 from orchestrator.gate.normalize.merge_multifields import merge_multifields
-from orchestrator.messages import Actor, Effect, Mode, Notice
 
 
 def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Verdict:

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final
 
+from orchestrator.domain.actor import Actor, Mode
 from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.effect import Call, Facts, Target
 from orchestrator.gate.call.limits import RUBLES, Money
 from orchestrator.gate.call.policy_format import Rule, is_match
 from orchestrator.gate.normalize import sums
 from orchestrator.gate.normalize.sums import RawSum
-from orchestrator.messages import Actor, Mode
 
 _OF_ITEMS: Final = "crm.item."
 _OF_ROWS: Final = "crm.item.productrow."

@@ -6,13 +6,15 @@ from decimal import Decimal
 from typing import Any, Final, assert_never
 
 from bitrix.catalogue.catalogue import Catalogue, Method
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect import Effect, Provenance
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Target, Verdict
 from orchestrator.gate.call.policy import LoadedPolicy
 from orchestrator.gate.call.policy_format import Rule, format_location
 from orchestrator.gate.call.reasons import SENTENCES, format_english
 from orchestrator.gate.normalize.sums import CURRENCY, SUM
-from orchestrator.messages import Actor, Effect, Notice, Provenance
 
 _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "gate-policy-refuses": ("refuse_methods",),

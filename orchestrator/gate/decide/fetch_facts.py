@@ -14,32 +14,32 @@ from bitrix.errors import BitrixError, Refused
 from orchestrator.directory.reference import is_employed
 from orchestrator.directory.reference_cache import ReadTimedOut
 from orchestrator.directory.reference_reads import MOST_USERS
+from orchestrator.domain.actor import Actor
 from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.effect import Call, Facts, FirstSums, Target
+from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.permissions import find_needed_records
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.ports import Ledger, People, Records
 from orchestrator.gate.call.serialization import UndecodableCall, decode_call
 from orchestrator.gate.decide import evaluate_rules, field_checks
-from orchestrator.gate.means import GateDeps
 from orchestrator.gate.normalize.sums import CURRENCY
-from orchestrator.messages import Actor
 from state.clock import parse_iso
 from state.journal.store import EffectRow
 
 _LONGEST_ID = 9
 
 
-async def fetch_facts(call: Call, actor: Actor, means: GateDeps) -> Facts:
+async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
     """What `call` is judged by, records, stages and people as they are now; raises BitrixError when a record cannot be read."""
     wanted = find_needed_records(call, actor)
-    records = await means.records.load_records(wanted) if wanted else {}
+    records = await deps.records.load_records(wanted) if wanted else {}
     return Facts(
         records=records,
-        first_stages=await _load_first_stages(call, means.records),
-        field_lists=await field_checks.load_field_lists(call, means.records.reference),
-        dismissed_users=await _find_dismissed(_find_new_responsible(call, actor, records), means.records.reference),
-        by_webhook=means.is_by_webhook(call),
+        first_stages=await _load_first_stages(call, deps.records),
+        field_lists=await field_checks.load_field_lists(call, deps.records.reference),
+        dismissed_users=await _find_dismissed(_find_new_responsible(call, actor, records), deps.records.reference),
+        by_webhook=deps.is_by_webhook(call),
     )
 
 
@@ -84,15 +84,15 @@ DAY: Final = timedelta(days=1)
 _COUNTED_STATUSES: Final = frozenset({"started", "succeeded", "unknown"})
 
 
-async def find_first_sums(call: Call, facts: Facts, means: GateDeps, ledger: Ledger) -> dict[Target, FirstSums]:
+async def find_first_sums(call: Call, facts: Facts, deps: GateDeps, ledger: Ledger) -> dict[Target, FirstSums]:
     """By record and key of the field what stood there within the last 24 hours before we first changed it; may raise StoreError.
 
     Looked up only for calls that write a sum, and only where the policy compares sums.
     """
-    if not _is_comparing_sums(means.policy):
+    if not _is_comparing_sums(deps.policy):
         return {}
     wanted = dict.fromkeys(target for leaf in call.leaves if (target := evaluate_rules.find_sum_owner(leaf, facts)) is not None)
-    return {target: await _find_first_sums(target, means.catalogue, ledger) for target in wanted}
+    return {target: await _find_first_sums(target, deps.catalogue, ledger) for target in wanted}
 
 
 def _is_comparing_sums(policy: Policy) -> bool:

@@ -17,12 +17,12 @@ from bitrix.catalogue.names import CRM
 from bitrix.errors import BitrixError
 from orchestrator.directory.ranking import find_similar_codes
 from orchestrator.directory.reference_data import Field
+from orchestrator.domain.actor import Actor
 from orchestrator.gate.call import critical_fields, fields, multifields, permissions
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.params import build_shape_refusal
 from orchestrator.gate.call.ports import FieldLists
 from orchestrator.gate.call.reasons import refuse
-from orchestrator.messages import Actor
 
 _MAYBE: Final = {"ru": "{name} (может быть, {found}?)", "en": "{name} (perhaps {found}?)"}
 _ALSO_TAKEN: Final = {

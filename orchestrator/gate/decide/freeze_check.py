@@ -4,35 +4,14 @@ The last word is not here: the transaction that would start a call asks the data
 """
 
 from collections.abc import Sequence
-from typing import Protocol
 
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Call, Refuse
-from orchestrator.messages import Notice
 from state.journal.freeze_switch import FreezeState, SwitchOperator, SwitchResult
 from state.journal.store import StoreError
 
 CODE = "frozen"
 CARD = "frozen-card"
-
-
-class FreezeSwitch(Protocol):
-    """How the switch stands."""
-
-    async def find_freeze(self) -> FreezeState | None:
-        """None while writes may start; it may lag behind other processes for a moment. Raises StoreError."""
-        ...
-
-    async def fetch_freeze(self) -> FreezeState:
-        """Who stopped a call that has just been stopped; never lags. Raises StoreError."""
-        ...
-
-    async def freeze(self, hand: SwitchOperator, reason: str = "") -> SwitchResult:
-        """No write starts any more once it returns, in no process. Raises StoreError: nothing has changed."""
-        ...
-
-    async def release(self, hand: SwitchOperator, seq: int | None = None) -> SwitchResult:
-        """Writes may start again; with `seq` only if that freeze still holds. Raises StoreError: nothing has changed."""
-        ...
 
 
 class NeverFrozen:

@@ -7,10 +7,9 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from bitrix.catalogue.catalogue import Catalogue
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 from orchestrator.gate.call.policy import SHIPPED, Policy, check_policy, load_with_places
 from orchestrator.gate.call.policy_format import read_policy_file
 from state.canonical import hash_text
@@ -22,14 +21,6 @@ LOOK_EVERY = 1.0
 """Seconds."""
 SETTLED = 1.0
 """Seconds after the last writing of a file before it is read: half a file may say less than the whole one."""
-
-
-class PolicySource(Protocol):
-    """Where the rules of this moment are asked for."""
-
-    def now(self) -> Policy:
-        """The policy in force; never fails."""
-        ...
 
 
 class FixedPolicy:

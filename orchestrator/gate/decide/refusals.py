@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, assert_never
 from urllib.parse import urlsplit
 
+from orchestrator.domain.actor import Actor, Mode
 from orchestrator.gate.call import critical_fields, effect_kinds, fields, modes
 from orchestrator.gate.call.effect import Call, Facts, Refuse, Target
 from orchestrator.gate.call.permissions import find_visible_users, may_touch
@@ -15,7 +16,6 @@ from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import refuse
 from orchestrator.gate.call.targets import get_at_path
 from orchestrator.gate.decide import evaluate_rules
-from orchestrator.messages import Actor, Mode
 
 _NEEDS_PLAIN_ID = frozenset({"D", "C", "M"})
 

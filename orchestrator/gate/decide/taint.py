@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from orchestrator.domain.effect import Provenance
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.critical_fields import extract_written_fields, find_critical_fields
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import ask
 from orchestrator.gate.normalize.linked_records import find_referenced_records
-from orchestrator.messages import Notice, Provenance
 
 _SHORTEST = 3
 _GAPS = re.compile(r"(?<=[0-9])[\s  ](?=[0-9]{3})")

@@ -2,6 +2,10 @@
 
 The intent is a compare-and-set of the effect's status in the same transaction as CallStarted: of two processes, two presses or
 two restarts exactly one wins. Nothing here retries.
+
+Begins a decided write, counted for its person: the transaction that stores the intent has the last word on the daily cap. Ring 2.
+
+What was counted before the verdict may be old by then, for another conversation or another process can have begun one meanwhile.
 """
 
 import logging
@@ -11,20 +15,23 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, assert_never
 
-from orchestrator.gate.approve.call_labels import build_doubt_args
-from orchestrator.gate.call import critical_fields
-from orchestrator.gate.call.effect import Call
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.outputs import Notice
+from orchestrator.gate.call import critical_fields, limits
+from orchestrator.gate.call.budget import build_person_key
+from orchestrator.gate.call.effect import Call, Refuse
+from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.limits import count_call_changes
 from orchestrator.gate.call.ports import DECLINED, CallResult, Ledger, Performer, ReadsBack, Rejected, Succeeded, Unknown
-from orchestrator.gate.call.serialization import encode_call, get_essence
+from orchestrator.gate.call.serialization import build_doubt_args, encode_call, get_essence
 from orchestrator.gate.decide.freeze_check import may_call_run_while_frozen
 from orchestrator.gate.execute.recovery import MARK, SETTLED, build_reconcile_timer
-from orchestrator.messages import Notice, Outcome
 from state.clock import format_iso
 from state.events.core import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded, Event
 from state.journal.async_store import run_to_end
 from state.journal.daily_count import PastStart, StartCount
-from state.journal.store import EffectChange, Uncounted
+from state.journal.store import CapReached, EffectChange, Uncounted
 
 log = logging.getLogger(__name__)
 
@@ -307,3 +314,18 @@ def _format_detail(performed: Succeeded) -> str:
         f"the portal said yes, but these fields do not hold what was sent: {', '.join(performed.unchanged)}" if performed.unchanged else ""
     )
     return "; ".join(part for part in (silent, performed.note) if part)
+
+
+Act = Callable[[Order, Performer, Ledger], Awaitable[Outcome]]
+
+
+async def run_within_cap(act: Act, order: Order, deps: GateDeps, actor: Actor, ledger: Ledger) -> Outcome | Refuse:
+    """What `act` makes of the order, or the refusal where it is one change too many after all; then nothing was sent. Raises as `act`."""
+    many, limit = limits.count_call_changes(order.call), deps.policy.caps.writes_per_day
+    count = StartCount(person=build_person_key(order.requested_by, order.requested_by_user), many=many, limit=limit)
+    counted = replace(order, count=count, list_known_changes=lambda: deps.change_counter.list_changes(actor, ledger))
+    try:
+        return await act(counted, deps.performers[order.call.kind], ledger)
+    except CapReached:
+        made = await deps.change_counter.count_changes(actor, ledger)
+        return limits.build_cap_refusal(many, max(made, (limit or 0) - many + 1), limit or 0)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from bitrix.client.batch import find_references
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import multifields
 from orchestrator.gate.call.effect import Call, Facts, Target
 from orchestrator.gate.call.multifields import Element, Step
@@ -12,7 +13,6 @@ from orchestrator.gate.call.params import Refusal
 from orchestrator.gate.call.reasons import ask, refuse
 from orchestrator.gate.call.serialization import get_essence
 from orchestrator.gate.normalize import batch
-from orchestrator.messages import Notice
 
 _OWNERS = frozenset({"lead", "contact", "company", "item"})
 _VERBS = frozenset({"add", "update"})

@@ -13,12 +13,13 @@ from bitrix.catalogue import names
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.catalogue.names import is_method_name
 from bitrix.client.batch import find_references
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect import Effect, EffectKind
 from orchestrator.gate.call import effect_kinds, fields, params, permissions, reminders, targets
 from orchestrator.gate.call.effect import Call, Refuse
 from orchestrator.gate.call.params import Refusal, build_refusal
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.gate.normalize import batch, linked_records, sums
-from orchestrator.messages import Actor, Effect, EffectKind
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from orchestrator.domain.errors import ModelClientError
 from orchestrator.engines.crm_agent.blocks import Step, parse
-from orchestrator.errors import ModelClientError
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.decide import freeze_check
 from orchestrator.runtime.audit import CONFIRMATION_KEYS

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from orchestrator.domain.effect import Provenance
+from orchestrator.domain.errors import ModelClientError
 from orchestrator.engines.crm_agent.blocks import parse
-from orchestrator.errors import ModelClientError
 from orchestrator.gate.call.serialization import build_effect_id
-from orchestrator.messages import Provenance
 from orchestrator.reports.reading.damaged_records import UnreadableEvent
 from state.events import fold
 from state.events.fold import State, list_open_confirmations

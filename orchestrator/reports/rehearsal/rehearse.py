@@ -10,6 +10,9 @@ from decimal import Decimal
 from typing import Any, Literal, assert_never
 
 from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.effect import Effect, Provenance
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.duplicates import add_doubts, find_open_card
 from orchestrator.gate.approve.revalidate import refuse_unchanged
 from orchestrator.gate.call import fields
@@ -21,7 +24,6 @@ from orchestrator.gate.call.serialization import build_effect_id, get_essence
 from orchestrator.gate.decide import decide
 from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.normalize.normalize import normalize
-from orchestrator.messages import Actor, Effect, Mode, Notice, Provenance
 from orchestrator.reports.rehearsal.recorded_plans import RecordedPlan, RecordedStep
 from state.canonical import dumps
 

@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import pytest
 
-from orchestrator.messages import Actor, Mode
+from orchestrator.domain.actor import Actor, Mode
 from orchestrator.runtime.decisions import run_decision
 from orchestrator.runtime.turn import run_turn
 from state.journal.store import InboxRow, StoreUnwritable

@@ -13,10 +13,10 @@ from unittest.mock import patch
 
 import pytest
 
-from orchestrator.errors import SessionTaken
+from orchestrator.domain.errors import SessionTaken
+from orchestrator.domain.outcome import Pending
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.execute import executor
-from orchestrator.messages import Pending
 from orchestrator.runtime.decisions import run_decision, run_expiry
 from orchestrator.runtime.recovery import recover
 from orchestrator.runtime.session import Session

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outcome import Pending
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision
-from orchestrator.messages import Actor, Pending
 from tests.regression.approvals.approvals_kit import House, cards_of, status_of
 from tests.unit.spine_kit import ANNA, CHAT, VERA, World, card, codes_of, command, effect, press
 
@@ -88,7 +89,7 @@ class Leads:
 async def left_approved(house: House, *, policy: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """A card that Vera approved, and then the program died before the intent of its call."""
     async with house.started(policy=policy) as world:
-        world.gate._means = replace(world.gate.means, approvers=Leads())
+        world.gate._deps = replace(world.gate.deps, approvers=Leads())
         entry = next(one for one in await cards_of(world) if "home" not in one)
         session = await world.session()
         pressed = Decision(confirmation_id=entry["confirmation_id"], nonce=entry["nonce"], approve=True, actor=VERA, via="button")
@@ -116,7 +117,7 @@ async def test_an_approval_that_is_gone_on_with_counts_only_with_the_rights_of_n
     house.passed += passed
     async with house.started() as world:
         now = {VERA.key: vera, ANNA.key: ANNA}
-        world.gate._means = replace(world.gate.means, present=lambda actor: now[actor.key])
+        world.gate._deps = replace(world.gate.deps, present=lambda actor: now[actor.key])
         await world.work(command("status"))
         assert status_of(world, entry) == ended
         told = [code for row in world.outbox() for code in codes_of(row)]

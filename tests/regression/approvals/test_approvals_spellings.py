@@ -9,7 +9,7 @@ import pytest
 from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card
 from bot.rendering.spans import to_plain_text
-from orchestrator.messages import Mode
+from orchestrator.domain.actor import Mode
 from state.canonical import dumps, hash_text
 from tests.regression.approvals.approvals_kit import House, card_of, cards_of
 from tests.unit.spine_kit import message, press, raise_sum, reply, step

@@ -13,7 +13,7 @@ from bot.access.access import Access, Person
 from bot.telegram.intake.people import ChatPeople
 from bot.telegram.outgoing.delivery import Delivery
 from bot.telegram.outgoing.rate_limiter import BucketRate, Limits, RateLimiter
-from orchestrator.messages import build_reply
+from orchestrator.domain.outputs import build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.session import Session, open_session
 from state.clock import FixedClock

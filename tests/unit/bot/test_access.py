@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from bot.access.access import Access, Person, load_access
-from orchestrator.errors import SettingsError
-from orchestrator.messages import Actor
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.errors import SettingsError
 
 FILE = """
 people:

@@ -11,9 +11,9 @@ from bot.rendering.kinds import RENDERERS, render_message
 from bot.rendering.spans import to_plain_text
 from bot.telegram.view.keyboards import build_keyboard
 from bot.telegram.view.message_builder import build_message
+from orchestrator.domain.outputs import Notice
 from orchestrator.features.cards import open_cards
 from orchestrator.features.cards.field_input import EditableField
-from orchestrator.messages import Notice
 from tests.unit.bot.delivery_kit import CHAT, ENTRY, GROUP, Post, card_row, posting
 from tests.unit.bot.door_kit import NOW, refused
 from tests.unit.spine_kit import until

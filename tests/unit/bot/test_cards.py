@@ -7,9 +7,9 @@ import pytest
 from bot.rendering.cards import MAX_LINES, OPEN_LINES, render_card
 from bot.telegram.intake.callbacks import ActionClick, CardClick, CheckClick, DetailsClick, unpack
 from bot.telegram.view.keyboards import build_card_keyboard, build_reply_keyboard
+from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.gate.call.escape_text import escape_text
-from orchestrator.messages import Notice, Reply
 from tests.unit.bot.card_kit import AT, EN, RU, URL, a_batch, a_card, a_line, a_preview, pressable, shown
 
 

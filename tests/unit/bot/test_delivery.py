@@ -9,7 +9,7 @@ from aiogram.exceptions import TelegramNetworkError
 from aiogram.methods import GetMe
 
 from bot.telegram.outgoing.delivery import GIVE_UP_AFTER, MAX_SIDE_CALLS
-from orchestrator.messages import Choice, Notice, Reply, build_reply
+from orchestrator.domain.outputs import Choice, Notice, Reply, build_reply
 from orchestrator.runtime import outbox
 from state.journal.store import OutboxRow, StoreUnwritable
 from tests.unit.bot.delivery_kit import CHAT, ENTRY, OTHER, Post, card_row, posting, text_row, words

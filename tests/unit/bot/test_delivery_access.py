@@ -10,9 +10,9 @@ from bot.access.access import Person
 from bot.access.access_file import FileNews
 from bot.telegram.outgoing.chats import NO_ACCESS, NO_LEAD
 from bot.telegram.outgoing.delivery import ACCESS_RETRY, GIVE_UP_AFTER
+from orchestrator.domain.outputs import Notice, Reply, Text, build_reply
 from orchestrator.features.people import screens
 from orchestrator.features.people.registry import STREAM
-from orchestrator.messages import Notice, Reply, Text, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.session import open_session
 from state.events.people import InvitationRefused

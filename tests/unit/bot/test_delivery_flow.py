@@ -8,7 +8,7 @@ from aiogram.exceptions import TelegramNetworkError
 from aiogram.methods import GetMe
 from aiogram.types import Update
 
-from orchestrator.messages import Notice, Reply, Row, Table, Text
+from orchestrator.domain.outputs import Notice, Reply, Row, Table, Text
 from orchestrator.runtime import outbox
 from tests.unit.bot.delivery_kit import CHAT, GROUP, OTHER, STRICT, card_row, posting, text_row, words
 from tests.unit.bot.door_kit import NOW, raw_message, refused

@@ -11,7 +11,7 @@ from bot.telegram.outgoing.chats import Chats
 from bot.telegram.view.entities import count_units
 from bot.telegram.view.keyboards import format_label
 from bot.telegram.view.message_builder import CAPTION, build_message
-from orchestrator.messages import Notice, Reply, Text
+from orchestrator.domain.outputs import Notice, Reply, Text
 from orchestrator.runtime import outbox
 from tests.unit.bot.delivery_kit import CHAT, ENTRY, GROUP, card_row, posting, text_row
 from tests.unit.bot.door_kit import ME, NOW, access, pressed, refused

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from bot.telegram.door import TelegramDoor
-from orchestrator.messages import Notice
+from orchestrator.domain.outputs import Notice
 from state.journal.store import InboxRow
 from tests.unit.bot.door_kit import ANNA, STRANGER, Wire, opened_door, person, raw_message
 from tests.unit.spine_kit import World, message, raise_sum, reply, until

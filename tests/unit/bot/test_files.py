@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from bot.rendering.files import Sheet, build_sheet, render_csv, render_xlsx
-from orchestrator.messages import Row, Table
+from orchestrator.domain.outputs import Row, Table
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 RISKY = [

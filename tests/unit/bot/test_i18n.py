@@ -17,8 +17,8 @@ from fluent.syntax.visitor import Visitor
 
 from bot.i18n.translate import Locale, Translator, list_message_ids
 from bot.telegram.outgoing.progress import BEGUN, OVER, STEP
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.reasons import SENTENCES
-from orchestrator.messages import Notice
 from orchestrator.replies.code_notes import FORWARD_REQUESTS
 from orchestrator.runtime.commands import ADMIN_COMMANDS, COMMANDS
 from state.clock import format_iso

@@ -8,7 +8,7 @@ import pytest
 from bot.access.access import Access, Person
 from bot.process import _open_http_door
 from bot.settings import Settings
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 from tests.unit.spine_kit import World
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.telegram.outgoing.progress import DRAFT_AGAIN, DRAFT_EVERY, SILENCE_LIMIT
-from orchestrator.messages import Notice, Reply
+from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.runtime import outbox
 from tests.unit.bot.delivery_kit import CHAT, GROUP, OTHER, STRICT, Post, posting, text_row
 from tests.unit.bot.door_kit import NOW, refused

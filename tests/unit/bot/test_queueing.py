@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot.telegram.intake.queue_position import QueueNotices
-from orchestrator.messages import Notice
+from orchestrator.domain.outputs import Notice
 from state.journal.async_store import AsyncStore
 from state.journal.store import StoreUnwritable
 from tests.unit.spine_kit import CHAT, memory_store, message, until

@@ -9,7 +9,7 @@ from bot.rendering.replies import MAX_ROWS, render_planned_call, render_reply
 from bot.rendering.spans import to_plain_text
 from bot.telegram.intake.callbacks import CheckClick, ChoiceClick, ExampleClick, unpack
 from bot.telegram.view.keyboards import build_reply_keyboard
-from orchestrator.messages import Choice, Notice, Reply, Row, Table, Text
+from orchestrator.domain.outputs import Choice, Notice, Reply, Row, Table, Text
 
 RU = Translator("ru")
 ROW = Row(label="Ромашка · 1,2 млн ₽", url="https://p/481")

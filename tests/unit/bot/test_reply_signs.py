@@ -5,7 +5,7 @@ import pytest
 from bot.i18n.translate import Translator
 from bot.rendering.replies import render_reply
 from bot.rendering.spans import to_plain_text
-from orchestrator.messages import Notice, Reply
+from orchestrator.domain.outputs import Notice, Reply
 
 RU = Translator("ru")
 FROZEN = Notice(code="frozen-now", args={"known": "no", "who": "", "at": "", "why": ""})

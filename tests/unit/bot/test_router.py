@@ -7,7 +7,8 @@ import pytest
 from aiogram.types import Update
 
 from bot.telegram.intake.router import MAX_TEXT, OpenCard, ParsedUpdate, parse_update
-from orchestrator.messages import Actor, Notice
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
 from state import canonical
 from state.journal.store import InboxRow
 from tests.unit.bot.door_kit import ANNA, BOT, ME, NOW, STRANGER, VERA, access, forwarded, message, person, pressed, raw_message

@@ -8,8 +8,8 @@ from aiogram.types import Update
 from bot.telegram.intake.callbacks import ActionClick, CardClick, pack
 from bot.telegram.intake.router import OpenCard, ParsedUpdate, parse_update
 from bot.telegram.intake.typed_answers import may_decide
+from orchestrator.domain.outputs import Notice
 from orchestrator.features.people.registry import build_proof
-from orchestrator.messages import Notice
 from state import canonical
 from state.journal.store import InboxRow
 from tests.unit.bot.door_kit import ANNA, BOT, ME, NOW, STRANGER, VERA, access, forwarded, message, person, pressed, raw_message

@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from bot.settings import Settings, check_required, load_settings
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 
 EXAMPLE = Path(__file__).parents[3] / ".env.example"
 SECRET = "https://romashka.example/rest/1/abcdef0123456789/"

@@ -17,7 +17,7 @@ from aiogram.client.telegram import TelegramAPIServer
 from bot.telegram.door import TelegramDoor
 from bot.telegram.intake.people import ChatPeople
 from bot.telegram.outgoing.rate_limiter import RateLimiter
-from orchestrator.messages import Notice
+from orchestrator.domain.outputs import Notice
 from sandbox.telegram.server import running
 from sandbox.telegram.settings import TelegramSandboxSettings
 from state.clock import parse_iso

@@ -6,7 +6,7 @@ import pytest
 
 from bot.telegram.intake.callbacks import CardClick, pack
 from bot.telegram.intake.router import OpenCard, parse_update
-from orchestrator.messages import Notice
+from orchestrator.domain.outputs import Notice
 from tests.unit.bot.door_kit import ANNA, ME, NOW, VERA, access, message, raw_message
 from tests.unit.bot.door_kit import BOT as BOT_USER
 

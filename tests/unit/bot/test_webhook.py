@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from bot.http_api.server.app import build_app
 from bot.telegram.intake.ingest import ALLOWED_UPDATES, UpdateIntake
 from bot.telegram.intake.webhook import HEADER, LOOK_EVERY, MAX_BYTES, build_webhook_router, drop_webhook, keep_webhook, parse_webhook
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 from state.journal.store import StoreUnwritable
 from tests.unit.bot.door_kit import TOKEN, Wire, raw_message, refused
 

@@ -6,8 +6,8 @@ from typing import Any
 from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
+from orchestrator.domain.actor import Actor
 from orchestrator.features.cards.editing import build_handlers
-from orchestrator.messages import Actor
 from orchestrator.runtime.turn import merge_handlers
 from state.clock import generate_id
 from state.journal.store import InboxRow, OutboxRow

@@ -10,9 +10,9 @@ from bitrix.limits.limiter import Priority
 from orchestrator.directory.agenda import Agenda, load_agenda
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.domain.actor import Actor
 from orchestrator.features.daily.feature import DailyHelp, build_daily_help
 from orchestrator.language.work_calendar import Workdays
-from orchestrator.messages import Actor
 from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.runtime import timers
 from orchestrator.runtime.session import Session

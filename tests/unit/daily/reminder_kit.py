@@ -3,7 +3,9 @@
 from datetime import timedelta
 from typing import Any
 
-from orchestrator.messages import Actor, Effect, Outcome
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect import Effect
+from orchestrator.domain.outcome import Outcome
 from orchestrator.runtime.session import Session
 from tests.unit.daily.daily_kit import MONDAY, Home
 from tests.unit.spine_kit import ANNA, effect

@@ -16,7 +16,7 @@ from bot.i18n.translate import Translator
 from bot.rendering.daily import render_daily
 from bot.rendering.spans import to_plain_text
 from orchestrator.directory.agenda import MOST, TeamLine, load_agenda
-from orchestrator.messages import Actor
+from orchestrator.domain.actor import Actor
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
 from tests.unit.daily.daily_kit import Home, a_home

@@ -8,8 +8,9 @@ import pytest
 from bot.i18n.translate import Translator
 from bot.rendering.daily import render_daily
 from bot.rendering.spans import to_plain_text
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.approve.confirmations import Decision
-from orchestrator.messages import Actor, Outcome, Pending
 from orchestrator.runtime.session import Session
 from state.journal.store import StoreError
 from tests.unit.daily.daily_kit import MONDAY, ON, Home

@@ -7,8 +7,8 @@ import pytest
 
 from orchestrator.directory.answers import Resolved, Unresolved
 from orchestrator.directory.value_references import resolve_date
+from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.approve.confirmations import Decision
-from orchestrator.messages import Outcome, Pending
 from state.events.core import CallStarted
 from state.journal.store import StoreError
 from tests.unit.daily.daily_kit import MONDAY, Home, input_row

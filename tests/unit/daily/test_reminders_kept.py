@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outcome import Outcome
 from orchestrator.features.daily.reminders import MAX_LISTED
-from orchestrator.messages import Actor, Outcome
 from orchestrator.performers.schedule import MOST
 from orchestrator.runtime.session import Session
 from tests.unit.daily.daily_kit import MONDAY, Home, input_row

@@ -7,7 +7,7 @@ from bot.i18n.translate import Translator
 from bot.rendering.daily import render_daily
 from bot.rendering.spans import to_plain_text
 from bot.telegram.door import IN_GROUPS
-from orchestrator.messages import Actor
+from orchestrator.domain.actor import Actor
 from state.journal.store import InboxRow
 from tests.unit.daily.daily_kit import MONDAY, ON, Home, input_row
 from tests.unit.spine_kit import ANNA, VERA

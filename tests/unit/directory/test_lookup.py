@@ -11,7 +11,7 @@ from bitrix.limits.limiter import Priority
 from orchestrator.directory.answers import Ambiguous, Resolved, Unresolved
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
-from orchestrator.messages import Actor
+from orchestrator.domain.actor import Actor
 from state.events.fold import create_state
 from tests.unit.spine_kit import ANNA, BORIS, VERA, World
 from tests.unit.spine_portal import deal, says

@@ -8,7 +8,8 @@ from orchestrator.directory.answers import Ambiguous, Option, Resolved
 from orchestrator.directory.labels import build_card_url
 from orchestrator.directory.lookup import Lookup, ReferenceContext
 from orchestrator.directory.outcome_view import render_outcome
-from orchestrator.messages import Actor, Outcome
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outcome import Outcome
 from state.events.fold import create_state
 from tests.unit.directory.reference_kit import Desk, desk
 

@@ -15,8 +15,8 @@ from bot.http_api.approvals.freeze import build_freeze_router
 from bot.http_api.server.authentication import Authenticator
 from bot.http_api.server.errors import explain_errors
 from bot.http_api.server.tokens import Tokens, read_tokens
-from orchestrator.errors import SettingsError
-from orchestrator.messages import Outcome
+from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.outcome import Outcome
 from state.events.core import ModelAnswered
 from state.journal import freeze_switch
 from state.journal.store import Commit
@@ -33,7 +33,7 @@ async def test_the_api_freezes_for_administrators_only(world: World) -> None:
     app = FastAPI()
     explain_errors(app)
     app.state.identity = Authenticator(Tokens(read_tokens(SecretStr(f"chief={CHIEF}:admin:full,site={SITE}:lead:full"), "full")))
-    app.include_router(build_freeze_router(world.gate.means.switch, world.clock))
+    app.include_router(build_freeze_router(world.gate.deps.switch, world.clock))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://bot") as http:
 
         async def call(method: str, token: str = CHIEF, **body: object) -> tuple[int, dict[str, object]]:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outcome import Outcome
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision
-from orchestrator.messages import Actor, Outcome
 from orchestrator.reports.log_rebuild.rebuild import rebuild_records
 from orchestrator.reports.stats import count
 from state.clock import generate_id
@@ -99,10 +100,10 @@ async def test_no_way_leads_to_a_write(world: World, way: Callable[[World], Awai
     rows = await way(world)
     world.outbox()
     before, begun = list(world.portal.ledger), len(world.events("CallStarted"))
-    await world.gate.means.switch.find_freeze()
+    await world.gate.deps.switch.find_freeze()
     assert freeze_switch.freeze(world.sql, HAND).changed
     if known:
-        world.gate.means.switch._free_at = None  # type: ignore[attr-defined]
+        world.gate.deps.switch._free_at = None  # type: ignore[attr-defined]
     await world.work(*rows)
     assert world.outbox()
     await world.work(*(await cards(world)))
@@ -133,7 +134,7 @@ async def left_behind(world: World, by: Actor) -> dict[str, Any]:
     await confirmations.approve(card(session, entry["confirmation_id"]), decision, session, ())
     await session.close()
     freeze_switch.freeze(world.sql, HAND)
-    world.gate.means.switch._free_at = None  # type: ignore[attr-defined]  # as a process that has just begun
+    world.gate.deps.switch._free_at = None  # type: ignore[attr-defined]  # as a process that has just begun
     return entry
 
 
@@ -151,8 +152,8 @@ async def test_what_waits_again_is_the_same_card_whatever_the_record_holds_by_no
 async def test_a_process_that_knows_of_nothing_and_whose_approver_is_gone_reopens_nothing(world: World) -> None:
     """Approved and left behind by a crash, its approver without access by now: that ends it, frozen or not."""
     entry = await left_behind(world, VERA)
-    means = world.gate._means
-    world.gate._means = replace(means, present=lambda actor: None if actor.key == VERA.key else means.present(actor))
+    deps = world.gate._deps
+    world.gate._deps = replace(deps, present=lambda actor: None if actor.key == VERA.key else deps.present(actor))
     await world.work(command("pending"))
     row = world.sql.find_effect(entry["effect_id"])
     assert row is not None
@@ -165,7 +166,7 @@ async def test_rebuilt_logs_tell_both_approvals(world: World) -> None:
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
     await session.close()
-    await world.gate.means.switch.find_freeze()
+    await world.gate.deps.switch.find_freeze()
     freeze_switch.freeze(world.sql, HAND)
     await world.work(press(entry))
     assert list(count(world.sql).open_cards) == [entry["confirmation_id"]]

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.features.freezing import freeze_switch
 from orchestrator.features.freezing.freeze_switch import LiveSwitch
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision
-from orchestrator.messages import Actor, Outcome, Pending
 from orchestrator.runtime.turn import Handlers, merge_handlers
 from state.journal import freeze_switch as stored_switch
 from state.journal.freeze_switch import SwitchOperator
@@ -77,10 +78,10 @@ def events(world: World, name: str) -> int:
 async def test_a_write_that_is_asked_for_is_refused_with_who_and_why(world: World, wish: Any, ends: str, *, known: bool) -> None:
     """Whether the process knows of the freeze or learns of it from the very transaction; reads go on."""
     session = await world.session()
-    await world.gate.means.switch.find_freeze()  # sure for a second that writes may start
+    await world.gate.deps.switch.find_freeze()  # sure for a second that writes may start
     freeze(world)
     if known:
-        world.gate.means.switch._free_at = None  # type: ignore[attr-defined]
+        world.gate.deps.switch._free_at = None  # type: ignore[attr-defined]
     found = await world.submit(session, effect(*wish))
     if ends == "succeeded":
         assert isinstance(found, Outcome)
@@ -113,10 +114,10 @@ async def test_a_press_while_frozen_leaves_the_card_open_and_a_later_one_runs_it
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
     await session.close()
-    await world.gate.means.switch.find_freeze()
+    await world.gate.deps.switch.find_freeze()
     freeze(world)
     if known:
-        world.gate.means.switch._free_at = None  # type: ignore[attr-defined]
+        world.gate.deps.switch._free_at = None  # type: ignore[attr-defined]
     await world.work(press(entry))
     said = [code for row in world.outbox() for code in codes_of(row)]
     assert "card:requested" in said[-2:]

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from bitrix.catalogue.catalogue import Catalogue, Method, load_catalogue
+from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.gate.call.effect import Call, Facts, Refuse, Verdict
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.decide.decide import decide
 from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyStyle
-from orchestrator.messages import Actor, Effect, Mode, Provenance
 
 ROOT = Path(__file__).resolve().parents[3]
 PORTAL = "https://portal.example"

@@ -10,8 +10,9 @@ from typing import Any, cast
 
 import httpx
 
+from orchestrator.domain.effect import Provenance
+from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.approve.confirmations import Decision
-from orchestrator.messages import Outcome, Pending, Provenance
 from orchestrator.runtime.session import Session
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings

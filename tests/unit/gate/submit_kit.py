@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from orchestrator.domain.actor import Actor
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.gate.approve.run_approved import DecisionResult
-from orchestrator.messages import Actor
 from orchestrator.runtime.session import Session
 from state.journal.store import StoreUnwritable
 from tests.unit.spine_kit import ANNA, World

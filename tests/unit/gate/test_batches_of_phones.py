@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.approve.run_approved import DecisionResult
 from orchestrator.language.text import format_phone
-from orchestrator.messages import Outcome, Pending
 from tests.unit.gate.sandbox_kit import Desk, a_desk
 from tests.unit.gate.submit_kit import yes
 from tests.unit.spine_kit import VERA

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.features.budgets.change_counter import JournalChangeCounter
-from orchestrator.messages import Actor, Outcome, Pending
 from orchestrator.runtime.session import Session
 from tests.unit.spine_kit import ANNA, CHAT, World, a_world, effect, press
 
@@ -24,7 +25,7 @@ PLACES = ((CHAT, ANNA), ("tg:-100", ANNA), ("tg:2007", PHONE), ("http:site:1", S
 
 def new_process(world: World) -> None:
     """Nothing is left of what a process remembers."""
-    world.gate._means = replace(world.gate._means, change_counter=JournalChangeCounter(world.store))
+    world.gate._deps = replace(world.gate._deps, change_counter=JournalChangeCounter(world.store))
 
 
 def lose_counts(world: World) -> None:

@@ -8,11 +8,11 @@ import pytest
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.client.batch import Command, build_cmd
+from orchestrator.domain.actor import Actor, Mode
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.decide.decide import decide
 from orchestrator.gate.normalize.normalize import normalize
-from orchestrator.messages import Actor, Mode
 from tests.unit.gate.gate_kit import ANNA, FIRST, LEAD, PORTAL, catalogue, effect, made, minimal, said
 
 ROWS = sorted((row for row in catalogue() if row.name != "batch"), key=lambda row: row.name)

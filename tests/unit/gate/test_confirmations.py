@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
+from orchestrator.domain.outcome import Outcome
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision, calculate_second_nonce, find_objection
-from orchestrator.messages import Outcome
 from state.clock import format_iso
 from state.events.fold import list_open_confirmations
 from state.journal.store import EffectConflict

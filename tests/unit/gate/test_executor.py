@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.execute import executor
 from orchestrator.gate.execute.executor import Order
 from orchestrator.gate.normalize.normalize import normalize
-from orchestrator.messages import CommandReport
 from orchestrator.runtime.session import Session
 from state.events.core import StateChanges
 from state.journal.store import Commit, EffectConflict, StaleEpoch, StoreUnwritable

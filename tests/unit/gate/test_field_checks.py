@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from orchestrator.directory.reference_data import Field
+from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.call.effect import Facts
 from orchestrator.gate.decide import field_checks
-from orchestrator.messages import Outcome, Pending
 from tests.unit.gate.gate_kit import FIRST, RECORDS, call
 from tests.unit.gate.sandbox_kit import Desk, a_desk
 from tests.unit.spine_kit import VERA

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import SettingsError
+from orchestrator.domain.effect import Effect
+from orchestrator.domain.errors import SettingsError
 from orchestrator.gate.call.effect import Ask, Facts, Refuse
 from orchestrator.gate.call.policy import Policy, load_policy
-from orchestrator.messages import Effect
 from tests.unit.gate.gate_kit import ANNA, DEAL, FIRST, LEAD, RECORDS, effect, judged, said
 
 LIMIT = 2_000_000

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.actor import Mode
+from orchestrator.domain.outcome import Outcome
 from orchestrator.gate.call.effect import Facts
 from orchestrator.gate.call.policy import Policy
-from orchestrator.messages import Mode, Outcome
 from tests.unit.gate.gate_kit import catalogue, effect, judged, said
 from tests.unit.spine_kit import World
 from tests.unit.spine_kit import effect as wish

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.actor import MODES, Actor, Mode
+from orchestrator.domain.effect import Provenance
 from orchestrator.gate.call import modes
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.decide.decide import decide
-from orchestrator.messages import MODES, Actor, Mode, Provenance
 from tests.unit.gate.gate_kit import ANNA, DEAL, FIRST, LEAD, NAMED, RECORDS, call, catalogue, effect, judged, made, minimal, said
 
 UPDATE = ("crm.deal.update", {"id": 481, "fields": {"TITLE": "Новое"}})

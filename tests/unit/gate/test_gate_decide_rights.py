@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from bitrix.catalogue.catalogue import Method
+from orchestrator.domain.actor import Actor
 from orchestrator.gate.call.effect import Ask, Call, Facts, Refuse
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.decide.decide import decide
-from orchestrator.messages import Actor
 from tests.unit.gate.gate_kit import ANNA, BORIS, LEAD, LOST, TEAM, catalogue, effect, judged, said
 
 ALL_OPEN = Policy(open_methods=frozenset(method.name for method in catalogue()), event_handler_hosts=frozenset({"hooks.example.com"}))

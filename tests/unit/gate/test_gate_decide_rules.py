@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from orchestrator.domain.actor import Actor, Mode
 from orchestrator.gate.call.effect import Allow, Ask, Facts, PlanOnly, Refuse, Verdict
 from orchestrator.gate.call.limits import Caps
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.decide.evaluate_rules import find_jumps
-from orchestrator.messages import Actor, Mode
 from tests.unit.gate.gate_kit import ANNA, FIRST, LEAD, RECORDS, call, effect, judged, said
 
 SUM = "crm.deal.update"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.domain.actor import Actor
 from orchestrator.gate.approve.run_approved import DecisionResult
-from orchestrator.messages import Actor
 from state.journal.store import StoreUnwritable
 from state.sql import commit as writing
 from tests.unit.gate.submit_kit import SUM, decide, full_disk, yes
@@ -286,7 +286,7 @@ async def test_a_requester_who_lost_access_runs_nothing(world: World) -> None:
     """Approved by a lead, but the person who asked is no longer in the access file: refused for good, with the reason."""
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
-    world.gate._means = dataclasses.replace(world.gate._means, present=lambda actor: None)
+    world.gate._deps = dataclasses.replace(world.gate._deps, present=lambda actor: None)
     decided = await decide(world, session, yes(entry, VERA))
     assert decided.outcome is not None
     assert decided.outcome.reason is not None

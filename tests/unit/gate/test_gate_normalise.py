@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from bitrix.catalogue.catalogue import Catalogue, Method
+from orchestrator.domain.effect import Effect
 from orchestrator.gate.call.effect import Call, Refuse
 from orchestrator.gate.call.params import sort_params
 from orchestrator.gate.normalize.normalize import normalize
-from orchestrator.messages import Effect
 from state.canonical import dumps, loads
 from tests.unit.gate.gate_kit import ANNA, LEAD, PORTAL, TOKEN, call, catalogue, effect, made, refusal
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bitrix.catalogue.catalogue import load_catalogue
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 from orchestrator.gate.call.limits import Caps
 from orchestrator.gate.call.policy import Policy, check_policy, load_policy, load_with_places
 from orchestrator.gate.decide.refusals import is_listed_host, parse_host

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 from orchestrator.gate.decide.policy_reload import LivePolicy, PolicyChange
 from tests.unit.gate.gate_kit import catalogue
 

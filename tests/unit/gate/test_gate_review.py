@@ -7,6 +7,10 @@ import pytest
 
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.outcome_view import render_outcome
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect import Provenance
+from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.gate.approve.preview import preview
 from orchestrator.gate.approve.revalidate import build_before_image, revalidate
@@ -17,7 +21,6 @@ from orchestrator.gate.call.permissions import find_needed_records
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.serialization import decode_call, encode_call
 from orchestrator.gate.decide.decide import decide
-from orchestrator.messages import Actor, Notice, Outcome, Pending, Provenance
 from orchestrator.runtime.session import Session
 from tests.unit.gate.gate_kit import ANNA, DEAL, FIRST, LEAD, PORTAL, RECORDS, NoOwnNames, call, catalogue, effect, made, refusal, said
 from tests.unit.spine_kit import ANNA as SPINE_ANNA

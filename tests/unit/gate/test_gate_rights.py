@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.actor import Actor
 from orchestrator.gate.call.permissions import find_needed_records, find_visible_users, may_touch
-from orchestrator.messages import Actor
 from tests.unit.gate.gate_kit import ANNA, BORIS, DEAL, LEAD, LOST, TASK, TEAM, TOKEN, call, catalogue
 
 ENTITIES = catalogue().entities

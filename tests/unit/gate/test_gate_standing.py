@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.execute.recovery import SETTLED
-from orchestrator.messages import Outcome, Pending
 from orchestrator.runtime import recovery
 from orchestrator.runtime.session import Session
 from state.events.core import MessageReceived

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.effect import Provenance
+from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.call.serialization import build_effect_id
-from orchestrator.messages import Outcome, Pending, Provenance
 from state.clock import format_iso
 from state.events.core import MessageReceived
 from state.journal.store import StoreUnwritable

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.effect import Provenance
 from orchestrator.gate.call.effect import Facts
-from orchestrator.messages import Provenance
 from tests.unit.gate.gate_kit import NAMED, RECORDS, effect, judged, said
 
 CHANGE = {"id": 481, "fields": {"TITLE": "x"}}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.messages import Pending
+from orchestrator.domain.outcome import Pending
 from tests.unit.gate.sandbox_kit import Desk, a_desk
 from tests.unit.gate.test_batches_of_phones import NEW, SUM, deal_sum, phone, press
 

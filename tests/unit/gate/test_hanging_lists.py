@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator.directory import reference_cache
-from orchestrator.messages import Effect
+from orchestrator.domain.effect import Effect
 from tests.unit.gate.submit_kit import SUM, decide, yes
 from tests.unit.spine_kit import World, effect
 

@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.approve.confirmations import Decision
-from orchestrator.gate.approve.format_values import Names, Reader, format_steps
+from orchestrator.gate.approve.format_values import Reader, format_steps
 from orchestrator.gate.call import multifields
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.params import Refusal
+from orchestrator.gate.call.ports import Names
 from orchestrator.gate.normalize.merge_multifields import find_steps, merge_multifields
 from orchestrator.language.text import format_phone
-from orchestrator.messages import Outcome, Pending
 from sandbox.portal.errors import PortalError
 from sandbox.portal.multifields import classic_changes, universal_changes
 from sandbox.portal.store import Store

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from orchestrator.messages import Outcome, Pending, Provenance
+from orchestrator.domain.effect import Provenance
+from orchestrator.domain.outcome import Outcome, Pending
 from tests.unit.gate.sandbox_kit import Desk, a_desk
 from tests.unit.spine_kit import VERA, effect
 

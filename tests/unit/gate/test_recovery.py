@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.domain.effect import Effect
+from orchestrator.domain.outcome import Pending
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.gate.execute.recovery import SETTLED, RecoveredEffect
-from orchestrator.messages import Effect, Pending
 from orchestrator.runtime import recovery, timers
 from orchestrator.runtime.session import Session
 from state.events.core import CallOutcomeUnknown, CallRefused, CallSucceeded

@@ -16,7 +16,7 @@ from bot.http_api.api import build_read_routers
 from bot.http_api.server.authentication import Authenticator
 from bot.http_api.server.errors import explain_errors
 from bot.http_api.server.tokens import Client, Tokens, read_tokens
-from orchestrator.messages import Actor
+from orchestrator.domain.actor import Actor
 from state.sql.store import SqlStore
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, raise_sum, reply
 
@@ -106,7 +106,7 @@ async def an_api(folder: Path, *, policy: Mapping[str, Any] | None = None, store
             return tokens.refresh_actor(actor) if actor.key.startswith("http:") else PEOPLE.get(actor.key)
 
         gate = world.gate
-        gate._means = replace(gate._means, present=present)
+        gate._deps = replace(gate._deps, present=present)
         world.orchestrator.tools = replace(world.tools, refresh_actor=present)
         transport = httpx.ASGITransport(app=an_app(world, tokens))
         async with world.working(), httpx.AsyncClient(transport=transport, base_url="http://bot") as http:

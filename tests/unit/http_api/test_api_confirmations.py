@@ -237,7 +237,7 @@ async def test_while_writes_are_frozen_the_card_waits(api: Api) -> None:
     """409 `frozen`; the card in the chat stands as it did; once they are released the same request runs it."""
     card = await api.ask(session=CHAT)
     api.world.outbox()
-    switch = api.world.gate.means.switch
+    switch = api.world.gate.deps.switch
     assert isinstance(switch, LiveSwitch)
     await switch.freeze(SwitchOperator(key="tg:1001", name="Дина", via="cli", at=api.world.clock.now()))
     answer = await api.decide(card, caller="head")

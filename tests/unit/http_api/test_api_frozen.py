@@ -23,7 +23,7 @@ async def api(tmp_path: Path) -> AsyncIterator[Api]:
 
 async def froze(api: Api, card: dict[str, Any]) -> dict[str, Any]:
     """Approved while this process believes that writes may start; the answer."""
-    await api.world.gate.means.switch.find_freeze()
+    await api.world.gate.deps.switch.find_freeze()
     assert freeze_switch.freeze(api.world.sql, OPS).changed
     answer = await api.decide(card)
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "frozen")

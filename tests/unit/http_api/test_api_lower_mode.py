@@ -31,7 +31,7 @@ async def test_a_card_runs_in_the_lower_mode_of_who_asked_and_who_approves(tmp_p
         door.world.model.will(reply(step("crm.deal.add", {"fields": {"TITLE": "Ива", "OPPORTUNITY": 5}})))
         [card] = (await door.chat("заведи сделку Ива на 5 рублей")).json()["waiting"]
         gate, clients = door.world.gate, door.api.tokens._clients
-        gate._means = replace(gate._means, present=door.api.tokens.refresh_actor)  # as the composition root wires it
+        gate._deps = replace(gate._deps, present=door.api.tokens.refresh_actor)  # as the composition root wires it
         clients["site"] = replace(clients["site"], actor=clients["site"].actor.model_copy(update={"max_mode": lower}))
         shown = (await door.http.get(f"/confirmations/{card['id']}", headers={"X-API-Key": CHIEF})).json()
         decision = {"decision": "approve", "fingerprint": shown["fingerprint"]}

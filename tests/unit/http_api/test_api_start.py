@@ -7,7 +7,7 @@ import pytest
 
 from bot.process import run_bot
 from bot.settings import Settings
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 
 SECRET = "s3cr3t-0123456789abcdef"
 

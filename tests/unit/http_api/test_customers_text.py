@@ -57,7 +57,7 @@ async def test_a_customer_gives_no_commands(door: Door) -> None:
     door.world.model.will(reply(text="Это просто текст."))
     told = (await door.chat("/freeze", token=CHIEF)).json()
     assert told["assistant"].startswith("Это просто текст.")
-    assert await door.world.gate.means.switch.find_freeze() is None
+    assert await door.world.gate.deps.switch.find_freeze() is None
 
 
 async def test_after_a_choice_it_still_asks(door: Door) -> None:

@@ -9,7 +9,7 @@ from bot.access.access import load_access
 from bot.access.access_file import TokenGrant
 from bot.http_api.server.authentication import parse_networks
 from bot.http_api.server.tokens import Tokens, read_tokens
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 
 SECRET = "s3cr3t-0123456789abcdef"
 OTHER = "0ther-0123456789abcdef=="

@@ -7,9 +7,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from orchestrator.domain.actor import Actor
 from orchestrator.features.leads.approvers import Absence, LeadApprovers
 from orchestrator.features.leads.feature import build_handlers
-from orchestrator.messages import Actor
 from orchestrator.runtime.turn import merge_handlers
 from state.journal.store import OutboxRow
 from state.sql.store import SqlStore
@@ -61,7 +61,7 @@ async def a_department(
     staff = department or Department()
     async with a_world(folder, policy=LIMIT if policy is None else policy, store=store, portal=portal) as world:
         gate = world.gate
-        gate._means = replace(gate._means, approvers=LeadApprovers(staff, world.clock.now))
+        gate._deps = replace(gate._deps, approvers=LeadApprovers(staff, world.clock.now))
         world.orchestrator.tools = replace(
             world.tools, handlers=merge_handlers(world.tools.handlers, build_handlers(staff)), refresh_actor=staff.present
         )

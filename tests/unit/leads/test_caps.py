@@ -4,15 +4,15 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+from orchestrator.domain.outcome import Outcome
 from orchestrator.features.budgets.change_counter import JournalChangeCounter
-from orchestrator.messages import Outcome
 from orchestrator.runtime.session import Session
 from tests.unit.spine_kit import ANNA, BORIS, World, a_world, effect
 
 
 def restarted(world: World) -> None:
     """A new process counts: nothing of the old one's memory is left."""
-    world.gate._means = replace(world.gate._means, change_counter=JournalChangeCounter(world.store))
+    world.gate._deps = replace(world.gate._deps, change_counter=JournalChangeCounter(world.store))
 
 
 async def tasks(world: World, session: Session, slot: str, count: int) -> str:

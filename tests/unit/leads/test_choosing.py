@@ -4,8 +4,8 @@ from datetime import UTC, date, datetime
 
 import pytest
 
+from orchestrator.domain.actor import Actor
 from orchestrator.features.leads.approvers import LeadApprovers
-from orchestrator.messages import Actor
 from tests.unit.leads.leads_kit import DINA, GLEB, Department, gone
 from tests.unit.spine_kit import ANNA, BORIS, VERA
 

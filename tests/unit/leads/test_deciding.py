@@ -12,8 +12,8 @@ from bot.rendering.cards import render_card
 from bot.rendering.spans import to_plain_text
 from bot.telegram.intake.callbacks import ActionClick, CardClick, unpack
 from bot.telegram.view.keyboards import build_card_keyboard
+from orchestrator.domain.actor import Actor
 from orchestrator.gate.gate import Gate
-from orchestrator.messages import Actor
 from orchestrator.runtime import worker
 from state.clock import generate_id
 from state.journal.store import InboxRow

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.actor import Actor
 from orchestrator.gate.call.policy import Policy
-from orchestrator.messages import Actor
 from tests.unit.leads.leads_kit import DINA, GLEB, LIMIT, PAIR, Department, a_department, ask_for, by_chat, gone
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, VERA, card, codes_of, message, press, raise_sum, reply
 
@@ -168,7 +168,7 @@ async def test_what_was_approved_under_an_old_policy_is_judged_by_the_new_one(tm
     async with a_department(tmp_path, policy=milder) as world:
         entry = await ask_for(world)
         assert not entry.get("told")
-        world.gate._means = _with_policy(world.gate._means, LIMIT)
+        world.gate._deps = _with_policy(world.gate._deps, LIMIT)
         await world.work(press(entry))
         cards = {row.session: row.body["status"] for row in world.outbox() if row.kind == "card"}
         assert cards == {CHAT: "requested", VERA.key: "requested"}
@@ -181,19 +181,19 @@ async def test_a_refusing_rule_that_came_meanwhile_refuses_at_the_press(tmp_path
     """Approved or not, it does not run, and the card says the owner's sentence."""
     async with a_department(tmp_path, policy={}) as world:
         entry = await ask_for(world)
-        world.gate._means = _with_policy(world.gate._means, {"rules": [{"entity": "deal", "then": "refuse", "why": "Сделки закрыты"}]})
+        world.gate._deps = _with_policy(world.gate._deps, {"rules": [{"entity": "deal", "then": "refuse", "why": "Сделки закрыты"}]})
         await world.work(press(entry))
         shown = next(row.body for row in world.outbox() if row.kind == "card" and row.body["status"] == "refused")
         assert (shown["code"], shown["args"]["why"]) == ("gate-rule-refuses", "Сделки закрыты")
         assert world.portal.ledger == []
 
 
-def _with_policy(means: Any, keys: dict[str, Any]) -> Any:
+def _with_policy(deps: Any, keys: dict[str, Any]) -> Any:
     from dataclasses import replace  # noqa: PLC0415 - as its only user
 
     from orchestrator.gate.decide.policy_reload import FixedPolicy  # noqa: PLC0415 - as above
 
-    return replace(means, policies=FixedPolicy(Policy.model_validate(keys)))
+    return replace(deps, policies=FixedPolicy(Policy.model_validate(keys)))
 
 
 async def test_time_over_closes_both_cards_and_tells_both(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card
 from bot.rendering.spans import to_plain_text
 from bot.telegram.view.keyboards import build_card_keyboard
+from orchestrator.domain.actor import Actor
 from orchestrator.features.leads.assignment import LeadsWatcher
-from orchestrator.messages import Actor
 from tests.unit.leads.leads_kit import DINA, GLEB, Department, a_department, ask_for, by_chat, gone
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, press
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.actor import Actor
 from orchestrator.features.leads import denial_reasons
-from orchestrator.messages import Actor
 from state.clock import generate_id
 from state.events.leads import find_awaited_denial
 from state.journal.store import InboxRow

@@ -3,8 +3,8 @@
 from datetime import timedelta
 from pathlib import Path
 
+from orchestrator.domain.outcome import Outcome
 from orchestrator.features.budgets.change_counter import JournalChangeCounter
-from orchestrator.messages import Outcome
 from state.journal.store import OutboxRow
 from tests.unit.leads.leads_kit import LIMIT, a_department, ask_for, by_chat
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, effect, press
@@ -76,7 +76,7 @@ async def test_the_cap_of_a_day_counts_all_conversations_of_a_person(tmp_path: P
     async with a_world(tmp_path, policy=policy) as world:
         from dataclasses import replace  # noqa: PLC0415 - as its only user
 
-        world.gate._means = replace(world.gate._means, change_counter=JournalChangeCounter(world.store))
+        world.gate._deps = replace(world.gate._deps, change_counter=JournalChangeCounter(world.store))
         private, group = await world.session(), await world.session("tg:-100", "two")
 
         async def task(number: int, *, session: object = private, actor: object = ANNA) -> str:

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from orchestrator.errors import ModelClientError, SettingsError
+from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.model_client.client import MAX_BODY, ModelClient
 from orchestrator.model_client.settings import ModelSettings
 

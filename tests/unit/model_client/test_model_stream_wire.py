@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import ModelClientError
+from orchestrator.domain.errors import ModelClientError
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
 

@@ -26,7 +26,7 @@ from bot.monitoring.meters import Meters
 from bot.monitoring.monitor import watch_loop_lag
 from bot.monitoring.reachability import Reachability, ReachabilityTracker
 from bot.monitoring.telegram_reachability import ReachabilityMiddleware
-from orchestrator.errors import ModelClientError
+from orchestrator.domain.errors import ModelClientError
 from state.clock import SystemClock, read_boottime
 
 WATCH = "a-token-for-prometheus"

@@ -12,7 +12,7 @@ from sqlalchemy import make_url
 from typer import Typer
 from typer.testing import CliRunner
 
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 from orchestrator.reports.consistency import EffectChecker
 from orchestrator.reports.erasure.erase import ErasureFiles
 from orchestrator.reports.restore import RestoreReport, prepare_restored

@@ -17,13 +17,13 @@ from bot.telegram.intake import people as door
 from bot.telegram.intake.people import build_people_keyboard
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
-from orchestrator.errors import SessionTaken
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.errors import SessionTaken
 from orchestrator.features.people.access_removal import build_start_row
 from orchestrator.features.people.feature import build_command_handlers, build_inbox_handlers, build_timer_handlers
 from orchestrator.features.people.people_context import PeopleContext
 from orchestrator.features.people.registry import STREAM, build_proof, create_token, seal_name
 from orchestrator.features.people.staff import Employees
-from orchestrator.messages import Actor
 from orchestrator.runtime import timers
 from orchestrator.runtime.session import open_session
 from state.clock import format_iso, generate_id

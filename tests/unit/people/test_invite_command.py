@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bot.cli.invite import app, people
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 from orchestrator.features.people.registry import build_proof
 from state.sql import open_store
 from state.sql.dialect import build_sqlite_url

@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 from bot.access.access import Person
+from orchestrator.domain.actor import Actor
 from orchestrator.features.people.registry import STREAM
-from orchestrator.messages import Actor
 from orchestrator.reports.conversations import render_event
 from orchestrator.reports.reading.narrator import Narrator
 from tests.unit.people.people_kit import ANNA, GLEB, OLGA, Office, given, presses

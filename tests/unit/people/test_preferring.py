@@ -6,7 +6,7 @@ import pytest
 
 from bot.access.access import Access, Person
 from bot.telegram.intake.people import ChatPeople, build_preference_row
-from orchestrator.messages import Actor
+from orchestrator.domain.actor import Actor
 from state.events.people import create_registry
 from tests.unit.people.people_kit import ANNA, GLEB, OLGA, Office, given, presses
 from tests.unit.spine_kit import CHAT, codes_of

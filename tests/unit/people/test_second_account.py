@@ -4,8 +4,8 @@ import pytest
 
 from bot.access.access import Access, Person
 from bot.i18n.translate import Translator
+from orchestrator.domain.actor import Actor
 from orchestrator.features.leads.approvers import LeadApprovers
-from orchestrator.messages import Actor
 from state.events.people import PersonDismissed
 from tests.unit.people.people_kit import ANNA, GLEB, IRINA, LENA, NAMES, OLGA, Office, presses, writes
 from tests.unit.spine_kit import NOW, VERA

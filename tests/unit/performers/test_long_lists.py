@@ -13,8 +13,9 @@ import httpx
 import pytest
 
 from bot.i18n.translate import Translator
+from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import TurnInput
-from orchestrator.messages import Notice, Outcome
 from orchestrator.performers import long_lists
 from orchestrator.performers.bitrix import MAX_ROWS
 from orchestrator.performers.read_progress import EVERY, ReadProgress

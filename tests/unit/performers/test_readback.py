@@ -8,8 +8,9 @@ from bitrix.errors import NotSent, OutcomeUnknown, Refused
 from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card
 from bot.rendering.spans import to_plain_text
+from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.confirmations import Decision
-from orchestrator.messages import Notice, Outcome
 from orchestrator.performers.error_texts import MAX_TEXT, describe_command_error, describe_error, is_foreign
 from orchestrator.runtime.session import Session
 from tests.unit.spine_kit import ANNA, VERA, World, card, effect

@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
+from orchestrator.domain.outcome import Outcome
 from orchestrator.gate.approve.confirmations import Decision
-from orchestrator.messages import Outcome
 from orchestrator.runtime.session import Session
 from tests.unit.spine_kit import ANNA, VERA, World, effect
 from tests.unit.spine_portal import cut

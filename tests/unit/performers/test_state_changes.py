@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.domain.outcome import Outcome
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.normalize.normalize import normalize
-from orchestrator.messages import Outcome
 from orchestrator.performers.state_changes import build_changes, find_created_target
 from tests.unit.spine_kit import VERA, World, effect, reply, step
 from tests.unit.spine_kit import message as typed

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.outcome import Outcome
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.execute.recovery import SETTLED
 from orchestrator.gate.normalize.normalize import normalize
-from orchestrator.messages import Outcome
 from orchestrator.performers.reconciliation import find_traces
 from tests.unit.spine_kit import NOW, VERA, World, effect
 from tests.unit.spine_portal import cut, lost, says

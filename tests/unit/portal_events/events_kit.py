@@ -8,8 +8,8 @@ from typing import Any
 from bot.i18n.translate import Translator
 from bot.rendering.record_changes import render_news
 from bot.rendering.spans import to_plain_text
+from orchestrator.domain.actor import Actor
 from orchestrator.features.portal_events.watcher import CALM, LOOK_AFTER
-from orchestrator.messages import Actor
 from state.clock import generate_id
 from state.journal.store import InboxRow, StoredEvent
 from tests.unit.spine_kit import ANNA, BORIS, VERA, World

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 from orchestrator.reports.erasure import erase
 from orchestrator.reports.erasure.erase import ErasureFiles, ErasureResult, PersonSurvey
 from state.sql import SqlStore, build_sqlite_url, open_store

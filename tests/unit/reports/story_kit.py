@@ -7,8 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from orchestrator.domain.actor import Actor
 from orchestrator.features.portal_events.watcher import LOOK_AFTER
-from orchestrator.messages import Actor
 from state.clock import generate_id
 from state.journal.store import InboxRow
 from state.sql.dialect import build_sqlite_url

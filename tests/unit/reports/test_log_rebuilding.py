@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import ModelClientError
+from orchestrator.domain.errors import ModelClientError
 from orchestrator.gate.execute.recovery import DETAIL
 from orchestrator.reports.log_rebuild.rebuild import rebuild_logs, rebuild_records
 from state.audit_log.interaction_log import list_users, read_records

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from bot.cli import logs
 from bot.cli.logs import app
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 from state.audit_log.interaction_log import InteractionLogger, read_records, transform_user
 from state.audit_log.packing import packer
 from state.clock import SystemClock

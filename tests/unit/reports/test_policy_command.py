@@ -11,7 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 from bot.cli.policy import app
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.spine_kit import BORIS, a_world, message, press, raise_sum, reply, step

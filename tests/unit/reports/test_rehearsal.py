@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from bitrix.catalogue.catalogue import Catalogue, load_catalogue
+from orchestrator.domain.actor import Actor, Mode
 from orchestrator.gate.call.policy import SHIPPED, load_policy
-from orchestrator.messages import Actor, Mode
 from orchestrator.reports.rehearsal.recorded_plans import read_plans
 from orchestrator.reports.rehearsal.rehearse import NOT_RECORDED, RehearsedStep, Rules, evaluate_plans, find_reason_code
 from orchestrator.reports.rehearsal.summary import Summary

@@ -7,7 +7,7 @@ import typer
 from typer.testing import CliRunner
 
 from bot.cli.journal import verify
-from orchestrator.errors import SettingsError
+from orchestrator.domain.errors import SettingsError
 from state.audit_log.interaction_log import InteractionLogger, erase_user
 from state.clock import SystemClock
 from tests.unit.spine_kit import ANNA, CHAT

@@ -5,9 +5,9 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from orchestrator.domain.actor import Actor
 from orchestrator.features.talking.feature import build_handlers
 from orchestrator.features.talking.voice import VoiceInput
-from orchestrator.messages import Actor
 from orchestrator.runtime.turn import merge_handlers
 from state.clock import generate_id
 from state.journal.store import InboxRow, Lane

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.messages import Actor
+from orchestrator.domain.actor import Actor
 from orchestrator.runtime import merge_inputs
 from orchestrator.runtime.commands import run_command
 from orchestrator.runtime.session import Session

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.outputs import Reply, build_reply
 from orchestrator.engines.base import TurnInput
-from orchestrator.messages import Reply, build_reply
 from orchestrator.replies.code_notes import add_forward_buttons
 from orchestrator.runtime import merge_inputs
 from state.canonical import hash_text

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import ModelClientError
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.errors import ModelClientError
 from orchestrator.features.talking.voice import FileUnavailable, VoiceInput
-from orchestrator.messages import Actor
 from state.journal.store import InboxRow
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, VERA, World, command, message, raise_sum, reply, until
 from tests.unit.talking.talking_kit import Wire, pressed, said_of, voice, wired

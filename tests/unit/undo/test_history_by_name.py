@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.actor import Actor
 from orchestrator.features.history.record_lookup import split_kind
-from orchestrator.messages import Actor
 from state.clock import generate_id
 from state.journal.store import OutboxRow
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, World, _row, command

@@ -169,12 +169,12 @@ async def test_a_declined_undo_may_be_asked_for_again(office: World) -> None:
 async def test_after_the_time_it_is_refused_and_the_button_goes(office: World) -> None:
     """At the minute that the policy says; the card of the call is drawn anew without the button."""
     effect_id = await done(office, update({"OPPORTUNITY": 1_500_000}))
-    means = office.gate.means
+    deps = office.gate.deps
     row = await office.store.find_effect(effect_id)
     assert row is not None
-    given = {"policy": means.policy, "catalogue": means.catalogue}
+    given = {"policy": deps.policy, "catalogue": deps.catalogue}
     assert undo_policy.is_undo_offered(row, now=office.clock.now(), **given)
-    office.clock.advance(means.policy.undo_for)
+    office.clock.advance(deps.policy.undo_for)
     assert not undo_policy.is_undo_offered(row, now=office.clock.now(), **given)
     rows = await pressed(office, effect_id)
     assert codes(rows) == ["undo-refused", "undo-late"]
@@ -233,7 +233,7 @@ async def test_what_cannot_be_restored_exactly_is_refused_with_a_sentence(office
     row = await office.store.find_effect(effect_id)
     assert row is not None
     assert not undo_policy.is_undo_offered(
-        row, now=office.clock.now(), policy=office.gate.means.policy, catalogue=office.gate.means.catalogue
+        row, now=office.clock.now(), policy=office.gate.deps.policy, catalogue=office.gate.deps.catalogue
     )
     assert codes(await pressed(office, effect_id)) == ["undo-refused", code]
 
@@ -288,14 +288,14 @@ async def test_an_undone_call_is_drawn_as_such_and_an_undo_offers_none(office: W
     """The card of the call says when and by whom it was undone; the card of the undo has no such button."""
     effect_id = await done(office, update({"OPPORTUNITY": 1_500_000}))
     back = await restored(office, effect_id)
-    means, now = office.gate.means, office.clock.now()
+    deps, now = office.gate.deps, office.clock.now()
     session = await office.session()
     entries = session.state["agent"]["confirmations"]
     undone = undo_policy.find_original(entries[back["confirmation_id"]], entries)
     assert undone is not None
-    drawn = undo_policy.add_undo_status(undone, entries, now=now, policy=means.policy, catalogue=means.catalogue)
+    drawn = undo_policy.add_undo_status(undone, entries, now=now, policy=deps.policy, catalogue=deps.catalogue)
     assert (drawn["effect_id"], drawn["undone_by"], "undo_until" in drawn) == (effect_id, ANNA.name, False)
-    assert not undo_policy.is_undo_offered(entries[back["confirmation_id"]], now=now, policy=means.policy, catalogue=means.catalogue)
+    assert not undo_policy.is_undo_offered(entries[back["confirmation_id"]], now=now, policy=deps.policy, catalogue=deps.catalogue)
     await session.close()
     assert codes(await pressed(office, back["effect_id"])) == ["undo-refused", "undo-of-undo"]
 
@@ -306,8 +306,8 @@ async def test_a_free_write_is_offered_under_the_answer(office: World) -> None:
     free = await office.submit(session, update({"COMMENTS": "звонил"}))
     read = await office.submit(session, effect("crm.deal.get", {"id": 481}, slot="t1/1/9"))
     asked = await office.submit(session, update({"OPPORTUNITY": 5}))
-    means = office.gate.means
-    found = await undo_policy.find_undoable([free, read, asked], session, policy=means.policy, catalogue=means.catalogue)
+    deps = office.gate.deps
+    found = await undo_policy.find_undoable([free, read, asked], session, policy=deps.policy, catalogue=deps.catalogue)
     assert found == (free.effect_id,)
     await session.close()
 

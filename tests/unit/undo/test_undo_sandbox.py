@@ -56,7 +56,7 @@ async def first(world: World, method: str, **params: Any) -> dict[str, Any]:
 
 
 async def record(world: World, target: tuple[str, int]) -> dict[str, Any]:
-    found = (await world.gate.means.records.load_records([target]))[target]
+    found = (await world.gate.deps.records.load_records([target]))[target]
     assert found is not None
     return {name: value or "" for name, value in found.items() if not _BY_ITSELF.match(name)}
 

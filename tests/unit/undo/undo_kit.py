@@ -6,8 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect import Effect
+from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.features.undo.handlers import build_handlers
-from orchestrator.messages import Actor, Effect, Outcome, Pending
 from orchestrator.runtime.turn import merge_handlers
 from state.clock import generate_id
 from state.journal.store import InboxRow, OutboxRow

@@ -7,10 +7,13 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 from orchestrator.directory.answers import OutcomeView, Resolved
+from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.effect import Effect
+from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.outputs import Row, Table
 from orchestrator.engines.base import ModelRequest, ModelText, TurnContext, TurnEnd, TurnInput
 from orchestrator.engines.crm_agent.engine import CrmAgent
-from orchestrator.errors import ModelClientError
-from orchestrator.messages import Actor, Effect, Mode, Outcome, Pending, Row, Table
 from state.events.core import Event
 from state.events.fold import create_state
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from orchestrator.domain.errors import ModelClientError
 from orchestrator.engines.crm_agent.blocks import AssistantStream, Blocks, Step, parse
 from orchestrator.engines.crm_agent.grammar import HEADER, HEADER_LITERALS, HEADER_PREFIXES
 from orchestrator.engines.crm_agent.lenient_json import MAX_TOKENS
-from orchestrator.errors import ModelClientError
 
 CORPUS = [json.loads(line) for line in (Path(__file__).parents[3] / "corpus" / "model_outputs.jsonl").read_text("utf-8").splitlines()]
 ACCEPTED = [case["text"] for case in CORPUS if case["expect"] == "ok"]

@@ -7,8 +7,8 @@ from typing import cast
 import pytest
 
 from orchestrator.directory.answers import OutcomeView
-from orchestrator.errors import ModelClientError
-from orchestrator.messages import Notice
+from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.outputs import Notice
 from state.events.core import PlanRecorded
 from tests.unit.engines.crm_agent.engine_kit import TABLE, Fake, agent, codes, done, pending, reply, run, step
 

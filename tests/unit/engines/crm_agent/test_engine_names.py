@@ -6,9 +6,9 @@ from typing import Any, cast
 import pytest
 
 from orchestrator.directory.answers import Ambiguous, Option, OutcomeView, Resolved, Unresolved
+from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import ModelText, TurnInput
 from orchestrator.engines.crm_agent.ending import WITHHELD
-from orchestrator.messages import Notice
 from state.events.core import NameAsked, NameChosen, PlanRecorded
 from tests.unit.engines.crm_agent.engine_kit import Fake, codes, done, reply, run, step
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.domain.actor import Actor
 from orchestrator.engines.crm_agent import prompt
 from orchestrator.engines.crm_agent.grammar import LINE_HEADER, NEAR_HEADER, Fence, escape_headers
-from orchestrator.messages import Actor
 from state.events.fold import create_state
 
 ANNA = Actor(key="tg:1007", name="Анна", bitrix_user_id=7)

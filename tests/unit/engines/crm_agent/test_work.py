@@ -2,9 +2,9 @@
 
 import pytest
 
+from orchestrator.domain.outputs import Table, Text
 from orchestrator.engines.crm_agent.ending import insert_tables
 from orchestrator.engines.crm_agent.turn_work import start_work
-from orchestrator.messages import Table, Text
 from state.events.fold import create_state
 
 

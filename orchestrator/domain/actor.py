@@ -1,0 +1,30 @@
+"""Who acts, and in which safety mode."""
+
+from typing import Literal
+
+from orchestrator.domain import Frozen
+
+Mode = Literal["shadow", "canary", "full"]
+
+
+Role = Literal["manager", "lead", "admin"]
+
+
+MODES: tuple[Mode, ...] = ("shadow", "canary", "full")
+
+
+class Actor(Frozen):
+    """Who acts: a person of the access file, a named HTTP token, or the local CLI user (DESIGN §2).
+
+    `sees` limits whose records the actor may touch; `max_mode` is the highest mode the actor may use.
+    """
+
+    key: str
+    name: str
+    role: Role = "manager"
+    max_mode: Mode = "full"
+    sees: Literal["own", "all"] | tuple[int, ...] = "own"
+    bitrix_user_id: int | None = None
+    time_zone: str = "Europe/Moscow"
+    locale: Literal["ru", "en"] = "ru"
+    may_approve: bool = True
