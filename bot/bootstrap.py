@@ -39,9 +39,9 @@ from orchestrator.features.leads.policy_news import PolicyWatcher
 from orchestrator.features.portal_events.news import Audience, Nobody
 from orchestrator.features.portal_events.watcher import PortalWatcher
 from orchestrator.features.talking.voice import Files, VoiceInput
+from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.modes import format_methods
 from orchestrator.gate.call.policy import Policy, check_policy, load_policy
-from orchestrator.gate.call.ports import PolicySource
 from orchestrator.gate.decide.policy_reload import LivePolicy
 from orchestrator.gate.gate import Gate
 from orchestrator.language.date_format import format_calendar

@@ -15,7 +15,6 @@ from orchestrator.features.daily.feature import build_daily_help
 from orchestrator.features.daily.ports import Nobody, People
 from orchestrator.features.history.handlers import History
 from orchestrator.features.leads import feature as leading
-from orchestrator.features.leads.approvers import Staff as LeadStaff
 from orchestrator.features.leads.assignment import LeadsWatcher
 from orchestrator.features.people.feature import build_command_handlers, build_inbox_handlers, build_timer_handlers
 from orchestrator.features.people.people_context import PeopleContext
@@ -23,6 +22,7 @@ from orchestrator.features.people.staff import Employees, Staff
 from orchestrator.features.talking.feature import build_handlers
 from orchestrator.features.talking.voice import VoiceInput
 from orchestrator.features.undo import handlers as undoing
+from orchestrator.gate.call.permissions import Staff as LeadStaff
 from orchestrator.language.work_calendar import load_workdays
 from orchestrator.runtime.turn import Handlers, PeriodicTask, merge_handlers
 from state.journal.async_store import AsyncStore
@@ -57,6 +57,7 @@ def build_features(
         own,
         _build_registry_handlers(reads, naming, members),
         editing.build_handlers(reads.catalogue, reads.reference),
+        leading.build_inbox_handlers(),
         undoing.build_handlers(),
         History().build_handlers(),
         build_handlers(ear) if ear else Handlers(),

@@ -14,7 +14,7 @@ from typing import Any
 from bitrix.bulk.lists import PAGE, build_inconsistency_error, extract_rows
 from bitrix.bulk.sender import LIMITS, Backoff, Sender, yield_in_order
 from bitrix.client.batch import MAX_COMMANDS, Command, CommandOutcome, build_cmd, read_answer
-from bitrix.client.client import BitrixClient
+from bitrix.client.read_only import PortalCaller
 from bitrix.errors import OutcomeUnknown, Refused
 from bitrix.limits.limiter import Priority
 
@@ -98,7 +98,7 @@ class FirstRows:
 
 
 async def read_first_rows(
-    client: BitrixClient,
+    client: PortalCaller,
     method: str,
     params: Mapping[str, Any],
     *,

@@ -72,7 +72,7 @@ class ReadOnlyClient:
         method: str,
         params: Mapping[str, Any],
         *,
-        repeatable: bool = True,
+        repeatable: bool = False,
         priority: Priority = Priority.INTERACTIVE,
         send_within: float | None = None,
     ) -> Answer:

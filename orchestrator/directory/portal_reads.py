@@ -9,7 +9,7 @@ from typing import Any
 from bitrix.bulk.offset_pages import read_first_rows
 from bitrix.catalogue.catalogue import Catalogue, Entity
 from bitrix.client.batch import Command, build_cmd, read_answer
-from bitrix.client.client import BitrixClient
+from bitrix.client.read_only import PortalCaller, ReadOnlyClient
 from bitrix.errors import ACCESS_OR_METHOD_CODES, BitrixError, OutcomeUnknown, Refused, is_missing
 from bitrix.limits.limiter import Priority
 from orchestrator.directory.reference import Reference
@@ -26,11 +26,11 @@ RecordOrError = Row | BitrixError | None
 class PortalReader:
     """See the module docstring. Every method may raise BitrixError."""
 
-    def __init__(self, client: BitrixClient, catalogue: Catalogue, clock: Clock) -> None:
-        """Keep the parts; nothing is read yet."""
-        self.client = client
+    def __init__(self, client: PortalCaller, catalogue: Catalogue, clock: Clock) -> None:
+        """Keep the parts, and of `client` only its reads; nothing is read yet."""
+        self.client = ReadOnlyClient(client, catalogue)
         self.catalogue = catalogue
-        self.reference = Reference(client, clock)
+        self.reference = Reference(self.client, clock)
 
     async def load_records(self, targets: Sequence[Target]) -> Mapping[Target, Row | None]:
         """Each target's record as it is now, None where it does not exist."""

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from bitrix.catalogue.names import CRM
-from bitrix.client.client import BitrixClient
+from bitrix.client.read_only import PortalCaller
 from orchestrator.directory import reference_reads as reads
 from orchestrator.directory.reference_cache import Key, Read, ReadCache, ReadTimeouts
 from orchestrator.directory.reference_data import (
@@ -42,7 +42,7 @@ _ACTIVE = (True, "Y", "true", "1", None)
 class Reference:
     """See the module docstring. Every read may raise BitrixError; `has` says what is looked for, so that a miss is read again once."""
 
-    def __init__(self, client: BitrixClient, clock: Clock) -> None:
+    def __init__(self, client: PortalCaller, clock: Clock) -> None:
         """Keep the parts; nothing is read yet."""
         self._client = client
         self._shelf = ReadCache(clock)

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from bitrix.bulk.offset_pages import read_first_rows
 from bitrix.client.batch import MAX_COMMANDS, Command, CommandOutcome, build_cmd, read_answer
-from bitrix.client.client import BitrixClient
+from bitrix.client.read_only import PortalCaller
 from bitrix.errors import OutcomeUnknown
 from orchestrator.directory.reference_data import Category, Department, Field, Row, SmartType, Stage, to_own_kind, to_type_number
 from orchestrator.language.money_format import CurrencyStyle, parse_currency_style
@@ -25,7 +25,7 @@ _USER: Final = (
 )  # fmt: skip
 
 
-async def read_users(client: BitrixClient) -> Mapping[int, Row]:
+async def read_users(client: PortalCaller) -> Mapping[int, Row]:
     """Employees by id, the dismissed too: the first 5,000 by number, in three requests as a rule (user/user-get).
 
     The list is known by offset alone: when somebody leaves it between two pages, somebody else slips through. Then it is read once more.
@@ -42,13 +42,13 @@ async def read_users(client: BitrixClient) -> Mapping[int, Row]:
     return dict(sorted(found.items())[:MOST_USERS])
 
 
-async def read_user(client: BitrixClient, user_id: int) -> Row | None:
+async def read_user(client: PortalCaller, user_id: int) -> Row | None:
     """One employee as they are now, None for a number that nobody has."""
     answer = await client.call("user.get", {"FILTER": {"ID": user_id}}, repeatable=True)
     return next((_select_user_fields(row) for row in _extract_rows(answer.result) if str(row.get("ID")) == str(user_id)), None)
 
 
-async def read_departments(client: BitrixClient) -> Mapping[int, Department]:
+async def read_departments(client: PortalCaller) -> Mapping[int, Department]:
     """Departments by id (departments/department-get)."""
     rows = (await read_first_rows(client, "department.get", {"sort": "ID", "order": "ASC"}, max_rows=_MOST_ROWS)).rows
     made = (
@@ -60,13 +60,13 @@ async def read_departments(client: BitrixClient) -> Mapping[int, Department]:
     return {item.id: item for item in made}
 
 
-async def read_categories(client: BitrixClient, entity: str) -> Sequence[Category]:
+async def read_categories(client: PortalCaller, entity: str) -> Sequence[Category]:
     """The funnels of a kind of record, in the portal's order (crm/universal/category/crm-category-list)."""
     rows = (await read_first_rows(client, "crm.category.list", {"entityTypeId": to_type_number(entity)}, max_rows=_MOST_ROWS)).rows
     return tuple(Category(id=int(row["id"]), name=str(row["name"]), default=row.get("isDefault") == "Y") for row in rows)
 
 
-async def read_stages(client: BitrixClient, book: str) -> Sequence[Stage]:
+async def read_stages(client: PortalCaller, book: str) -> Sequence[Stage]:
     """The entries of one book by their order; a book that does not exist is empty (crm/status/crm-status-list)."""
     params = {"filter": {"ENTITY_ID": book}, "order": {"SORT": "ASC"}}
     rows = (await read_first_rows(client, "crm.status.list", params, max_rows=_MOST_ROWS)).rows
@@ -74,20 +74,20 @@ async def read_stages(client: BitrixClient, book: str) -> Sequence[Stage]:
     return sorted(stages, key=lambda stage: stage.sort)
 
 
-async def read_currencies(client: BitrixClient) -> Mapping[str, CurrencyStyle]:
+async def read_currencies(client: PortalCaller) -> Mapping[str, CurrencyStyle]:
     """How the portal writes each of its currencies, in its own language (crm/currency/crm-currency-list)."""
     rows = (await read_first_rows(client, "crm.currency.list", {}, max_rows=_MOST_ROWS)).rows
     return {str(row["CURRENCY"]): parse_currency_style(row) for row in rows}
 
 
-async def read_types(client: BitrixClient) -> Mapping[int, SmartType]:
+async def read_types(client: PortalCaller) -> Mapping[int, SmartType]:
     """Smart processes by entityTypeId; needs CRM rights of an administrator (user-defined-object-types/crm-type-list)."""
     rows = (await read_first_rows(client, "crm.type.list", {}, max_rows=_MOST_ROWS)).rows
     made = (SmartType(id=int(row["entityTypeId"]), title=str(row.get("title") or "")) for row in rows)
     return {item.id: item for item in made}
 
 
-async def read_fields(client: BitrixClient, entity: str) -> Mapping[str, Field]:
+async def read_fields(client: PortalCaller, entity: str) -> Mapping[str, Field]:
     """The fields of a kind of record under the names its methods take; "item:2" are those of crm.item.* for deals.
 
     Empty for kinds that have no such list.
@@ -108,7 +108,7 @@ async def read_fields(client: BitrixClient, entity: str) -> Mapping[str, Field]:
     return {str(code): _build_field(str(code), row) for code, row in found.items() if isinstance(row, Mapping)}
 
 
-async def read_zone(client: BitrixClient) -> str:
+async def read_zone(client: PortalCaller) -> str:
     """The portal's time zone: that of its own user where it agrees with the server's clock, else one with the server's offset."""
     moment = datetime.fromisoformat(str((await client.call("server.time", {}, repeatable=True)).result))
     profile = (await client.call("profile", {}, repeatable=True)).result
@@ -118,7 +118,7 @@ async def read_zone(client: BitrixClient) -> str:
     return find_zone(moment.utcoffset())
 
 
-async def _read_employee_pass(client: BitrixClient) -> tuple[list[Row], list[int]]:
+async def _read_employee_pass(client: PortalCaller) -> tuple[list[Row], list[int]]:
     """One pass over the employees, whoever joined meanwhile too, and how many the portal counted with each page; 0 where it counts none."""
     first = await client.call("user.get", _BY_ID, repeatable=True)
     rows, totals, at = _extract_rows(first.result), [first.total or 0], first.next
@@ -134,7 +134,7 @@ async def _read_employee_pass(client: BitrixClient) -> tuple[list[Row], list[int
     return rows, totals
 
 
-async def _read_pages(client: BitrixClient, starts: Iterable[int]) -> Sequence[CommandOutcome]:
+async def _read_pages(client: PortalCaller, starts: Iterable[int]) -> Sequence[CommandOutcome]:
     commands = [Command(key=f"p{start}", method="user.get", params={**_BY_ID, "start": start}) for start in starts]
     answer = await client.call("batch", {"halt": 0, "cmd": build_cmd(commands)}, repeatable=True)
     outcomes = read_answer(commands, answer)

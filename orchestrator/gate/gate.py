@@ -22,12 +22,12 @@ from orchestrator.gate.approve.preview import Names, preview_for
 from orchestrator.gate.approve.revalidate import build_before_image, refuse_unchanged
 from orchestrator.gate.approve.run_approved import OUTDATED, DecisionResult
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
-from orchestrator.gate.call.gate_deps import GateDeps
+from orchestrator.gate.call.gate_deps import GateDeps, PolicySource
 from orchestrator.gate.call.limits import ChangeCounter, SessionChangeCounter
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.call.permissions import Approvers, NoLeads, is_same_person
 from orchestrator.gate.call.policy import Policy
-from orchestrator.gate.call.ports import FreezeSwitch, Ledger, Performer, PolicySource, Records
+from orchestrator.gate.call.ports import FreezeSwitch, Ledger, Performer, Records
 from orchestrator.gate.call.reasons import build_read_refusal
 from orchestrator.gate.call.serialization import build_effect_id, get_essence
 from orchestrator.gate.decide import freeze_check

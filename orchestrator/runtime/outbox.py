@@ -7,74 +7,65 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from orchestrator.domain.address import Address
 from orchestrator.domain.outputs import Notice, Reply
 from state.clock import generate_id
 from state.events.talking import AnswerGiven
 from state.journal.store import OutboxRow
 
 
-def parse_channel(session: str) -> str:
-    """ "tg:1007" → "tg"."""
-    return session.split(":", 1)[0]
-
-
 def build_reply_row(session: str, reply: Reply, now: datetime, *, key: str = "") -> OutboxRow:
     """A message to the chat."""
-    return _build_row(session, "reply", reply.model_dump(mode="json"), now, key)
+    return build_row(session, "reply", reply.model_dump(mode="json"), now, key)
 
 
 def build_card_row(session: str, entry: Mapping[str, Any], now: datetime, *, stage: int = 1) -> OutboxRow:
     """The card of a confirmation as it stands now; `stage` 2 asks for the second tap."""
     left_out = ("params", "before", "provenance")
     body = {key: value for key, value in entry.items() if key not in left_out} | {"stage": stage}
-    return _build_row(session, "card", body, now, f"card:{entry['confirmation_id']}")
+    return build_row(session, "card", body, now, f"card:{entry['confirmation_id']}")
 
 
 def build_details_row(session: str, entry: Mapping[str, Any], now: datetime) -> OutboxRow:
     """What the card of a confirmation is about, in words and in full."""
     left_out = ("params", "before", "provenance", "nonce")
-    return _build_row(session, "details", {key: value for key, value in entry.items() if key not in left_out}, now, "")
+    return build_row(session, "details", {key: value for key, value in entry.items() if key not in left_out}, now, "")
 
 
 def build_code_row(session: str, text: str, now: datetime) -> OutboxRow:
     """Text shown exactly as it is."""
-    return _build_row(session, "code", {"text": text}, now, "")
+    return build_row(session, "code", {"text": text}, now, "")
 
 
 def build_news_row(session: str, body: Mapping[str, Any], now: datetime) -> OutboxRow:
     """What changed in the portal without the person's doing; no part of their conversation. `quiet` in the body: without a sound."""
-    return _build_row(session, "news", body, now, "")
+    return build_row(session, "news", body, now, "")
 
 
 def build_file_row(session: str, body: Mapping[str, Any], now: datetime, *, key: str = "") -> OutboxRow:
     """A list as a file: {columns, rows} and if wanted {name, format: "xlsx" or "csv", links, caption: a notice}. Rows come from code."""
-    return _build_row(session, "file", body, now, key)
+    return build_row(session, "file", body, now, key)
 
 
 def build_toast_row(session: str, callback_id: str, notice: Notice, now: datetime) -> OutboxRow:
     """The answer to one press; it waits for no message of its chat, so it has an order of its own."""
-    return _build_row(f"{session}:toast", "toast", {"callback_id": callback_id, "notice": notice.model_dump(mode="json")}, now, "")
+    return build_row(f"{session}:toast", "toast", {"callback_id": callback_id, "notice": notice.model_dump(mode="json")}, now, "")
 
 
-def _build_row(session: str, kind: str, body: Mapping[str, Any], now: datetime, key: str) -> OutboxRow:
+def build_row(session: str, kind: str, body: Mapping[str, Any], now: datetime, key: str = "") -> OutboxRow:
+    """A row of that kind for the channel of `session`, due now; one with a `key` takes the place of the message that had it."""
     return OutboxRow(
-        id=generate_id(), session=session, channel=parse_channel(session), kind=kind, body=body, key=key, created_at=now, due_at=now
+        id=generate_id(), session=session, channel=Address.parse(session).channel, kind=kind, body=body, key=key, created_at=now, due_at=now
     )
 
 
-PULL_CHANNELS: Final = frozenset({"http"})
 RELAYED: Final = "retold"
 """Kind of the input by which a session takes in what another one wanted to tell it: {kind, key, body}."""
 
 
-def is_pulled(session: str) -> bool:
-    """Whether the reader of that session asks for what it is told."""
-    return session.partition(":")[0] in PULL_CHANNELS
-
-
 def split_pulled_rows(rows: Sequence[OutboxRow], session: str, cause: str) -> tuple[list[AnswerGiven], Sequence[OutboxRow]]:
     """Of what a step of `session` says: what becomes part of its journal, and what is delivered."""
-    if not is_pulled(session):
+    if not Address.parse(session).is_pulled:
         return [], rows
     own = {session, f"{session}:toast"}
     kept = [AnswerGiven(cause=cause, kind=row.kind, outbox_key=row.key, body=dict(row.body)) for row in rows if row.session in own]

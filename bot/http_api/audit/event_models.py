@@ -15,8 +15,8 @@ from bot.rendering.kinds import RENDERERS, render_message
 from bot.rendering.replies import render_heading
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import Address
 from orchestrator.reports.reading.journal_reader import to_session_name
-from orchestrator.runtime.outbox import parse_channel
 from state.journal.store import StoredEvent
 
 Type = Literal["message", "reply", "question", "confirmation", "decision", "decision_refused", "call", "step_refused"]
@@ -100,7 +100,7 @@ def _to_finished(event: StoredEvent, eyes: EventReader) -> EventFields:
     """The words of an answer; a session of this API has them as they were given, with all that belongs to them."""
     del eyes
     text = event.data.get("text")
-    return {"type": "reply", "text": text} if text and parse_channel(to_session_name(event.stream)) != "http" else None
+    return {"type": "reply", "text": text} if text and Address.parse(to_session_name(event.stream)).channel != "http" else None
 
 
 def _to_reply(event: StoredEvent, eyes: EventReader) -> EventFields:

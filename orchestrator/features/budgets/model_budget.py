@@ -10,7 +10,7 @@ from typing import Any, Final
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.budget import FULL, WARN_AT, Tokens, build_person_key, find_month_start, to_month
-from orchestrator.gate.call.ports import PolicySource
+from orchestrator.gate.call.gate_deps import PolicySource
 from state.clock import SystemClock, build_lower_id, parse_iso
 from state.events.budgets import BudgetWarned
 from state.journal.async_store import AsyncStore

@@ -26,7 +26,6 @@ from orchestrator.features.cards.resubmit import (
     is_undo,
     submit_again,
 )
-from orchestrator.features.leads import lead_inbox
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.ports import FieldLists
@@ -62,14 +61,7 @@ def build_handlers(catalogue: Catalogue, lists: FieldLists) -> Handlers:
     """What the buttons of cards and the answers to their questions lead to; `lists` tell the types of the portal's own fields."""
     editing = CardEditor(catalogue, lists)
     presses = {"edit": editing.begin, "field": editing.select_field, "pick": editing.pick, "noedit": editing.cancel, "again": ask_again}
-    presses |= {lead_inbox.DETAILS_BUTTON: lead_inbox.request_details}
-    inbox = {
-        ANSWER: editing.receive_answer,
-        REFRESH: refresh_open_cards,
-        lead_inbox.SHOW_TO_LEAD: lead_inbox.show_pending_cards,
-        lead_inbox.DETAILS_TO_LEAD: lead_inbox.send_details,
-    }
-    return Handlers(inbox=inbox, buttons=presses)
+    return Handlers(inbox={ANSWER: editing.receive_answer, REFRESH: refresh_open_cards}, buttons=presses)
 
 
 class CardEditor:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
+from orchestrator.domain.address import Address
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.cards.field_input import EditableField
 from orchestrator.gate.approve import confirmations
@@ -16,7 +17,7 @@ from orchestrator.runtime import outbox
 from orchestrator.runtime.input_filter import build_system_row
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Receive, Tools
-from state.clock import format_iso, generate_id, parse_iso
+from state.clock import format_iso, parse_iso
 from state.events.cards import build_question_key
 from state.events.fold import list_open_confirmations
 from state.journal.async_store import AsyncStore
@@ -48,13 +49,13 @@ async def build_pending_rows(session: Session, store: AsyncStore, *, of_others: 
     )
     if not entries:
         return also or [told]
-    if not is_group(session.key):
+    if not Address.parse(session.key).is_group:
         return [told, *(build_fresh_card_row(session.key, entry, session.now) for entry in entries), *also]
     refs = {entry["confirmation_id"]: await store.find_sent_ref(session.key, f"card:{entry['confirmation_id']}") for entry in entries}
     linked = [entry for entry in entries if refs[entry["confirmation_id"]]][:MAX_LINKS]
     lines = [_build_line(entry, refs[entry["confirmation_id"]]) for entry in linked]
     body = {"chat": session.key, "count": len(entries), "cards": lines}
-    listed = build_row(session.key, PENDING_LIST, body, session.now)
+    listed = outbox.build_row(session.key, PENDING_LIST, body, session.now)
     return [listed, *(build_fresh_card_row(session.key, entry, session.now) for entry in entries if entry not in linked)]
 
 
@@ -104,7 +105,7 @@ class CardRefresher:
         """Where cards wait: each of them has the timer that ends its waiting."""
         timers = await self._store.list_due_timers(now + _LONGEST, _MOST)
         waiting = {timer.session for timer in timers if timer.kind == confirmations.TIMER and timer.due_at > now}
-        return sorted(session for session in waiting if session.startswith("tg:"))
+        return sorted(session for session in waiting if Address.parse(session).is_messenger)
 
 
 EDIT = "edit"
@@ -127,14 +128,14 @@ def build_picker_row(session: str, confirmation_id: str, fields: Sequence[Editab
     """Which of the fields is to be changed."""
     shown = [{"name": field.name, "value": field.value} for field in fields]
     body = {"what": "fields", "confirmation_id": confirmation_id, "fields": shown}
-    return build_row(session, EDIT, body, now, key=f"edit:{confirmation_id}")
+    return outbox.build_row(session, EDIT, body, now, key=f"edit:{confirmation_id}")
 
 
 def build_picker_result_row(session: str, confirmation_id: str, code: str, now: datetime, **args: Any) -> OutboxRow:
     """What became of the edit, in the place of the fields; `code` is the sentence."""
     notice = Notice(code=code, args=args)
     body = {"what": "told", "confirmation_id": confirmation_id, "notice": notice.model_dump(mode="json")}
-    return build_row(session, EDIT, body, now, key=f"edit:{confirmation_id}")
+    return outbox.build_row(session, EDIT, body, now, key=f"edit:{confirmation_id}")
 
 
 def build_question_row(
@@ -150,18 +151,6 @@ def build_question_row(
         "objection": objection.model_dump(mode="json") if objection else None,
         "options": list(options),
         "ask": ask,
-        "private": not is_group(session),
+        "private": not Address.parse(session).is_group,
     }
-    return build_row(session, EDIT, body, now, key=build_question_key(confirmation_id, ask))
-
-
-def is_group(session: str) -> bool:
-    """Whether several people read there."""
-    chat = session.split(":")[1] if ":" in session else ""
-    return session.startswith("tg:") and chat.startswith("-")
-
-
-def build_row(session: str, kind: str, body: Mapping[str, Any], now: datetime, *, key: str = "") -> OutboxRow:
-    """A row of one of these kinds."""
-    channel = outbox.parse_channel(session)
-    return OutboxRow(id=generate_id(), session=session, channel=channel, kind=kind, body=body, key=key, created_at=now, due_at=now)
+    return outbox.build_row(session, EDIT, body, now, key=build_question_key(confirmation_id, ask))

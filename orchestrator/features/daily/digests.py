@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo
 from bitrix.errors import BitrixError, NoAccess, Refused
 from bitrix.limits.limiter import Priority
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import Address
 from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.features.cards.open_cards import is_group
 from orchestrator.features.daily import message_bodies
 from orchestrator.features.daily.message_bodies import build_agenda_body, build_daily_row
 from orchestrator.features.daily.ports import People, ReadAgenda, to_daily_preferences
@@ -92,7 +92,7 @@ class DailyMessages:
         if actor is None:
             return
         now = session.now
-        if is_group(session.key):  # there everybody would read somebody's own deals
+        if Address.parse(session.key).is_group:  # there everybody would read somebody's own deals
             told = outbox.build_reply_row(session.key, build_reply(Notice(code="today-elsewhere")), now)
         else:
             try:

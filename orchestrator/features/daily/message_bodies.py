@@ -12,8 +12,8 @@ from orchestrator.directory.agenda import Agenda
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.language.work_calendar import Slot, to_utc
-from orchestrator.runtime.outbox import parse_channel
-from state.clock import format_iso, generate_id
+from orchestrator.runtime import outbox
+from state.clock import format_iso
 from state.events.fold import list_open_confirmations
 from state.journal.journal import load_state
 from state.journal.store import OutboxRow, Store, StoredEvent
@@ -123,12 +123,12 @@ MAX_ROWS = {"digest": 10, "today": 30}
 
 def build_daily_row(session: str, body: Mapping[str, Any], now: datetime) -> OutboxRow:
     """A digest, a summary or an answer to /today."""
-    return _build_row(session, "daily", body, now, key="")
+    return outbox.build_row(session, "daily", body, now, key="")
 
 
 def build_reminder_row(session: str, body: Mapping[str, Any], now: datetime, *, key: str) -> OutboxRow:
     """A reminder or what became of it; the message of that key is changed in place."""
-    return _build_row(session, "reminder", body, now, key=key)
+    return outbox.build_row(session, "reminder", body, now, key=key)
 
 
 def build_agenda_body(what: str, agenda: Agenda, day: date) -> dict[str, Any]:
@@ -146,9 +146,3 @@ def build_agenda_body(what: str, agenda: Agenda, day: date) -> dict[str, Any]:
         "unread": list(agenda.unread),
         "without_user": agenda.without_user,
     }
-
-
-def _build_row(session: str, kind: str, body: Mapping[str, Any], now: datetime, *, key: str) -> OutboxRow:
-    return OutboxRow(
-        id=generate_id(), session=session, channel=parse_channel(session), kind=kind, body=body, key=key, created_at=now, due_at=now
-    )

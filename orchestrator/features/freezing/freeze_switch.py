@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.features.leads.approvers import Staff
+from orchestrator.gate.call.permissions import Staff
 from orchestrator.gate.decide.freeze_check import to_freeze_args
 from orchestrator.runtime import outbox
 from orchestrator.runtime.session import Session

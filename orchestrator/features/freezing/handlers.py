@@ -7,9 +7,10 @@ from functools import partial
 from typing import Final
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import Address
 from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.features.freezing import freeze_switch
-from orchestrator.features.leads.approvers import Staff
+from orchestrator.gate.call.permissions import Staff
 from orchestrator.gate.call.ports import FreezeSwitch
 from orchestrator.gate.decide.freeze_check import build_freeze_args
 from orchestrator.runtime import outbox
@@ -90,4 +91,4 @@ async def _answer(notice: Notice, row: InboxRow, actor: Actor, session: Session)
 
 
 def _build_hand(actor: Actor, session: Session) -> SwitchOperator:
-    return SwitchOperator(key=actor.key, name=actor.name, via=outbox.parse_channel(session.key), at=session.now)
+    return SwitchOperator(key=actor.key, name=actor.name, via=Address.parse(session.key).channel, at=session.now)

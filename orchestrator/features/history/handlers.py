@@ -4,11 +4,11 @@ from typing import Final
 
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import parse_target
 from orchestrator.domain.outputs import Notice, Reply, build_reply
 from orchestrator.features.history.pages import HistoryPages, build_history_row
 from orchestrator.features.history.record_index import RecordIndex
 from orchestrator.features.history.record_lookup import find_current_record, find_record_by_name, parse_record_reference
-from orchestrator.features.portal_events.record_changes import parse_target
 from orchestrator.gate.call import targets
 from orchestrator.gate.call.permissions import find_visible_users, may_touch
 from orchestrator.gate.call.reasons import build_read_refusal

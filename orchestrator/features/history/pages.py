@@ -9,8 +9,8 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import parse_target
 from orchestrator.features.history.record_index import RecordIndex, find_origin_effect, find_start_time
-from orchestrator.features.portal_events.record_changes import Change, compare_values, parse_target
 from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.approve.format_values import Context, Reader, format_value
 from orchestrator.gate.approve.preview import preview_for
@@ -19,9 +19,10 @@ from orchestrator.gate.call.effect import Facts, Target
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.serialization import UndecodableCall, decode_call
 from orchestrator.language.text import to_visible_line
-from orchestrator.runtime.outbox import parse_channel
+from orchestrator.reports.record_changes import Change, compare_values
+from orchestrator.runtime import outbox
 from orchestrator.runtime.turn import RefreshActor
-from state.clock import format_iso, generate_id, parse_iso
+from state.clock import format_iso, parse_iso
 from state.journal.store import EffectRow, OutboxRow, StoredEvent
 
 KIND: Final = "history"
@@ -159,9 +160,7 @@ class HistoryPages:
 def build_history_row(session: str, body: Mapping[str, Any], now: datetime) -> OutboxRow:
     """The page as a message; another page of the same screen takes its place."""
     key = f"history:{body['screen']}"
-    return OutboxRow(
-        id=generate_id(), session=session, channel=parse_channel(session), kind=KIND, body=dict(body), key=key, created_at=now, due_at=now
-    )
+    return outbox.build_row(session, KIND, dict(body), now, key)
 
 
 def _format_when(moment: str, actor: Actor, now: datetime) -> str:

@@ -1,39 +1,13 @@
 """To whom a request is shown, and who stands in for a lead who is away. Ring 2; rights are those of this moment."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime
-from typing import Protocol
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from orchestrator.domain.actor import Actor
-from orchestrator.gate.call.permissions import Sees, find_visible_users, is_same_person
+from orchestrator.gate.call.permissions import Absence, Sees, Staff, find_visible_users, is_same_person
 
 _DECIDE = frozenset({"lead", "admin"})
-
-
-@dataclass(frozen=True, kw_only=True)
-class Absence:
-    """A lead does not decide up to and with `until`; `deputy` does, "" where nobody was named."""
-
-    until: date
-    deputy: str = ""
-
-
-class Staff(Protocol):
-    """Who may use the bot now; the access list implements it, and answers from memory."""
-
-    def list_people(self) -> Sequence[Actor]:
-        """All of them."""
-        ...
-
-    def find_lead(self, key: str) -> str:
-        """The key of the lead who is named for this person, "" where none is."""
-        ...
-
-    def find_absence(self, key: str) -> Absence | None:
-        """Whether the access list says that this person is away; a day that has passed may still be said."""
-        ...
 
 
 class LeadApprovers:

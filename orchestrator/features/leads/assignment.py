@@ -9,11 +9,12 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import Address
 from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.features.leads.approvers import LeadApprovers, Staff
+from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision, can_see_all, check_entitlement
-from orchestrator.gate.call.permissions import is_same_person
+from orchestrator.gate.call.permissions import Staff, is_same_person
 from orchestrator.runtime import outbox
 from orchestrator.runtime.decisions import find_title
 from orchestrator.runtime.input_filter import build_system_row
@@ -193,4 +194,4 @@ def build_news_rows(entry: Mapping[str, Any], session: Session) -> list[OutboxRo
 def _build_closed_copy(shown: OutboxRow, lead: str, entry: Mapping[str, Any]) -> OutboxRow:
     """The copy of somebody who decides no more."""
     body = {**shown.body, "home": shown.session, "status": "elsewhere", "told": list(entry["told"])}
-    return replace(shown, id=generate_id(), session=lead, channel=outbox.parse_channel(lead), body=body)
+    return replace(shown, id=generate_id(), session=lead, channel=Address.parse(lead).channel, body=body)

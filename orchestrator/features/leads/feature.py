@@ -2,10 +2,18 @@
 
 from functools import partial
 
-from orchestrator.features.leads import assignment, denial_reasons, lead_reminders, policy_news
-from orchestrator.features.leads.approvers import Staff
+from orchestrator.features.leads import assignment, denial_reasons, lead_inbox, lead_reminders, policy_news
 from orchestrator.gate.approve import confirmations
+from orchestrator.gate.call.permissions import Staff
 from orchestrator.runtime.turn import Handlers
+
+
+def build_inbox_handlers() -> Handlers:
+    """What shows a lead the cards of others: needed wherever there are cards, whoever the people are."""
+    return Handlers(
+        inbox={lead_inbox.SHOW_TO_LEAD: lead_inbox.show_pending_cards, lead_inbox.DETAILS_TO_LEAD: lead_inbox.send_details},
+        buttons={lead_inbox.DETAILS_BUTTON: lead_inbox.request_details},
+    )
 
 
 def build_handlers(staff: Staff) -> Handlers:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from bitrix.masking import mask_value
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import Address
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.leads import assignment
 from orchestrator.gate.approve import confirmations
@@ -67,7 +68,7 @@ async def show_pending_cards(row: InboxRow, session: Session, tools: Tools) -> N
 def _build_copy(entry: Mapping[str, Any], lead: Actor, session: Session) -> OutboxRow:
     shown = outbox.build_card_row(session.key, entry, session.now)
     body = {**shown.body, "home": session.key, "anew": True}
-    return replace(shown, session=lead.key, channel=outbox.parse_channel(lead.key), body=body)
+    return replace(shown, session=lead.key, channel=Address.parse(lead.key).channel, body=body)
 
 
 async def request_details(row: InboxRow, session: Session, tools: Tools) -> None:

@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.features.leads.approvers import Staff
-from orchestrator.gate.call.ports import PolicySource
+from orchestrator.gate.call.gate_deps import PolicySource
+from orchestrator.gate.call.permissions import Staff
 from orchestrator.gate.decide.policy_reload import PolicyChange
 from orchestrator.runtime import outbox
 from orchestrator.runtime.input_filter import build_system_row

@@ -11,7 +11,7 @@ from typing import Any, Final
 from orchestrator.domain.actor import Actor, Mode, Role
 from orchestrator.features.people.staff import Employee
 from orchestrator.replies.code_notes import list_examples
-from orchestrator.runtime.outbox import parse_channel
+from orchestrator.runtime import outbox
 from state.clock import generate_id
 from state.journal.store import OutboxRow
 
@@ -30,9 +30,7 @@ Chosen = Mapping[str, str]
 
 def build_row(session: str, body: Mapping[str, Any], now: datetime, *, key: str = "") -> OutboxRow:
     """A message of the registry; with a key it takes the place of the message that had it."""
-    return OutboxRow(
-        id=generate_id(), session=session, channel=parse_channel(session), kind=KIND, body=dict(body), key=key, created_at=now, due_at=now
-    )
+    return outbox.build_row(session, KIND, dict(body), now, key)
 
 
 def build_message(code: str, *, about: tuple[str, str] | None = None, **args: Any) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from bitrix.catalogue.catalogue import Entity
 from orchestrator.domain.actor import Actor
 from orchestrator.features.portal_events.catch_up import START_EVENT as START
 from orchestrator.features.portal_events.recent_writes import RecentWrites, Write
-from orchestrator.features.portal_events.record_changes import Change, find_watched_fields, read_employee_id
 from orchestrator.gate.call import fields
+from orchestrator.reports.record_changes import Change, find_watched_fields, read_employee_id
 from state.events.core import PortalEventReceived, RecordsSeen
 from state.journal.async_store import AsyncStore
 from state.journal.store import EffectRow, StoredEvent

@@ -14,16 +14,9 @@ from bitrix.catalogue.catalogue import Entity
 from bitrix.errors import BitrixError, Refused
 from bitrix.limits.limiter import Priority
 from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.domain.address import parse_target
 from orchestrator.features.portal_events.recent_writes import FRESH, RecentWrites
-from orchestrator.features.portal_events.record_changes import (
-    CLOSED,
-    KINDS,
-    Values,
-    compare_values,
-    extract_values,
-    parse_kind,
-    parse_target,
-)
+from orchestrator.reports.record_changes import CLOSED, KINDS, Values, compare_values, extract_values, parse_kind
 from state.clock import format_iso, parse_iso
 from state.events.core import CallStarted, Event, PortalEventReceived, RecordsSeen
 from state.events.fold import KEEP_SEEN

@@ -14,12 +14,13 @@ from bitrix.errors import BitrixError
 from bitrix.masking import mask
 from orchestrator.directory.naming import Naming
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import parse_target
 from orchestrator.features.portal_events.authors import Author
-from orchestrator.features.portal_events.record_changes import CURRENCY, SUM, Change, Values, find_watched_fields, parse_target
 from orchestrator.gate.approve.format_values import Context, Reader, format_value
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.language.links import strip_unknown_links
+from orchestrator.reports.record_changes import CURRENCY, SUM, Change, Values, find_watched_fields
 
 MAX_ITEMS: Final = 10
 _TITLE: Final = 80

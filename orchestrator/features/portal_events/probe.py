@@ -9,11 +9,12 @@ from bitrix.limits.limiter import Priority
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader, RecordOrError
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import parse_target
 from orchestrator.features.portal_events.authors import Author, AuthorFinder
 from orchestrator.features.portal_events.news import Audience, News, NewsBuilder, RefreshActor, filter_news
 from orchestrator.features.portal_events.recent_writes import RecentWrites
-from orchestrator.features.portal_events.record_changes import Values, compare_values, extract_values, list_owners, parse_target
 from orchestrator.language.work_calendar import is_quiet
+from orchestrator.reports.record_changes import Values, compare_values, extract_values, list_owners
 from orchestrator.runtime.outbox import build_news_row
 from orchestrator.runtime.session import Session
 from state.journal.store import OutboxRow

@@ -11,12 +11,13 @@ from typing import Any, Final, cast
 from bitrix.errors import BitrixError
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.domain.address import parse_target
 from orchestrator.features.portal_events.authors import count_events
 from orchestrator.features.portal_events.catch_up import compare_with_portal, restore_recent_writes, scan_records
 from orchestrator.features.portal_events.news import Audience, RefreshActor
 from orchestrator.features.portal_events.probe import RecordProbe, Records
 from orchestrator.features.portal_events.recent_writes import RecentWrites
-from orchestrator.features.portal_events.record_changes import extract_values, find_watched_fields, parse_target
+from orchestrator.reports.record_changes import extract_values, find_watched_fields
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Handler, Handlers, Tools
 from state.clock import Clock, format_iso, generate_id, parse_iso

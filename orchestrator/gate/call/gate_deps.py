@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Protocol
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.actor import Actor
@@ -10,7 +11,15 @@ from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.limits import ChangeCounter
 from orchestrator.gate.call.permissions import Approvers
 from orchestrator.gate.call.policy import Policy
-from orchestrator.gate.call.ports import FreezeSwitch, Ledger, Names, Performer, PolicySource, Records
+from orchestrator.gate.call.ports import FreezeSwitch, Ledger, Names, Performer, Records
+
+
+class PolicySource(Protocol):
+    """Where the rules of this moment are asked for."""
+
+    def now(self) -> Policy:
+        """The policy in force; never fails."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,8 @@ Who may decide for others: heads of sales, and who stands in for them. Ring 2; `
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
 from typing import Any, Protocol
 
 from bitrix.catalogue.catalogue import Entity, Method
@@ -164,3 +166,27 @@ class NoLeads:
 def is_same_person(one: Actor, key: str, user: int | None) -> bool:
     """Whether `one` is the person with this key or, under another account, the same employee."""
     return one.key == key or (user is not None and one.bitrix_user_id == user)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Absence:
+    """A lead does not decide up to and with `until`; `deputy` does, "" where nobody was named."""
+
+    until: date
+    deputy: str = ""
+
+
+class Staff(Protocol):
+    """Who may use the bot now; the access list implements it, and answers from memory."""
+
+    def list_people(self) -> Sequence[Actor]:
+        """All of them."""
+        ...
+
+    def find_lead(self, key: str) -> str:
+        """The key of the lead who is named for this person, "" where none is."""
+        ...
+
+    def find_absence(self, key: str) -> Absence | None:
+        """Whether the access list says that this person is away; a day that has passed may still be said."""
+        ...

@@ -8,7 +8,6 @@ from typing import Any, Protocol, runtime_checkable
 from orchestrator.directory.reference_data import Field
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call.effect import Call, Target
-from orchestrator.gate.call.policy import Policy
 from orchestrator.language.money_format import CurrencyBook
 from orchestrator.language.text import Locale
 from state.events.core import Event, StateChanges
@@ -247,14 +246,6 @@ class FreezeSwitch(Protocol):
 
     async def release(self, hand: SwitchOperator, seq: int | None = None) -> SwitchResult:
         """Writes may start again; with `seq` only if that freeze still holds. Raises StoreError: nothing has changed."""
-        ...
-
-
-class PolicySource(Protocol):
-    """Where the rules of this moment are asked for."""
-
-    def now(self) -> Policy:
-        """The policy in force; never fails."""
         ...
 
 

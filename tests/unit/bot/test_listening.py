@@ -15,7 +15,7 @@ from tests.unit.spine_kit import World
 class _Polling:
     """A door that Telegram posts nothing to."""
 
-    def router(self) -> None:
+    def build_router(self) -> None:
         """Nothing."""
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.domain.actor import Actor
-from orchestrator.features.leads.approvers import Absence, LeadApprovers
+from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.features.leads.feature import build_handlers
+from orchestrator.gate.call.permissions import Absence
 from orchestrator.runtime.turn import merge_handlers
 from state.journal.store import OutboxRow
 from state.sql.store import SqlStore

@@ -12,8 +12,9 @@ from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
 from bot.bootstrap import DATA
 from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.domain.address import parse_target
 from orchestrator.features.portal_events import catch_up
-from orchestrator.features.portal_events.record_changes import KINDS, extract_values, parse_target, read_employee_id
+from orchestrator.reports.record_changes import KINDS, extract_values, read_employee_id
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
 from state.clock import FixedClock

@@ -19,7 +19,7 @@ async def test_what_the_person_named_is_told_to_the_gate() -> None:
         reply(step("crm.deal.add"), step("crm.deal.get", id="@deal:Ромашка"), step("crm.deal.get", id="@deal:Вектор"), step()),
         reply(),
         results=[done(created="deal:9001"), done(), done(), done()],
-        named_by_person={"deal:77"},
+        named={"deal:77"},
     )
     ctx.state["trusted"] = ["deal:5"]
     ctx.state["agent"]["objects"]["current_deal_id"] = 5

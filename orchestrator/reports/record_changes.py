@@ -57,12 +57,6 @@ class Change:
     after: str
 
 
-def parse_target(text: str) -> tuple[str, int]:
-    """ "item:177:5" → ("item:177", 5)."""
-    kind, _, number = text.rpartition(":")
-    return kind, int(number)
-
-
 def parse_kind(target: str) -> str:
     """ "item:177:5" → "item"."""
     return target.partition(":")[0]
