@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from orchestrator.domain import Frozen
+from orchestrator.domain.frozen import Frozen
 
 Mode = Literal["shadow", "canary", "full"]
 

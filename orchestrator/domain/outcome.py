@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from orchestrator.domain import Frozen
+from orchestrator.domain.frozen import Frozen
 from orchestrator.domain.outputs import Notice
 
 

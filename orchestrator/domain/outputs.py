@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from orchestrator.domain import Frozen
+from orchestrator.domain.frozen import Frozen
 
 
 class Notice(Frozen):

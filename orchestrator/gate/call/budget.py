@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field, model_validator
 
-from orchestrator.domain import Frozen
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.frozen import Frozen
 from orchestrator.gate.call.policy_format import Currency
 
 WARN_AT: Final = 80

@@ -11,8 +11,8 @@ from typing import Any, Final, Protocol
 
 from pydantic import Field
 
-from orchestrator.domain import Frozen
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.frozen import Frozen
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import refuse

@@ -11,9 +11,9 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.catalogue.names import to_field_key
-from orchestrator.domain import Frozen
 from orchestrator.domain.effect import EffectKind
 from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.frozen import Frozen
 from orchestrator.gate.call import effect_kinds
 from orchestrator.gate.call.budget import Budget
 from orchestrator.gate.call.limits import Caps, Money

@@ -15,9 +15,9 @@ from typing import Annotated, Any, Final, Literal
 import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
-from orchestrator.domain import Frozen
 from orchestrator.domain.actor import Mode, Role
 from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.frozen import Frozen
 
 Place = tuple[str | int, ...]
 Places = Mapping[Place, tuple[str, int]]
