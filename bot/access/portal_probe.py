@@ -18,7 +18,7 @@ from state.journal.store import StoreError
 from state.sql import open_store
 
 READS: Final = frozenset({"profile", "scope", "server.time", "user.get", "crm.currency.base.get", "app.info"})
-NO_TOKEN: Final = "NO_STORED_TOKEN"  # # noqa: S105 - an error code
+NO_TOKEN: Final = "NO_STORED_TOKEN"  # noqa: S105 - an error code
 """Error code of a call that would have needed a new token."""
 
 

@@ -60,7 +60,7 @@ class Gauges:
         try:
             self._figures = await self._worker.call(self._look, format_iso(self._clock.now()))
             self._up = True
-        except Exception as error:  # # noqa: BLE001 - after any error the scrape goes on without gauges
+        except Exception as error:  # noqa: BLE001 - after any error the scrape goes on without gauges
             self._up = False
             log.warning("the database gives no figures: %s", error, extra={"action": "no_figures"})
         took = read_boottime() - begun

@@ -74,7 +74,7 @@ class HealthChecks:
     async def _check_party(self, party: _CheckedParty) -> None:
         try:
             why = await party.check()
-        except Exception as error:  # # noqa: BLE001 - a check that fails is a result too
+        except Exception as error:  # noqa: BLE001 - a check that fails is a result too
             why = f"cannot be checked ({type(error).__name__})"
         party.checked_at = read_boottime()
         self._record_result(party, why)
@@ -99,7 +99,7 @@ def build_reachability_check(ear: Reachability, probe: Callable[[], Awaitable[ob
             asked_at, before = read_boottime(), ear.at
             try:
                 await probe()
-            except Exception:  # # noqa: BLE001 - the client has recorded what failed; if not, it counts as no answer
+            except Exception:  # noqa: BLE001 - the client has recorded what failed; if not, it counts as no answer
                 if ear.at == before:
                     ear.record(answers=False, why="no answer")
         return "" if ear.answers else ear.why

@@ -135,7 +135,7 @@ def _find_trace(record: logging.LogRecord, name: str) -> dict[str, str]:
 def _format_message(record: logging.LogRecord) -> str:
     try:
         text = record.getMessage()
-    except Exception:  # # noqa: BLE001 - a badly written log call must not break the work it reports
+    except Exception:  # noqa: BLE001 - a badly written log call must not break the work it reports
         text = str(record.msg)
     text = mask(text)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -51,7 +51,7 @@ class Monitor:
 
     def watch_bot(self, bot: "Bot") -> None:
         """Observe calls to Telegram; when there were none for long, getMe is the probe."""
-        from bot.monitoring.telegram_reachability import ReachabilityMiddleware  # # noqa: PLC0415 - only a process that serves Telegram may import aiogram
+        from bot.monitoring.telegram_reachability import ReachabilityMiddleware  # noqa: PLC0415 - only a process that serves Telegram may import aiogram
 
         bot.session.middleware(ReachabilityMiddleware(self.reachability.telegram))
         self.reachability.probes["telegram"] = bot.get_me

@@ -93,7 +93,10 @@ def _render_group(words: str, members: Sequence[Body], reports: Mapping[str, Bod
 
 
 def _render_shared_change(lines: Sequence[Body], tr: Translator) -> str:
-    """Return the group's change, such as "Ответственный: Анна (9), Вера (2) → Борис": the commonest before-values and how many others there are."""
+    """Return a group's change, such as "Ответственный: Анна (9), Вера (2) → Борис", with the commonest before-values.
+
+    Other before-values are only counted.
+    """
     name, after = lines[0]["name"], lines[0]["after"]
     befores = Counter(str(line.get("before") or "") for line in lines)
     if set(befores) == {""}:

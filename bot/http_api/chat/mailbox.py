@@ -214,7 +214,7 @@ class InputBatcher:
         """Store all inputs of the batch or none; the input of a caller who disconnected is stored all the same."""
         try:
             fresh = await self._receive([row for row, _ in batch])
-        except Exception as error:  # # noqa: BLE001 - every error is passed on to the waiting callers
+        except Exception as error:  # noqa: BLE001 - every error is passed on to the waiting callers
             for _, stored in batch:
                 if not stored.done():
                     stored.set_exception(error)

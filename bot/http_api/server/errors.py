@@ -81,7 +81,7 @@ def explain_errors(app: FastAPI) -> None:
 
 async def _handle_http_error(request: Request, error: Exception) -> JSONResponse:
     """Convert our refusals and those of the router itself, such as an unknown address or method."""
-    assert isinstance(error, HTTPException)  # # noqa: S101 - starlette passes the registered exception type
+    assert isinstance(error, HTTPException)  # noqa: S101 - starlette passes the registered exception type
     if isinstance(error, ApiError):
         return error.to_response()
     headers = error.headers or {}

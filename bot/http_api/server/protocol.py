@@ -74,7 +74,7 @@ class LimitedProtocol(H11Protocol):
         idle = [other for other in self.connections if isinstance(other, LimitedProtocol) and other is not self and other.is_idle]
         if not idle:
             return False
-        eldest = min(idle, key=lambda other: other._since)  # # noqa: SLF001 - an instance of this class
+        eldest = min(idle, key=lambda other: other._since)  # noqa: SLF001 - an instance of this class
         eldest._cancel_head_timer()  # noqa: SLF001 - as above
         self.connections.discard(eldest)
         eldest.transport.abort()
