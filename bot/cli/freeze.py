@@ -1,6 +1,6 @@
-"""`sdelka freeze`: stop all writing to the portal at once, let it start again, tell how it stands. Ring 3.
+"""The command `sdelka freeze`: stops all writes to the portal, allows them again, or shows the state.
 
-It sets the switch in the database itself, so it works whether or not a bot runs, and for every process on that database.
+It sets the switch in the database, so it works without a running bot and for every process on that database.
 """
 
 import getpass
@@ -72,7 +72,7 @@ def _show_status(*, as_json: bool) -> None:
 
 
 def _set_switch(store: "Store", *, reason: str, off: bool) -> "SwitchResult":
-    """What came of it; waits for somebody who has the hand on the switch. SettingsError where that takes too long."""
+    """Set or release the switch and return the result; waits while another process changes it. Raises SettingsError after `PATIENCE`."""
     from orchestrator.features.freezing.freeze_switch import PATIENCE, build_news_row  # noqa: PLC0415 - see _status
     from state.canonical import to_storable_text  # noqa: PLC0415 - see _status
     from state.journal import freeze_switch  # noqa: PLC0415 - see _status
@@ -98,7 +98,7 @@ def _retry_while_busy(attempt: "Callable[[], SwitchResult]", patience: float) ->
     while True:
         try:
             return attempt()
-        except (SwitchBusy, StoreUnwritable) as error:  # others write without a pause: what stops them must not give up first
+        except (SwitchBusy, StoreUnwritable) as error:  # other processes write all the time; an emergency stop must keep trying
             if read_boottime() > until:
                 raise SettingsError(f"{mask(str(error))}: try again; nothing was changed") from None
             time.sleep(0.05)
