@@ -73,9 +73,9 @@ def _show_status(*, as_json: bool) -> None:
 
 def _set_switch(store: "Store", *, reason: str, off: bool) -> "SwitchResult":
     """Set or release the switch and return the result; waits while another process changes it. Raises SettingsError after `PATIENCE`."""
-    from orchestrator.features.freezing.freeze_switch import PATIENCE, build_news_row  # noqa: PLC0415 - see _status
-    from state.canonical import to_storable_text  # noqa: PLC0415 - see _status
-    from state.journal import freeze_switch  # noqa: PLC0415 - see _status
+    from orchestrator.features.freezing.freeze_switch import PATIENCE, build_news_row  # noqa: PLC0415 - see _show_status
+    from state.canonical import to_storable_text  # noqa: PLC0415 - see _show_status
+    from state.journal import freeze_switch  # noqa: PLC0415 - see _show_status
 
     reason = to_storable_text(reason)[: freeze_switch.LONGEST_REASON]
 
@@ -89,10 +89,10 @@ def _set_switch(store: "Store", *, reason: str, off: bool) -> "SwitchResult":
 
 
 def _retry_while_busy(attempt: "Callable[[], SwitchResult]", patience: float) -> "SwitchResult":
-    from bitrix.masking import mask  # noqa: PLC0415 - see _status
-    from state.clock import read_boottime  # noqa: PLC0415 - see _status
-    from state.journal.freeze_switch import SwitchBusy  # noqa: PLC0415 - see _status
-    from state.journal.store import StoreUnwritable  # noqa: PLC0415 - see _status
+    from bitrix.masking import mask  # noqa: PLC0415 - see _show_status
+    from state.clock import read_boottime  # noqa: PLC0415 - see _show_status
+    from state.journal.freeze_switch import SwitchBusy  # noqa: PLC0415 - see _show_status
+    from state.journal.store import StoreUnwritable  # noqa: PLC0415 - see _show_status
 
     until = read_boottime() + patience
     while True:
@@ -105,8 +105,8 @@ def _retry_while_busy(attempt: "Callable[[], SwitchResult]", patience: float) ->
 
 
 def _build_hand() -> "SwitchOperator":
-    from state.clock import SystemClock  # noqa: PLC0415 - see _status
-    from state.journal.freeze_switch import SwitchOperator  # noqa: PLC0415 - see _status
+    from state.clock import SystemClock  # noqa: PLC0415 - see _show_status
+    from state.journal.freeze_switch import SwitchOperator  # noqa: PLC0415 - see _show_status
 
     user = getpass.getuser()
     return SwitchOperator(key=f"cli:{user}", name=user, via="cli", at=SystemClock().now())

@@ -30,10 +30,10 @@ AS_JSON = "One JSON object a line instead of a table."
 @contextlib.contextmanager
 def open_database_reader(settings: "Settings | None" = None) -> Iterator["Store"]:
     """Open the database for reading, also while the bot runs; raises SettingsError (exit code 2) if it cannot be opened."""
-    from bitrix.masking import mask  # noqa: PLC0415 - see the top
-    from bot.settings import load_settings  # noqa: PLC0415 - see the top
-    from state.journal.store import StoreError  # noqa: PLC0415 - see the top
-    from state.sql import open_reader  # noqa: PLC0415 - see the top
+    from bitrix.masking import mask  # noqa: PLC0415 - see the module docstring
+    from bot.settings import load_settings  # noqa: PLC0415 - see the module docstring
+    from state.journal.store import StoreError  # noqa: PLC0415 - see the module docstring
+    from state.sql import open_reader  # noqa: PLC0415 - see the module docstring
 
     settings = settings or load_settings()
     try:
@@ -52,10 +52,10 @@ def open_database_writer(settings: "Settings | None" = None, *, failed: str = "n
 
     `failed` is the message for a write that was not stored.
     """
-    from bitrix.masking import mask  # noqa: PLC0415 - see the top
-    from bot.settings import load_settings  # noqa: PLC0415 - see the top
-    from state.journal.store import StoreError  # noqa: PLC0415 - see the top
-    from state.sql import open_store  # noqa: PLC0415 - see the top
+    from bitrix.masking import mask  # noqa: PLC0415 - see the module docstring
+    from bot.settings import load_settings  # noqa: PLC0415 - see the module docstring
+    from state.journal.store import StoreError  # noqa: PLC0415 - see the module docstring
+    from state.sql import open_store  # noqa: PLC0415 - see the module docstring
 
     settings = settings or load_settings()
     with open_database_reader(settings):
@@ -75,7 +75,7 @@ def open_database_writer(settings: "Settings | None" = None, *, failed: str = "n
 @contextlib.contextmanager
 def open_tolerant_reader(settings: "Settings | None" = None) -> "Iterator[tuple[Store, Callable[[], None]]]":
     """Open a reader that skips damaged records; call the second value at the end to report them with exit code 1."""
-    from orchestrator.reports.reading.damaged_records import DamageTolerantStore  # noqa: PLC0415 - see the top
+    from orchestrator.reports.reading.damaged_records import DamageTolerantStore  # noqa: PLC0415 - see the module docstring
 
     with open_database_reader(settings) as store:
         reader = DamageTolerantStore(store)

@@ -1,6 +1,6 @@
 """Renders the confirmation card in each of its states, and its details view, from the stored request and never from the model. Pure.
 
-The body is what `outgoing.card_row` keeps of a confirmation, and optionally `home` (the card belongs to that session and is shown to a
+The body is what `outbox.build_card_row` keeps of a confirmation, and optionally `home` (the card belongs to that session and is shown to a
 lead), `told_names` (the leads who were asked), `created` ("deal:481"), `undo_until`, or `undone_at` and `undone_by`. Raw calls are shown to
 admins only.
 """

@@ -20,7 +20,7 @@ def import_aiogram() -> None:
     building = vars(BaseModel)["model_rebuild"]
     BaseModel.model_rebuild = classmethod(_defer_rebuild)  # type: ignore[method-assign,assignment]
     try:
-        from aiogram.methods.base import Response, TelegramMethod  # noqa: PLC0415 - only here is it imported so
+        from aiogram.methods.base import Response, TelegramMethod  # noqa: PLC0415 - imported here with deferred types only
         from aiogram.types.base import TelegramObject  # noqa: PLC0415 - as above
     finally:
         BaseModel.model_rebuild = building  # type: ignore[method-assign]

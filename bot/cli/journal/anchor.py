@@ -120,7 +120,7 @@ def _send_to_syslog(line: str, where: str) -> None:
 
 
 def _send_to_telegram(line: str, chat: str, settings: Settings) -> None:
-    import httpx  # noqa: PLC0415 - see anchor
+    import httpx  # noqa: PLC0415 - see write_anchor
 
     check_required(settings, "telegram_bot_token")
     token = settings.telegram_bot_token.get_secret_value() if settings.telegram_bot_token else ""

@@ -61,7 +61,7 @@ def erase(
 
 
 def _collect_survey(store: "SqlStore", key: str, place: "ErasureFiles", name: str, *, as_json: bool) -> "PersonSurvey":
-    from orchestrator.reports.erasure.erase import inspect_person  # noqa: PLC0415 - see ops.opened_reader
+    from orchestrator.reports.erasure.erase import inspect_person  # noqa: PLC0415 - see bot.cli.ops
 
     found = inspect_person(store, key, place, name=name)
     _write_survey(found, as_json=as_json)
@@ -80,8 +80,8 @@ def _ask_confirmation(found: "PersonSurvey", *, yes: bool, force: bool) -> None:
 
 
 def _erase_person(store: "SqlStore", found: "PersonSurvey", place: "ErasureFiles", *, as_json: bool) -> int:
-    from orchestrator.reports.erasure.erase import erase as erase_person  # noqa: PLC0415 - see ops.opened_reader
-    from state.clock import SystemClock  # noqa: PLC0415 - see ops.opened_reader
+    from orchestrator.reports.erasure.erase import erase as erase_person  # noqa: PLC0415 - see bot.cli.ops
+    from state.clock import SystemClock  # noqa: PLC0415 - see bot.cli.ops
 
     done = erase_person(store, found, place, now=SystemClock().now(), by=f"cli:{getpass.getuser()}")
     _write_erasure(done, found, as_json=as_json)
@@ -90,9 +90,9 @@ def _erase_person(store: "SqlStore", found: "PersonSurvey", place: "ErasureFiles
 
 def _check_schema(settings: Settings) -> None:
     """Raise SettingsError if there is no database of today's schema: erasing neither creates nor upgrades one."""
-    from state.journal.store import StoreError  # noqa: PLC0415 - see ops.opened_reader
-    from state.sql import open_reader  # noqa: PLC0415 - see ops.opened_reader
-    from state.verify.database import find_sqlite_path  # noqa: PLC0415 - see ops.opened_reader
+    from state.journal.store import StoreError  # noqa: PLC0415 - see bot.cli.ops
+    from state.sql import open_reader  # noqa: PLC0415 - see bot.cli.ops
+    from state.verify.database import find_sqlite_path  # noqa: PLC0415 - see bot.cli.ops
 
     url = settings.database.get_secret_value()
     path = find_sqlite_path(url)
@@ -107,7 +107,7 @@ def _check_schema(settings: Settings) -> None:
 @contextlib.contextmanager
 def _lock_database(settings: Settings) -> Iterator[None]:
     """Lock the embedded database for this process; on a server the bots keep running and reload their sessions."""
-    from filelock import FileLock, Timeout  # noqa: PLC0415 - see ops.opened_reader
+    from filelock import FileLock, Timeout  # noqa: PLC0415 - see bot.cli.ops
 
     if settings.database_url is not None:
         yield
@@ -129,7 +129,7 @@ def _resolve_person(store: "SqlStore", who: str, place: "ErasureFiles", name_of:
 
     A part of a name is enough only if the key is typed in confirmation afterwards.
     """
-    from orchestrator.reports.erasure.erase import find_candidates, find_similar, list_people  # noqa: PLC0415 - see ops.opened_reader
+    from orchestrator.reports.erasure.erase import find_candidates, find_similar, list_people  # noqa: PLC0415 - see bot.cli.ops
 
     if not who:
         raise SettingsError("say who: a key (tg:7), a Telegram id or a name; --list shows who was erased so far")
@@ -153,7 +153,7 @@ def _format_people(people: Mapping[str, Collection[str]], keys: Sequence[str]) -
 
 def _build_name_lookup(settings: Settings) -> Callable[[str], str]:
     """Return a lookup of names in the access file; "" for people it does not list."""
-    from bot.access.access import load_access  # noqa: PLC0415 - see ops.opened_reader
+    from bot.access.access import load_access  # noqa: PLC0415 - see bot.cli.ops
 
     access = load_access(settings.access_file)
 
@@ -166,7 +166,7 @@ def _build_name_lookup(settings: Settings) -> Callable[[str], str]:
 
 
 def _build_place(settings: Settings) -> "ErasureFiles":
-    from orchestrator.reports.erasure.erase import ErasureFiles  # noqa: PLC0415 - see ops.opened_reader
+    from orchestrator.reports.erasure.erase import ErasureFiles  # noqa: PLC0415 - see bot.cli.ops
 
     embedded = settings.database_url is None
     return ErasureFiles(logs=settings.log_dir, files=tuple(sorted(settings.state_dir.rglob("*"))) if embedded else ())

@@ -82,7 +82,7 @@ def extract_start_payload(text: str) -> str:
 def parse_stranger_message(message: Message, source: str, now: datetime) -> tuple[tuple[InboxRow, ...], Notice | None]:
     """Parse a message of somebody without access: a brought link becomes a join request, anything else an access request and an answer.
 
-    Only private chats count. The link's token is not passed on: only its fingerprint and what it unlocks are stored.
+    Only private chats count. The link's token is not passed on: only its fingerprint and the key to the sealed name are stored.
     """
     user = message.from_user
     if user is None or user.is_bot or message.chat.type != "private":

@@ -73,7 +73,7 @@ async def _store_body(body: bytes, take: Take) -> int:
     try:
         raw = orjson.loads(body)
     except orjson.JSONDecodeError:
-        log.error("an update is no JSON", extra={"action": "update_quarantined"})  # noqa: TRY400 - its content is nobody's business
+        log.error("an update is no JSON", extra={"action": "update_quarantined"})  # noqa: TRY400 - its content is private
         return 200
     try:
         async with asyncio.timeout(STORE_WITHIN):
