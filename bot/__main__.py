@@ -1,4 +1,4 @@
-"""`sdelka …`: see bot/cli."""
+"""Entry point of `sdelka`; the commands are in bot/cli."""
 
 from bot.cli.app import main
 

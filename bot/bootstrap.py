@@ -1,4 +1,4 @@
-"""The one composition root: settings in, a working product out. Only this file names concrete parts of every ring. Ring 3."""
+"""The one composition root: builds a working product from the settings. Only this module names concrete parts of every layer."""
 
 import asyncio
 import contextlib
@@ -65,7 +65,7 @@ from state.trace import build_trace_headers
 
 NOBODY = Nobody()
 MOST_TEXTS = 9
-"""Descriptions of the methods that are kept: of three modes under the last policies."""
+"""Maximum number of cached method descriptions: three modes under the latest policies."""
 PROBE = 5.0
 """Seconds within which a probe of the portal must be sent."""
 DATA = Path(__file__).resolve().parents[1] / "data"
@@ -84,7 +84,7 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     files: Files | None = None,
     ears: ReachabilityTracker | None = None,
 ) -> tuple[Orchestrator, list[BitrixClient | ModelClient | Limiter | Transcriber]]:
-    """The orchestrator, and what must be closed after it; raises SettingsError for missing settings (S004-67)."""
+    """Return the orchestrator and what must be closed after it; raises SettingsError for missing settings (S004-67)."""
     clock, ears = clock or SystemClock(), ears or ReachabilityTracker()
     auth = build_portal_auth(settings, store, clock.now)
     limiter = _build_limiter(settings, store, auth.portal, clock, ears)
@@ -131,7 +131,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     members: Members | None = None,
     ear: VoiceInput | None = None,
 ) -> Orchestrator:
-    """Put the parts together around two given wires; benches and tests hand in their own transports."""
+    """Build the orchestrator over a given portal client and model client; benches and tests pass their own transports."""
     policy, catalogue = load_rules(settings)
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)
@@ -182,9 +182,9 @@ def _build_agent(settings: Settings, catalogue: Catalogue, policies: PolicySourc
 
 @contextlib.asynccontextmanager
 async def open_async_store(settings: Settings) -> AsyncIterator[AsyncStore]:
-    """The database, migrated and closed at the end; raises SettingsError when it cannot be opened.
+    """Open the database, migrated, and close it at the end; raises SettingsError if it cannot be opened.
 
-    The embedded database belongs to one process, which proves it by a lock file: so the leases of a process that died are void at once.
+    A lock file ensures that one process at a time uses the embedded database, so leases of a crashed process are expired at once.
     """
     with contextlib.ExitStack() as stack:
         embedded = settings.database_url is None
@@ -218,7 +218,7 @@ def _open_sql_store(settings: Settings) -> SqlStore:
 
 
 def load_rules(settings: Settings) -> tuple[Policy, Catalogue]:
-    """The owner's rules and the methods with theirs; raises SettingsError where they do not fit together."""
+    """Return the owner's rules and the catalogue with them applied; raises SettingsError if they do not fit together."""
     policy = load_policy(settings.policy_file)
     catalogue = load_catalogue(DATA / "catalogue", [row.model_dump() for row in policy.catalogue])
     faults = check_policy(policy, catalogue)
@@ -228,13 +228,13 @@ def load_rules(settings: Settings) -> tuple[Policy, Catalogue]:
 
 
 def _build_limiter(settings: Settings, store: AsyncStore, portal: str, clock: Clock, ears: ReachabilityTracker) -> Limiter:
-    """The one limiter of this process for the portal, which counts all its clients together: they must share it."""
+    """Build the process's one limiter for the portal; all clients must share it, because the portal counts them together."""
     plan = parse_plan(settings.bitrix_plan)
     return Limiter(plan.rate, plan.burst, shared=SharedLevel(store, portal, now=clock.now), clock=read_boottime, waited=ears.record_wait)
 
 
 def _build_method_prompts(catalogue: Catalogue, policies: PolicySource) -> Callable[[Mode], str]:
-    """What the model is told of the methods, made once for each mode under the same rules."""
+    """Return a function that gives the model's description of the methods, cached by mode and policy."""
     texts: dict[tuple[Mode, str], str] = {}
 
     def methods(mode: Mode) -> str:
@@ -250,7 +250,7 @@ def _build_method_prompts(catalogue: Catalogue, policies: PolicySource) -> Calla
 
 
 def _build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[str, Query]:
-    """What engines may ask of names and time."""
+    """Return the queries that engines may ask about names and time."""
     lookup, known = Lookup(reads, naming, clock), DuplicateFinder(reads, naming)
 
     async def resolve(*, reference: str, actor: Actor, **place: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The features outside conversations and decisions, put together: which of them works which input. Ring 3, part of the composition root."""
+"""Assembles the features outside conversations and decisions, and which of them handles which input. Part of the composition root."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -30,20 +30,20 @@ from state.journal.async_store import AsyncStore
 
 @dataclass(frozen=True, kw_only=True)
 class Features:
-    """What the product does besides answering."""
+    """Handlers and periodic tasks of all features."""
 
     handlers: Handlers
     periodic_tasks: tuple[PeriodicTask, ...]
 
 
 class Members(People, Staff, LeadStaff, Protocol):
-    """Who may use the bot, as those ask for it who write to them and who let them in."""
+    """Who may use the bot, as needed by the features that write to people and that admit them."""
 
 
 def build_features(
     reads: PortalReader, naming: Naming, store: AsyncStore, members: Members | None, data: Path, *, ear: VoiceInput | None = None
 ) -> Features:
-    """All of them over these parts; without `members` the bot writes to nobody of its own accord. SettingsError for faulty data."""
+    """Build all features; without `members` the bot writes to nobody on its own. Raises SettingsError for faulty data files."""
 
     def url_of(target: str, actor: Actor) -> str:
         kind, _, number = target.rpartition(":")

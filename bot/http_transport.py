@@ -1,6 +1,6 @@
-"""A quick wire for the HTTP clients (ring 3): aiohttp's connections under httpx's client, for a third of what httpx's own cost a request.
+"""A fast transport for httpx clients over aiohttp connections; a request costs a third of httpx's own transport.
 
-It refuses what differs: no redirects, no cookies, no second try, no proxy, no unpacking. What had certainly not been sent stays told apart.
+It does no redirects, cookies, retries, proxies or decompression. Errors still tell requests that were certainly not sent from others.
 """
 
 import asyncio
@@ -22,33 +22,36 @@ _SET_BY_THE_WIRE = frozenset({b"content-length", b"transfer-encoding"})
 
 
 def build_transport(address: str, *, connections: int = 0, kept: float) -> httpx.AsyncBaseTransport | None:
-    """A transport with at most so many connections (0: any number), each kept for `kept` idle seconds; None where proxies are set up."""
+    """Return a transport with at most `connections` connections (0: any number), each kept for `kept` idle seconds.
+
+    Returns None if proxies are configured.
+    """
     url = httpx.URL(address)
     if not LOOPBACK.fullmatch(url.host) and urllib.request.getproxies().keys() & {"http", "https", "all"}:
-        return None  # httpx's own wire knows how to speak with them
+        return None  # httpx's own transport supports proxies
     return AiohttpTransport(connections=connections, kept=kept, secure=url.scheme == "https")
 
 
 @cache
 def _load_ssl_context() -> ssl.SSLContext:
-    """Whom httpx trusts; one for all wires, since making it costs 45 ms."""
+    """Return httpx's TLS context; shared by all transports, since creating it takes 45 ms."""
     context = httpx.create_ssl_context()
     context.set_alpn_protocols(["http/1.1"])
     return context
 
 
 class AiohttpTransport(httpx.AsyncBaseTransport):
-    """See the module docstring. Raises httpx's errors; the connections belong to the loop of the first request."""
+    """An httpx transport over aiohttp. Raises httpx's errors; its connections belong to the event loop of the first request."""
 
     def __init__(self, *, connections: int, kept: float, secure: bool) -> None:
-        """Connect to nobody yet."""
+        """Create a transport without connections."""
         self._connections = connections
         self._keep_alive = kept
         self._context: ssl.SSLContext | bool = _load_ssl_context() if secure else True
         self._session: aiohttp.ClientSession | None = None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send it once; the answer's body is yet to be read."""
+        """Send the request once; the body of the response is not read yet."""
         body = await request.aread()
         headers = [(name.decode(), value.decode()) for name, value in request.headers.raw if name.lower() not in _SET_BY_THE_WIRE]
         session = self._ensure_session()
@@ -66,7 +69,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             task = asyncio.current_task()
             if not session.closed or (task is not None and task.cancelling()):
                 raise
-            problem = httpx.PoolTimeout("the connections were closed")  # while it waited for one of them
+            problem = httpx.PoolTimeout("the connections were closed")  # while the request waited for a free connection
         except (aiohttp.ClientError, OSError, ValueError) as error:
             problem = _translate_error(error)
         else:
@@ -80,7 +83,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         raise problem
 
     async def aclose(self) -> None:
-        """Close the connections; requests under way fail."""
+        """Close the connections; requests in progress fail."""
         if self._session is not None:
             await self._session.close()
 
@@ -99,13 +102,13 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 
 
 class _ResponseBody(httpx.AsyncByteStream):
-    """The body of an answer as it comes in."""
+    """The response body, streamed."""
 
     def __init__(self, answer: aiohttp.ClientResponse) -> None:
         self._answer = answer
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Chunk by chunk; raises httpx's errors."""
+        """Yield the body in chunks; raises httpx's errors."""
         try:
             async for chunk in self._answer.content.iter_any():
                 yield chunk
@@ -116,19 +119,19 @@ class _ResponseBody(httpx.AsyncByteStream):
         raise problem
 
     async def aclose(self) -> None:
-        """Give the connection back, or close it where something of the body was not read."""
+        """Release the connection, or close it if part of the body was not read."""
         self._answer.close()
 
 
 def _build_timeouts(told: Mapping[str, Any]) -> aiohttp.ClientTimeout:
-    """Httpx's bounds; there, waiting for a free connection and making one are bounded one after the other, here both together."""
+    """Convert httpx's timeouts; httpx limits waiting for a free connection and connecting separately, aiohttp only their sum."""
     connect, pool = told.get("connect"), told.get("pool")
     both = None if connect is None or pool is None else connect + pool
     return aiohttp.ClientTimeout(connect=both, sock_connect=connect, sock_read=told.get("read"), ceil_threshold=math.inf)
 
 
 def _translate_error(error: Exception) -> httpx.TransportError:
-    """The same as httpx says it. Its words hold no address: an address may hold a webhook's code."""
+    """Return the matching httpx error. Its text contains no address, since an address may contain a webhook's code."""
     name = type(error).__name__
     match error:
         case aiohttp.ConnectionTimeoutError():

@@ -1,4 +1,4 @@
-"""One process: the orchestrator, its doors, one owner of the stop signals. Ring 3."""
+"""Runs one process: the orchestrator, its doors, and the one handler of stop signals."""
 
 import asyncio
 import contextlib
@@ -44,12 +44,12 @@ log = logging.getLogger(__name__)
 Work = Callable[[], Coroutine[Any, Any, None]]
 _ZONES_INTERVAL = 3600.0
 _TURNS_TIMEOUT = 15.0
-"""Seconds that running turns get at a stop, below the patience of service managers."""
+"""Seconds that running turns get at a stop; service managers wait longer."""
 _DELIVERY_TIMEOUT = 5.0
 
 
 async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: None) -> None:
-    """Serve Telegram, the HTTP API, or both until SIGTERM or SIGINT; raises SettingsError when it cannot begin."""
+    """Serve Telegram, the HTTP API, or both until SIGTERM or SIGINT; raises SettingsError if it cannot start."""
     check_required(settings, *([] if settings.http_api_tokens else ["telegram_bot_token"]), *list_portal_settings(settings))
     access = load_access(settings.access_file)
     if settings.openai_api_key is None:
@@ -91,37 +91,37 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
 
 @dataclass(frozen=True, kw_only=True)
 class _Doors:
-    """Those through which people come here, one at least."""
+    """The doors of this process; at least one of `telegram` and `api` is set."""
 
     access: Access
     telegram: "TelegramDoor | None"
     api: Api | None
     files: Files | None = None
-    """What people send as files there."""
+    """Downloads files that people send in Telegram."""
 
     async def report_partial(self, session: str, what: Any) -> None:
-        """How far a turn is, told where it was asked for."""
+        """Report a turn's progress to the door of its session."""
         if self.api is not None and session.startswith(PREFIX):
             await self.api.mailbox.report_partial(session, what)
         elif self.telegram is not None:
             await self.telegram.delivery.report_partial(session, what)
 
     async def report_trouble(self, session: str, notice: Notice) -> None:
-        """Nothing can be stored: told where somebody waits."""
+        """Report to the door of the session that nothing can be stored."""
         if self.api is not None and session.startswith(PREFIX):
             await self.api.mailbox.report_trouble(session, notice)
         elif self.telegram is not None:
             await self.telegram.delivery.report_trouble(session, notice)
 
     def refresh_actor(self, actor: Actor) -> Actor | None:
-        """The rights of now: a token's, a person's."""
+        """Return the actor with the present rights of its token or person."""
         if actor.key.startswith(PREFIX):
             return self.api.tokens.refresh_actor(actor) if self.api is not None else None
         return self.access.refresh_actor(actor)
 
 
 def _build_doors(settings: Settings, store: AsyncStore, access: Access, clock: Clock) -> _Doors:
-    """Telegram with a token of a bot, the API with tokens of its own; raises SettingsError for faulty ones."""
+    """Build Telegram if it has a bot token, and the API if it has tokens; raises SettingsError for faulty ones."""
     api = Api(settings, store, access, clock) if settings.http_api_tokens is not None else None
     token = settings.telegram_bot_token
     if token is None:
@@ -138,7 +138,7 @@ def _build_doors(settings: Settings, store: AsyncStore, access: Access, clock: C
 
 
 def import_telegram(settings: Settings) -> None:
-    """Import what serves Telegram, which is a third of the program: a bot without its token needs none of it."""
+    """Import the Telegram modules, a third of the program, only if there is a bot token."""
     if settings.telegram_bot_token is not None:
         import_aiogram()
         import_module("bot.telegram.door")
@@ -154,7 +154,7 @@ async def _open_http_door(
     api: Api | None = None,
     monitor: Monitor | None = None,
 ) -> AsyncIterator[Work | None]:
-    """What serves the API, the portal's events and Telegram's posts, its port already taken; None where nothing comes that way."""
+    """Yield what serves the API, portal events and Telegram's webhook, with the port already bound; None if none of them is used."""
     posts = door.build_router() if door is not None else None
     if not settings.event_tokens and posts is None and api is None and settings.metrics_token is None:
         yield None
@@ -177,7 +177,7 @@ async def _open_http_door(
 def _build_monitoring_routers(
     settings: Settings, orchestrator: Orchestrator, door: "TelegramDoor | None", monitor: Monitor | None
 ) -> Sequence[APIRouter]:
-    """Where others see how the program does."""
+    """Return the routers of health and metrics."""
     if monitor is None:
         return []
     parties = monitor.build_health_checks(orchestrator, delivers=door.is_delivering if door is not None else None)
@@ -186,7 +186,7 @@ def _build_monitoring_routers(
 
 
 async def _stop_gracefully(door: "TelegramDoor | None", orchestrator: Orchestrator) -> None:
-    """Take nothing more in, let turns end, bring their answers; what takes longer goes on after the next start."""
+    """Take nothing more in, let turns end and deliver their answers; whatever takes longer resumes after the next start."""
     if door is not None:
         door.close()
     if not await orchestrator.finish_running(_TURNS_TIMEOUT):
@@ -216,14 +216,14 @@ async def _serve(
 
 
 async def _refresh_zones(access: Access, orchestrator: Orchestrator) -> None:
-    """Time zones change when people move: looked at once an hour."""
+    """Refresh people's time zones hourly, since they change when people move."""
     while True:
         await access.fetch_zones(orchestrator.tools.queries["zone"])
         await asyncio.sleep(_ZONES_INTERVAL)
 
 
 async def _run_until_stopped(serve: Work, wind_down: Work) -> None:
-    """Run until a stop signal, then wind down, unless a second one comes; calls on their way are heard to their end even so."""
+    """Run until a stop signal, then wind down unless a second one comes; calls in progress are completed in either case."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
@@ -254,7 +254,7 @@ async def _run_until_second_stop(wind_down: Work, stop: asyncio.Event) -> None:
 
 
 def _explain(error: BaseException | None) -> None:
-    """Turn what ended the doors into one clear sentence."""
+    """Raise the error that ended the doors, with a clear sentence for known ones."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     if error is not None and "aiogram" in sys.modules:

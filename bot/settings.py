@@ -1,6 +1,6 @@
-"""The settings of one installation: frozen, read once, the only reader of the environment (DESIGN §6). Ring 3.
+"""The settings of one installation: frozen, read once; the only module that reads the environment.
 
-Where Telegram posts, as the settings say. Ring 3; loads no library, for `sdelka doctor` asks too.
+It imports no Telegram library, because `sdelka doctor` uses it too.
 """
 
 import re
@@ -23,7 +23,7 @@ _NO_DURATION = "a duration such as 24h, 90m or 2d is needed"
 
 
 def _parse_duration(value: object) -> object:
-    """ "24h", "90m", "2d" as a timedelta."""
+    """Convert "24h", "90m" or "2d" into a timedelta."""
     if not isinstance(value, str):
         return value
     match = _DURATION.fullmatch(value.strip())
@@ -41,7 +41,7 @@ def _validate_plan(text: str) -> str:
 
 
 class Settings(BaseSettings):
-    """Names are fixed by DESIGN §6; each has one sentence in `.env.example`. Secrets have no default."""
+    """All settings; each is described by one sentence in `.env.example`. Secrets have no default."""
 
     model_config = SettingsConfigDict(env_file=".env", env_file_encoding="utf-8", frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -115,20 +115,20 @@ class Settings(BaseSettings):
 
     @property
     def event_tokens(self) -> tuple[SecretStr, ...]:
-        """The tokens that prove an event; none means that nothing is received."""
+        """Tokens that authenticate portal events; if empty, no events are received."""
         listed = self.bitrix_event_token.get_secret_value().split(",") if self.bitrix_event_token else []
         return tuple(SecretStr(token.strip()) for token in listed if token.strip())
 
     @property
     def database(self) -> SecretStr:
-        """The database to open."""
+        """URL of the database."""
         if self.database_url is not None:
             return self.database_url
         return SecretStr(f"sqlite:///{self.state_dir / 'sdelka.db'}")
 
 
 def load_settings(**overrides: Any) -> Settings:
-    """The settings of the environment and `.env`; raises SettingsError naming each wrong one, never showing a value."""
+    """Return the settings of the environment and `.env`; raises SettingsError naming each wrong one, never its value."""
     try:
         return Settings(**overrides)
     except ValidationError as error:
@@ -137,14 +137,14 @@ def load_settings(**overrides: Any) -> Settings:
 
 
 def list_portal_settings(settings: Settings) -> tuple[str, ...]:
-    """The names that must be set before the portal can be called: those of the application if there is one."""
+    """Return the names of the settings that portal calls need: the application's if one is set, else the webhook's."""
     if settings.bitrix_oauth_client_id is None:
         return ("bitrix_webhook_url",)
     return ("bitrix_portal", "bitrix_oauth_client_id", "bitrix_oauth_client_secret", "bitrix_oauth_refresh_token")
 
 
 def check_required(settings: Settings, *names: str) -> None:
-    """Raise SettingsError for every name that is not set."""
+    """Raise SettingsError naming every setting that is not set."""
     missing = [name.upper() for name in names if getattr(settings, name) is None]
     if missing:
         plural = "settings are" if len(missing) > 1 else "setting is"
@@ -156,19 +156,22 @@ _WEBHOOK_SECRET = re.compile(r"[A-Za-z0-9_-]{16,256}")
 
 @dataclass(frozen=True, kw_only=True)
 class Webhook:
-    """Where Telegram posts, and how we know that it is Telegram."""
+    """The address that Telegram posts to, and the secret that proves it is Telegram."""
 
     url: str
     secret: SecretStr
 
     @property
     def path(self) -> str:
-        """The part of the address that the HTTP door serves."""
+        """The path of the address, which the HTTP door serves."""
         return urlsplit(self.url).path
 
 
 def parse_webhook(url: str | None, secret: SecretStr | None) -> Webhook | None:
-    """The webhook of the settings, None without one; raises SettingsError. Without a secret anybody could post as anybody."""
+    """Return the webhook of the settings, None without one; raises SettingsError if invalid or without a secret.
+
+    Without a secret anybody could post updates in anybody's name.
+    """
     if url is None:
         return None
     parts = urlsplit(url)

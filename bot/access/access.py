@@ -1,4 +1,4 @@
-"""Who may use the bot: the access file and the registry of those who joined; deny by default (DESIGN §6). Ring 3."""
+"""Who may use the bot: the people of the access file and those who joined by invitation. Everybody else is denied."""
 
 import asyncio
 import logging
@@ -26,21 +26,21 @@ __all__ = ["Access", "Person", "load_access"]
 log = logging.getLogger(__name__)
 
 LOOK_EVERY = 3.0
-"""Seconds between two looks at the end of the registry's stream."""
+"""Seconds between checks of the end of the registry's stream."""
 RELOAD = 300.0
-"""Seconds after which it is read anew although it has not grown."""
+"""Seconds after which the registry is read again even if its stream has not grown."""
 GRACE = 60.0
-"""Seconds of a database that gives no answer, before those who joined are strangers."""
+"""Seconds of a failing database after which people who joined are treated as strangers."""
 
 
 class Access:
-    """Who may use the bot now: the file, and who joined by invitation; without those whom the portal dismissed.
+    """The people who may use the bot now: those of the access file and those who joined, without those the portal dismissed.
 
-    Asked at every message and press, so it answers from memory; `apply_registry` and `follow` keep it as the registry stands.
+    It is asked at every message and click, so it answers from memory; `apply_registry` and `watch_registry` keep it up to date.
     """
 
     def __init__(self, people: Sequence[Person], *, file: AccessFile | None = None, tokens: Sequence[TokenGrant] = ()) -> None:
-        """The people and tokens of the file, which is followed when it is given."""
+        """Create the list from people and tokens of the file; changes of `file`, if given, are followed."""
         self._tokens = {token.name: token for token in tokens}
         self._file_people: dict[int, Person] = {person.telegram_id: person for person in people}
         self._access_file = file
@@ -52,24 +52,24 @@ class Access:
         self._by_telegram: dict[int, Person] = self._merge_people()
 
     def find_actor(self, telegram_id: int) -> Actor | None:
-        """The person's rights, None for a stranger."""
+        """Return the person's actor with their rights, None for a stranger."""
         person = self._by_telegram.get(telegram_id)
         return person.to_actor(self._zones.get(telegram_id)) if person else None
 
     def refresh_actor(self, actor: Actor) -> Actor | None:
-        """The rights that `actor` has now: those of this list for people in Telegram, their own for everybody else."""
+        """Return the actor with present rights: of this list for people in Telegram, unchanged for all others."""
         return self.find_actor_by_key(actor.key) if actor.key.startswith("tg:") else actor
 
     def find_grant(self, name: str) -> TokenGrant | None:
-        """What the file says of the HTTP token with that name."""
+        """Return what the access file grants to the HTTP token with that name."""
         return self._tokens.get(name)
 
     def find_actor_by_key(self, key: str) -> Actor | None:
-        """The rights of the person with this key ("tg:7"), None for strangers."""
+        """Return the actor of the person with this key ("tg:7"), None for strangers."""
         return self.find_actor(_parse_telegram_id(key))
 
     def find_listed_actor(self, telegram_id: int) -> Actor | None:
-        """Somebody who is listed, whether or not they have access: only for how to speak to them."""
+        """Return a listed person even without access; only for choosing language and time zone."""
         person = self._merge_people().get(telegram_id)
         return (
             _apply_preferences(person, self.resolve_preferences(f"tg:{telegram_id}")).to_actor(self._zones.get(telegram_id))
@@ -78,71 +78,71 @@ class Access:
         )
 
     def list_people(self) -> list[Actor]:
-        """Everybody who may use the bot."""
+        """Return everybody who may use the bot."""
         return [person.to_actor(self._zones.get(number)) for number, person in self._by_telegram.items()]
 
     def list_admins(self) -> list[Actor]:
-        """Those who decide about access."""
+        """Return the administrators, who decide about access."""
         return [actor for actor in self.list_people() if actor.role == "admin"]
 
     def map_employees(self) -> dict[str, int]:
-        """Everybody with an employee number, those out of work too: key → employee."""
+        """Return key → employee number of everybody who has one, including dismissed people."""
         return {
             f"tg:{number}": person.bitrix_user_id for number, person in self._merge_people().items() if person.bitrix_user_id is not None
         }
 
     def find_lead(self, key: str) -> str:
-        """The key of the lead named for this person, "" where the file names none."""
+        """Return the key of the lead named for this person, "" if the file names none."""
         person = self._by_telegram.get(_parse_telegram_id(key))
         return f"tg:{person.lead}" if person is not None and person.lead is not None else ""
 
     def find_absence(self, key: str) -> Absence | None:
-        """Until when somebody is away, and who stands in; also a day that has passed."""
+        """Return until when the person is away, and their deputy; the date may have passed."""
         person = self._by_telegram.get(_parse_telegram_id(key))
         if person is None or person.away is None:
             return None
         return Absence(until=person.away, deputy=f"tg:{person.deputy}" if person.deputy is not None else "")
 
     def find_name(self, key: str) -> str:
-        """What the person is called, also one without access; "" for strangers."""
+        """Return the person's name, also without access; "" for strangers."""
         person = self._merge_people().get(_parse_telegram_id(key))
         return person.name if person else ""
 
     def is_fixed(self, key: str) -> bool:
-        """Whether the file lists them, so that only the file can remove them."""
+        """Return whether the access file lists the person, so that only the file can remove them."""
         return _parse_telegram_id(key) in self._file_people
 
     def resolve_preferences(self, key: str) -> Mapping[str, str]:
-        """What the person has set, or the file for them; a name that is missing has its default."""
+        """Return the person's preferences, or those the file sets for them; a missing name has its default."""
         person = self._file_people.get(_parse_telegram_id(key))
         ours = {"alerts": "off"} if person is not None and person.notify == "none" else {}
         return {**ours, **self._registry["preferences"].get(key, {})}
 
     def is_subscribed(self, actor: Actor, what: str) -> bool:
-        """Whether a person who has access wants "digest", "evening" or "alerts"."""
+        """Return whether a person with access wants "digest", "evening" or "alerts"."""
         present = _parse_telegram_id(actor.key) in self._by_telegram
         return present and self.resolve_preferences(actor.key).get(what, DEFAULTS[what]) == "on"
 
     def find_subscribers(self, user_id: int) -> list[Actor]:
-        """Those who are this employee in the portal and want to be told of changes of their records."""
+        """Return the people who are this employee in the portal and want to be told of changes to their records."""
         mine = [person for person in self._by_telegram.values() if person.bitrix_user_id == user_id]
         actors = (person.to_actor(self._zones.get(person.telegram_id)) for person in mine)
         return [actor for actor in actors if self.is_subscribed(actor, "alerts")]
 
     async def fetch_zones(self, zone_of: Callable[..., Awaitable[str]]) -> None:
-        """Ask the portal for the time zones that the file does not give; `zone_of(user_id=…)` never fails."""
+        """Ask the portal for time zones the file does not give; `zone_of(user_id=…)` never fails."""
         self._zone_of = zone_of
         for person in list(self._by_telegram.values()):
             if person.time_zone is None:
                 self._zones[person.telegram_id] = await zone_of(user_id=person.bitrix_user_id)
 
     def list_watched_users(self) -> list[int]:
-        """The employees whose records somebody wants to be told of."""
+        """Return the employees whose records somebody wants to be told about."""
         numbers = {actor.bitrix_user_id for actor in self.list_people() if self.is_subscribed(actor, "alerts")}
         return sorted(number for number in numbers if number is not None)
 
     def apply_registry(self, registry: Mapping[str, Any], seq: int) -> None:
-        """The registry as it stands after event `seq`; one that is older than what is known changes nothing."""
+        """Apply the registry as of event `seq`; an older one than the known changes nothing."""
         if seq < self._seq:
             return
         self._registry, self._seq = deepcopy(dict(registry)), seq
@@ -156,19 +156,19 @@ class Access:
                 self._zones.setdefault(_parse_telegram_id(key), joined["time_zone"])
 
     def discard_registry(self) -> None:
-        """The registry cannot be read: only the file counts, and nobody comes back whom the portal dismissed."""
+        """Stop trusting an unreadable registry: only people of the file keep access, and those the portal dismissed stay out."""
         self.apply_registry({**self._registry, "people": {}}, self._seq)
         self._seq = -1
 
     async def load_registry(self, store: AsyncStore) -> None:
-        """Know who joined before anybody is heard; where that cannot be read only the file counts, till `follow` can read it."""
+        """Read the registry before the first message; if that fails only the file counts until `watch_registry` can read it."""
         try:
             await self.reload_registry(store)
-        except Exception:  # see follow
+        except Exception:  # see `watch_registry`
             log.exception("the registry of people cannot be read", extra={"action": "registry_unreadable"})
 
     async def watch_registry(self, store: AsyncStore) -> None:
-        """Keep up with the registry, whichever process changes it, until cancelled. What cannot be read lets nobody in."""
+        """Follow the registry, whichever process changes it, until cancelled. While it cannot be read it admits nobody new."""
         failing_since: float | None = None
         read_at = -RELOAD
         while True:
@@ -176,7 +176,7 @@ class Access:
             try:
                 read_at = await self._reload_if_changed(store, read_at)
                 failing_since = None
-            except Exception:  # a damaged record, a newer program, a lost database: whatever it is, fail closed
+            except Exception:  # a damaged record, a newer program, a lost database: any failure must deny access
                 failing_since = read_boottime() if failing_since is None else failing_since
                 log.exception("the registry of people cannot be read", extra={"action": "registry_unreadable"})
                 if read_boottime() - failing_since >= GRACE:
@@ -184,7 +184,7 @@ class Access:
             await asyncio.sleep(LOOK_EVERY)
 
     async def _sync_file(self, store: AsyncStore) -> None:
-        """Who stands in the file now; administrators are told of it, and the cards of those who left it are closed."""
+        """Follow the access file: administrators are told of changes, and cards of people who left it are closed."""
         try:
             news = await asyncio.to_thread(self._access_file.poll) if self._access_file is not None else None
             if news is not None:
@@ -195,11 +195,11 @@ class Access:
                 self._pending_news.clear()
                 for listener in store.listeners:
                     listener()
-        except Exception:  # the list that was good stays in force
+        except Exception:  # the last valid list stays in force
             log.exception("the access file cannot be followed", extra={"action": "access_not_followed"})
 
     def apply_file_news(self, news: FileNews) -> None:
-        """The file says something else: rights hold at once, what is to be told waits for `follow`."""
+        """Apply a changed file: rights change at once, notices are stored by the next `_sync_file`."""
         before = set(self._by_telegram)
         if not news.faults:
             self._file_people = {person.telegram_id: person for person in news.people}
@@ -211,13 +211,13 @@ class Access:
         )
 
     async def _fetch_new_zones(self) -> None:
-        """Of those who came with the file; the others are asked about in their hour."""
+        """Fetch time zones for people new in the file; the others are refreshed hourly."""
         for number, person in list(self._by_telegram.items()):
             if person.time_zone is None and number not in self._zones and self._zone_of is not None:
                 self._zones[number] = await self._zone_of(user_id=person.bitrix_user_id)
 
     async def _reload_if_changed(self, store: AsyncStore, read_at: float) -> float:
-        """Read the registry if its stream has grown, or nobody has for long (an erasure changes what is there); when it was read."""
+        """Read the registry if its stream has grown, or after `RELOAD` (an erasure changes stored events); return when it was last read."""
         seq = await store.read(_read_head)
         if seq == self._seq and read_boottime() - read_at < RELOAD:
             return read_at
@@ -225,21 +225,21 @@ class Access:
         return read_boottime()
 
     async def reload_registry(self, store: AsyncStore) -> None:
-        """Read the registry now; raises what the store raises."""
+        """Read the registry now; raises the store's errors."""
         state, seq = await store.read(load_state, STREAM)
         self._seq = min(self._seq, seq)
         self.apply_registry(extract_registry(state), seq)
 
     def map_listed(self) -> dict[str, Person]:
-        """Everybody who is listed, those out of work too, by key."""
+        """Return everybody who is listed by key, including dismissed people."""
         return {f"tg:{number}": person for number, person in self._merge_people().items()}
 
     def _merge_people(self) -> dict[int, Person]:
-        """The file and who joined, those out of work too; for one who is in both the file counts."""
+        """Merge the file with the people who joined, including dismissed ones; for a person in both the file counts."""
         return _mark_namesakes({**_build_joined_people(self._registry["people"]), **self._file_people}, self._file_people)
 
     def __len__(self) -> int:
-        """How many people may use the bot."""
+        """Return how many people may use the bot."""
         return len(self._by_telegram)
 
 
@@ -248,7 +248,7 @@ def _read_head(store: Store) -> int:
 
 
 def _parse_telegram_id(key: str) -> int:
-    """The Telegram id in a key; 0, which nobody has, for keys of other doors."""
+    """Return the Telegram id in a key; 0, which nobody has, for keys of other doors."""
     kind, _, number = key.partition(":")
     return int(number) if kind == "tg" and number.isascii() and number.isdecimal() else 0
 
@@ -262,7 +262,7 @@ def _build_joined_people(people: Mapping[str, Mapping[str, Any]]) -> dict[int, P
 
 
 def _mark_namesakes(people: Mapping[int, Person], file: Mapping[int, Person]) -> dict[int, Person]:
-    """Whoever joined as an employee who has another account, or is called as somebody else is, has their Telegram number in the name."""
+    """Add the Telegram id to the names of people who share a name, and of joined people whose employee has another account."""
     names = Counter(person.name.casefold() for person in people.values())
     employees = Counter(person.bitrix_user_id for person in people.values())
     found = dict(people)
@@ -273,14 +273,14 @@ def _mark_namesakes(people: Mapping[int, Person], file: Mapping[int, Person]) ->
 
 
 def _apply_preferences(person: Person, chosen: Mapping[str, str]) -> Person:
-    """The person with the language and zone that they set themselves; their rights are not theirs to set."""
+    """Return the person with the language and time zone they chose; rights cannot be set this way."""
     locale, zone = chosen.get("locale", ""), chosen.get("time_zone", "")
     wishes = {**({"locale": locale} if locale in ("ru", "en") else {}), **({"time_zone": zone} if is_zone(zone) else {})}
     return person.model_copy(update=wishes) if wishes else person
 
 
 def load_access(path: Path | None) -> Access:
-    """Read the access file; raises SettingsError that names file, entry and mending. No file: nobody has access."""
+    """Read the access file; raises SettingsError that names the file, the entry and the fix. Without a file nobody has access."""
     if path is None:
         return Access([])
     listed = read_access_file(path)

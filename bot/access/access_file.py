@@ -1,6 +1,6 @@
-"""Who stands in the access file (YAML): read at the start, and again when it has changed. Ring 3; deny by default (DESIGN §6).
+"""Reads the access file (YAML) at the start and whenever it changes. People who are not listed have no access through it.
 
-A file that has become faulty, or empty, changes nothing but that administrators are told: the list that was good stays in force.
+A file that becomes invalid or empty changes nothing: the last valid list stays in force and administrators are told.
 """
 
 import logging
@@ -26,19 +26,19 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SETTLED = 1.0
-"""Seconds after the last writing of the file before it is read: half a file may name fewer people than the whole one."""
+"""Seconds after the last write before the file is read: a half-written file may name fewer people than the whole one."""
 
 
 def _validate_zone(name: str) -> str:
     try:
         ZoneInfo(name)
-    except (ZoneInfoNotFoundError, OSError):  # a folder of the zone database is no zone either
+    except (ZoneInfoNotFoundError, OSError):  # OSError: the name of a folder of the zone database
         raise ValueError("no such time zone; write one such as Europe/Moscow") from None
     return name
 
 
 class Person(BaseModel):
-    """One entry of the access file."""
+    """One person of the access file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     telegram_id: int
@@ -49,19 +49,19 @@ class Person(BaseModel):
     sees: Literal["own", "all"] | list[int] | None = None
     """Default: own for managers, all for leads and admins."""
     time_zone: Annotated[str, AfterValidator(_validate_zone)] | None = None
-    """Default: the employee's own in the portal, else the portal's; until that is read, Moscow's."""
+    """Default: the employee's zone in the portal, else the portal's; Moscow's until that is read."""
     locale: Literal["ru", "en"] = "ru"
     notify: Literal["none", "own"] = "own"
-    """Whether changes of their own records in the portal are told to them."""
+    """Whether they are told of changes to their own records in the portal."""
     lead: int | None = None
     """Telegram id of the head of sales who decides about what is above this person's limit."""
     deputy: int | None = None
-    """Of a lead: who decides while they are away."""
+    """For a lead: who decides while they are away."""
     away: date | None = None
-    """Of a lead: the last day on which they do not decide."""
+    """For a lead: the last day on which they do not decide."""
 
     def to_actor(self, learned: str | None = None) -> Actor:
-        """The person as the orchestrator knows them; `learned` is the zone that the portal gives them."""
+        """Return the person as an actor; `learned` is their time zone in the portal."""
         sees = self.sees if self.sees is not None else ("own" if self.role == "manager" else "all")
         return Actor(
             key=f"tg:{self.telegram_id}",
@@ -76,7 +76,7 @@ class Person(BaseModel):
 
 
 class TokenGrant(BaseModel):
-    """What the file adds to a token of HTTP_API_TOKENS, by its name: who it is in the portal, and how it is spoken to."""
+    """What the file adds to a token of HTTP_API_TOKENS, by its name: its employee in the portal, and language and time zone."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     name: str
@@ -86,7 +86,7 @@ class TokenGrant(BaseModel):
     time_zone: Annotated[str, AfterValidator(_validate_zone)] | None = None
     locale: Literal["ru", "en"] = "ru"
     customers: bool = False
-    """What it hands in was written by customers: text of others, never an instruction, so that every write of it asks."""
+    """Whether its messages are written by customers: text of others, never an instruction, so every write it leads to asks."""
 
 
 class _File(BaseModel):
@@ -97,25 +97,25 @@ class _File(BaseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class FileNews:
-    """The file has changed. `faults` says why the old list stays; else `people` is the new one."""
+    """A change of the access file: `faults` says why the old list stays; otherwise `people` is the new one."""
 
     content: str
-    """Of what the file holds now, with the moment of its writing: the same writing is told once."""
+    """Hash of the file's content and time of its writing; the same writing is reported once."""
     people: tuple[Person, ...] = ()
     tokens: tuple[TokenGrant, ...] = ()
     faults: str = ""
 
 
 class AccessFile:
-    """Follows the file; an unchanged one costs one look at its date."""
+    """Follows the access file; while it is unchanged a poll costs one stat call."""
 
     def __init__(self, path: Path, wall: Callable[[], float] = lambda: SystemClock().now().timestamp()) -> None:
-        """As it stands now it is known."""
+        """Follow the file at `path` from its present content on."""
         self._path, self._wall = path, wall
         self._stamp, self._content = _read_stamp(path), _hash_content(path)
 
     def poll(self) -> FileNews | None:
-        """What it says now, if that is something else than at the last look; never fails."""
+        """Return the change since the last poll, None if there is none; never fails."""
         stand = _read_stamp(self._path)
         if stand == self._stamp or (stand and 0 <= self._wall() - stand[0] / 1e9 < SETTLED):
             return None
@@ -138,12 +138,12 @@ class AccessFile:
 
 
 def read_people(path: Path) -> list[Person]:
-    """The people of the file; raises SettingsError that names file, entry and mending."""
+    """Return the people of the file; raises SettingsError that names the file, the entry and the fix."""
     return read_access_file(path).people
 
 
 def read_access_file(path: Path) -> _File:
-    """People and tokens of the file; raises SettingsError that names file, entry and mending."""
+    """Return people and tokens of the file; raises SettingsError that names the file, the entry and the fix."""
     try:
         content: Any = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except OSError as error:
@@ -165,7 +165,7 @@ def read_access_file(path: Path) -> _File:
 
 
 def _find_duplicate(names: Sequence[T]) -> T | None:
-    """A name with two entries, None where there is none."""
+    """Return a name with two entries, None if there is none."""
     often = Counter(names)
     return next((name for name, entries in often.items() if entries > 1), None)
 

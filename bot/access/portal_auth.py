@@ -1,6 +1,6 @@
-"""How this installation is known to the portal, from its settings: an application, else an incoming webhook. Ring 3; sends nothing.
+"""Builds the portal credentials from the settings (an application, else an incoming webhook) and stores the application's tokens.
 
-The pairs of the portal's application in the database, for `bitrix.auth.oauth`. Ring 3; decides nothing about them.
+It sends no requests.
 """
 
 import contextlib
@@ -19,12 +19,12 @@ from state.journal.store import StoreError
 
 
 def build_portal_auth(settings: Settings, store: AsyncStore, now: Callable[[], datetime]) -> Auth:
-    """What calls prove themselves with; raise SettingsError naming each setting that is missing or wrong (S004-40, S004-73)."""
+    """Return the credentials for portal calls; raises SettingsError naming each missing or wrong setting (S004-40, S004-73)."""
     return build_auth(settings, OAuthStore(store), now)
 
 
 def build_auth(settings: Settings, tokens: TokenStore, now: Callable[[], datetime]) -> Auth:
-    """The same over another keeper of tokens; raises as `build_portal_auth` does."""
+    """Return the same credentials over another token store; raises like `build_portal_auth`."""
     check_required(settings, *list_portal_settings(settings))
     if settings.bitrix_oauth_client_id is None:
         return _build_webhook(settings.bitrix_webhook_url or SecretStr(""))
@@ -51,26 +51,26 @@ def _build_application(settings: Settings, client_id: str, tokens: TokenStore, n
 
 
 class OAuthStore:
-    """The port `bitrix.auth.oauth.TokenStore` over the named values of the store."""
+    """Implements `bitrix.auth.oauth.TokenStore` over the store's named values."""
 
     def __init__(self, store: AsyncStore) -> None:
-        """Keep the pairs in `store`."""
+        """Keep the token pairs in `store`."""
         self._store = store
 
     async def load(self, name: str) -> str | None:
-        """What is stored under the name; raise OSError if it cannot be read."""
+        """Return what is stored under the name; raises OSError if it cannot be read."""
         with _translate_errors():
             return await self._store.get_value(name)
 
     async def swap(self, name: str, expected: str | None, text: str) -> bool:
-        """Store `text` if `expected` is there now; raise OSError if it cannot be written."""
+        """Store `text` if the present value is `expected`, and return whether it was; raises OSError if it cannot be written."""
         with _translate_errors():
             return await self._store.swap_value(name, expected, text)
 
 
 @contextlib.contextmanager
 def _translate_errors() -> Iterator[None]:
-    """The error of the database without its words: they may quote what was being stored."""
+    """Convert StoreError into OSError without its text, which may quote the stored token."""
     try:
         yield
     except StoreError as error:

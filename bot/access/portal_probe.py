@@ -1,7 +1,4 @@
-"""The portal, asked by a command that only looks. Ring 3: it renews no token, notes nothing, and calls named reads only.
-
-One look at an employee of the portal, for a command that runs beside the bot. Ring 3; reads only.
-"""
+"""Read-only access to the portal for commands that run beside the bot: it renews no token, stores nothing, and calls named reads only."""
 
 import asyncio
 import contextlib
@@ -22,50 +19,50 @@ from state.sql import open_store
 
 READS: Final = frozenset({"profile", "scope", "server.time", "user.get", "crm.currency.base.get", "app.info"})
 NO_TOKEN: Final = "NO_STORED_TOKEN"  # noqa: S105 - an error code
-"""The code of a call that would have needed a new token."""
+"""Error code of a call that would have needed a new token."""
 
 
 class ReadOnlyTokens:
-    """The pairs of the application as they are stored; nothing is ever put in their place."""
+    """The application's stored tokens, which are never replaced."""
 
     def __init__(self, load: Callable[[str], str | None]) -> None:
-        """`load` answers with what is stored under a name."""
+        """`load` returns what is stored under a name."""
         self._load = load
         self.was_swap_wanted = False
 
     async def load(self, name: str) -> str | None:
-        """What is stored under the name; raise OSError if it cannot be read."""
+        """Return what is stored under the name; raises OSError if it cannot be read."""
         try:
             return await asyncio.to_thread(self._load, name)
         except StoreError as error:
             raise OSError(type(error).__name__) from None
 
     async def swap(self, name: str, expected: str | None, text: str) -> bool:
-        """Store nothing: raise OSError, before the authorization server is asked."""
+        """Store nothing: raise OSError, before the authorization server is asked for a new token."""
         del name, expected, text
         self.was_swap_wanted = True
         raise OSError("a look stores nothing")
 
 
 class PortalProbe:
-    """Made by `open_portal_probe`."""
+    """Calls the portal's reads; created by `open_portal_probe`."""
 
     def __init__(self, client: BitrixClient, tokens: ReadOnlyTokens, within: float) -> None:
-        """Ask over `client`; `within` is how many seconds one answer may take."""
+        """Call through `client`; one answer may take `within` seconds."""
         self._client, self._tokens, self._within = client, tokens, within
 
     @property
     def portal(self) -> str:
-        """Host and port; no secret."""
+        """Host and port of the portal; not a secret."""
         return self._client.portal
 
     @property
     def is_application(self) -> bool:
-        """Whether an application asks, not a webhook."""
+        """Whether the credentials are an application's, not a webhook's."""
         return self._client.is_application
 
     async def ask(self, method: str, params: Mapping[str, Any] | None = None) -> Answer:
-        """The answer to one of READS; raises BitrixError, ValueError for any other method."""
+        """Return the answer to one of READS; raises BitrixError, and ValueError for any other method."""
         if method not in READS:
             msg = f"{method} is none of the reads"
             raise ValueError(msg)
@@ -82,7 +79,7 @@ class PortalProbe:
 
 @contextlib.asynccontextmanager
 async def open_portal_probe(settings: Settings, load: Callable[[str], str | None], *, within: float) -> AsyncIterator[PortalProbe]:
-    """The portal of the settings, closed at the end; raises SettingsError for settings that are missing or wrong."""
+    """Open a probe of the configured portal for the block; raises SettingsError for missing or wrong settings."""
     tokens = ReadOnlyTokens(load)
     clock = SystemClock()
     auth = build_auth(settings, tokens, clock.now)
@@ -91,11 +88,11 @@ async def open_portal_probe(settings: Settings, load: Callable[[str], str | None
 
 
 _TIMEOUT = 15.0
-"""Seconds: whoever invites somebody waits for it."""
+"""Seconds; an administrator waits for the answer."""
 
 
 async def fetch_employee(settings: Settings, user_id: int) -> Mapping[str, Any] | None:
-    """The employee as they are now, None for a number that nobody has. Raises BitrixError, SettingsError, StoreError."""
+    """Return the employee as the portal has them, None for an unknown number. Raises BitrixError, SettingsError, StoreError."""
     opened = open_store(settings.database.get_secret_value())  # an application keeps its tokens there
     store, clock = AsyncStore(opened, threads=opened.threads), SystemClock()
     try:

@@ -1,4 +1,4 @@
-"""The command line of `sdelka`: one word, one command. Errors of settings are one sentence and exit code 2. Ring 3."""
+"""The command line of `sdelka`: each command imports its module only when called. SettingsError is one sentence and exit code 2."""
 
 import asyncio
 import gc
@@ -16,7 +16,7 @@ app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Sdelka: a Telegram copilot for Bitrix24."
 )
 _PASS_THROUGH = {"allow_extra_args": True, "ignore_unknown_options": True}
-"""For commands whose words another part reads, which is loaded only then: `sdelka --help` needs none of them."""
+"""For commands whose arguments are parsed by another module, loaded only then, so that `sdelka --help` imports none of them."""
 
 
 @app.command()
@@ -27,7 +27,7 @@ def run() -> None:
 
     settings = load_settings()
     configure_logging(settings.log_level, settings.log_format)
-    gc.disable()  # what is imported stays: to look through it for garbage again and again takes a tenth of the start
+    gc.disable()  # imported objects stay alive: collecting garbage among them takes a tenth of the start-up time
     from bot.process import import_telegram, run_bot  # noqa: PLC0415 - takes seconds to import, other commands need none of it
 
     import_telegram(settings)
@@ -53,7 +53,7 @@ def chat(
 
 
 def _add_lazy_command(name: str, module: str, what: str, attribute: str = "app") -> None:
-    """A word whose further words another part reads, which is loaded only then."""
+    """Add a command whose module is imported only when it is called."""
 
     @app.command(name, help=what, context_settings=_PASS_THROUGH, add_help_option=False)
     def handed_on(context: typer.Context) -> None:
@@ -88,12 +88,12 @@ def sandbox(context: typer.Context) -> None:
 
 
 def _execute_module(module: str, arguments: list[str]) -> None:
-    """Run another program in place of this one: the product never imports the sandbox."""
+    """Replace this process by another program, since the product never imports the sandbox."""
     os.execv(sys.executable, [sys.executable, "-m", module, *arguments])  # noqa: S606 - our own module, no shell
 
 
 def main() -> None:
-    """Entry point; a SettingsError becomes one sentence on stderr and exit code 2."""
+    """Run the command line; a SettingsError becomes one sentence on stderr and exit code 2."""
     try:
         app()
     except SettingsError as error:

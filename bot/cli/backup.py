@@ -1,4 +1,4 @@
-"""`sdelka backup`: database and audit logs in one file, beside a running bot. Ring 3; it changes nothing but that file."""
+"""The command `sdelka backup`: copies database and audit logs into one file beside a running bot. It changes nothing but that file."""
 
 import sys
 import time
@@ -59,15 +59,15 @@ def backup(
 
 
 def find_program_version() -> str:
-    """Of the installed program."""
+    """Return the version of the installed program, "unknown" when run from its source folder."""
     try:
         return version("sdelka")
-    except PackageNotFoundError:  # run from its folder
+    except PackageNotFoundError:  # run from the source folder
         return "unknown"
 
 
 def build_progress_reporter() -> Callable[[str], None]:
-    """Tells on stderr how far it is, now and then, so that long work does not look like dead work."""
+    """Return a function that reports progress on stderr every few seconds, so that long work does not look stuck."""
     told = time.monotonic()
 
     def tell(line: str) -> None:

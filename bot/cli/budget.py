@@ -1,4 +1,4 @@
-"""`sdelka budget`: how much of the model everybody has used this month, beside what they may. Ring 3; it only reads."""
+"""The command `sdelka budget`: how much of the model everybody used in a month, and their limits. It only reads."""
 
 import re
 from datetime import datetime
@@ -66,7 +66,7 @@ def _parse_month(text: str) -> int:
 
 
 def _find_start(month: int, now: datetime) -> datetime:
-    """A moment before that month began anywhere."""
+    """Return a moment before the month began in any time zone."""
     from datetime import UTC, timedelta  # noqa: PLC0415 - see budget
 
     from orchestrator.gate.call.budget import find_month_start  # noqa: PLC0415 - see budget
@@ -75,7 +75,7 @@ def _find_start(month: int, now: datetime) -> datetime:
 
 
 def _load_people(settings: "Settings") -> "dict[str, Actor]":
-    """Those of the access file by person, employees under their number; nobody where the file is missing."""
+    """Return the people of the access file by person key, employees under their employee number; empty if the file cannot be read."""
     from bot.access.access import load_access  # noqa: PLC0415 - see budget
     from orchestrator.gate.call.budget import build_person_key  # noqa: PLC0415 - see budget
 

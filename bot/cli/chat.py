@@ -1,4 +1,4 @@
-"""`sdelka chat`: the copilot in a terminal, confirmations with y or n. A door like the others: it decides nothing. Ring 3."""
+"""The command `sdelka chat`: the copilot in a terminal, with confirmations by y or n. Like the other doors it decides nothing."""
 
 import asyncio
 import sys
@@ -26,7 +26,7 @@ _POLL_INTERVAL = 0.05
 
 
 class Terminal:
-    """One conversation; `read_line` and `show` are the terminal, replaced by tests."""
+    """One conversation; tests replace `read_line` and `show`."""
 
     def __init__(self, store: AsyncStore, actor: Actor, session: str, *, read_line: ReadLine, show: Show) -> None:
         """Keep the parts."""
@@ -40,7 +40,7 @@ class Terminal:
         self._choices: list[str] = []
 
     async def run(self, orchestrator: Orchestrator) -> None:
-        """Read lines until the end of input; every answer is waited for."""
+        """Read lines until the end of input, and wait for the answer to each."""
         await self._drain(orchestrator)
         while (line := await self._read_line("> ")) is not None:
             text = to_storable_text(line).strip()
@@ -49,7 +49,7 @@ class Terminal:
                 await self._drain(orchestrator)
 
     def _parse_line(self, text: str) -> InboxRow:
-        """A command, a numbered choice, or a request."""
+        """Parse a line into a command, a numbered choice, or a request."""
         if text.startswith("/"):
             name = text[1:].split(maxsplit=1)[0] if text[1:].split() else ""
             return self._build_row("command", "turn" if name == "new" else "express", {"name": name})
@@ -72,7 +72,7 @@ class Terminal:
         )
 
     async def _drain(self, orchestrator: Orchestrator) -> None:
-        """Show what comes until nothing is being worked on; cards are asked about as they come."""
+        """Show messages until nothing is in progress, and ask about each card when it appears."""
         while True:
             rows = await self._store.list_due_outbox("cli", self._clock.now())
             mine = [row for row in rows if row.session == self._session]
@@ -95,7 +95,7 @@ class Terminal:
             await self._ask(row, orchestrator)
 
     def _show_file(self, row: OutboxRow) -> None:
-        """A list, a row a line, as a terminal shows it."""
+        """Show a list with one row per line."""
         self._show("\n".join("\t".join(str(cell) for cell in cells) for cells in (row.body["columns"], *row.body["rows"])))
 
     def _show_reply(self, row: OutboxRow) -> None:
@@ -106,7 +106,7 @@ class Terminal:
         self._show("\n".join([text, *lines]) if text else "\n".join(lines))
 
     async def _ask(self, row: OutboxRow, orchestrator: Orchestrator) -> None:
-        """Y approves, n denies, anything else leaves the card open (see /pending)."""
+        """Ask for a decision: y approves, n denies, anything else leaves the card open (see /pending)."""
         answer = (await self._read_line("[y/n] ") or "").strip().lower()
         if answer not in {"y", "n", "да", "нет"}:
             return
@@ -118,7 +118,7 @@ class Terminal:
 
 
 async def run_chat(settings: Settings, *, name: str, user: int | None, language: Literal["ru", "en"]) -> None:
-    """The conversation `cli:<name>` until the end of input."""
+    """Run the conversation `cli:<name>` until the end of input."""
     actor = Actor(key=f"cli:{name}", name=name, role="admin", sees="all", bitrix_user_id=user, locale=language)
     async with open_async_store(settings) as store:
         orchestrator, closing = build_orchestrator(settings, store, trouble=_build_trouble_reporter(actor), partial=_discard)

@@ -1,4 +1,4 @@
-"""`sdelka db …`: the database as a whole: move it to another kind, take a moved one back. Ring 3."""
+"""The command `sdelka db`: moves the database to another kind, or reopens one that was moved."""
 
 import sys
 from typing import Annotated

@@ -1,6 +1,6 @@
-"""`sdelka freeze`: stop all writing to the portal at once, let it start again, tell how it stands. Ring 3.
+"""The command `sdelka freeze`: stops all writes to the portal, allows them again, or shows the state.
 
-It sets the switch in the database itself, so it works whether or not a bot runs, and for every process on that database.
+It sets the switch in the database, so it works without a running bot and for every process on that database.
 """
 
 import getpass
@@ -72,10 +72,10 @@ def _show_status(*, as_json: bool) -> None:
 
 
 def _set_switch(store: "Store", *, reason: str, off: bool) -> "SwitchResult":
-    """What came of it; waits for somebody who has the hand on the switch. SettingsError where that takes too long."""
-    from orchestrator.features.freezing.freeze_switch import PATIENCE, build_news_row  # noqa: PLC0415 - see _status
-    from state.canonical import to_storable_text  # noqa: PLC0415 - see _status
-    from state.journal import freeze_switch  # noqa: PLC0415 - see _status
+    """Set or release the switch and return the result; waits while another process changes it. Raises SettingsError after `PATIENCE`."""
+    from orchestrator.features.freezing.freeze_switch import PATIENCE, build_news_row  # noqa: PLC0415 - see _show_status
+    from state.canonical import to_storable_text  # noqa: PLC0415 - see _show_status
+    from state.journal import freeze_switch  # noqa: PLC0415 - see _show_status
 
     reason = to_storable_text(reason)[: freeze_switch.LONGEST_REASON]
 
@@ -89,24 +89,24 @@ def _set_switch(store: "Store", *, reason: str, off: bool) -> "SwitchResult":
 
 
 def _retry_while_busy(attempt: "Callable[[], SwitchResult]", patience: float) -> "SwitchResult":
-    from bitrix.masking import mask  # noqa: PLC0415 - see _status
-    from state.clock import read_boottime  # noqa: PLC0415 - see _status
-    from state.journal.freeze_switch import SwitchBusy  # noqa: PLC0415 - see _status
-    from state.journal.store import StoreUnwritable  # noqa: PLC0415 - see _status
+    from bitrix.masking import mask  # noqa: PLC0415 - see _show_status
+    from state.clock import read_boottime  # noqa: PLC0415 - see _show_status
+    from state.journal.freeze_switch import SwitchBusy  # noqa: PLC0415 - see _show_status
+    from state.journal.store import StoreUnwritable  # noqa: PLC0415 - see _show_status
 
     until = read_boottime() + patience
     while True:
         try:
             return attempt()
-        except (SwitchBusy, StoreUnwritable) as error:  # others write without a pause: what stops them must not give up first
+        except (SwitchBusy, StoreUnwritable) as error:  # other processes write all the time; an emergency stop must keep trying
             if read_boottime() > until:
                 raise SettingsError(f"{mask(str(error))}: try again; nothing was changed") from None
             time.sleep(0.05)
 
 
 def _build_hand() -> "SwitchOperator":
-    from state.clock import SystemClock  # noqa: PLC0415 - see _status
-    from state.journal.freeze_switch import SwitchOperator  # noqa: PLC0415 - see _status
+    from state.clock import SystemClock  # noqa: PLC0415 - see _show_status
+    from state.journal.freeze_switch import SwitchOperator  # noqa: PLC0415 - see _show_status
 
     user = getpass.getuser()
     return SwitchOperator(key=f"cli:{user}", name=user, via="cli", at=SystemClock().now())

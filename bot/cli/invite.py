@@ -1,6 +1,6 @@
-"""`sdelka invite` and `sdelka people`: let people in, show who may use the bot, remove somebody. Ring 3; they only put inputs in.
+"""The commands `sdelka invite` and `sdelka people`: invite people, list access, remove somebody. They only store inputs.
 
-They work beside a running bot, which does the rest within a second; without one it is done at its next start.
+A running bot processes these within a second; without one they are processed at its next start.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ people = typer.Typer(add_completion=False, invoke_without_command=True, help="Wh
 
 
 class _Role(StrEnum):
-    """As the command line takes it."""
+    """Roles that the command line accepts."""
 
     MANAGER = "manager"
     LEAD = "lead"
@@ -74,13 +74,13 @@ def invite(
         )
         return
     sys.stdout.write(f"{link}\n")
-    sys.stdout.flush()  # before what is said of it
+    sys.stdout.flush()  # the link must come before what is said about it
     whom = f"{called} (employee {bitrix_user})" if called else f"employee {bitrix_user}"
     _write_line(f"For {whom}, role {role.value}. Works once, until {_format_moment(str(row.body['expires_at']))}. It is not shown again.")
 
 
 def _refuse_second(settings: "Settings", user_id: int) -> None:
-    """SettingsError where somebody is that employee already."""
+    """Raise SettingsError if somebody is that employee already."""
     from bot.access.access import load_access  # noqa: PLC0415 - see invite
 
     access = load_access(settings.access_file)
@@ -146,7 +146,7 @@ def remove(
 
 
 def _build_people_rows(access: "Access", registry: "Registry") -> Iterator[dict[str, Any]]:
-    """Everybody of the file and everybody who joined."""
+    """Yield everybody of the access file and everybody who joined."""
     present = {actor.key: actor for actor in access.list_people()}
     for key, person in access.map_listed().items():
         by = "ACCESS_FILE" if access.is_fixed(key) else str(registry["people"][key]["by"])
@@ -179,7 +179,7 @@ def _load_registry(settings: "Settings") -> "Registry":
 
 
 def _fetch_bot_name(settings: "Settings") -> str:
-    """What Telegram calls the bot; SettingsError where it does not say. The token is never shown."""
+    """Return the bot's username; raises SettingsError if Telegram does not give it. The token is never shown."""
     import httpx  # noqa: PLC0415 - see invite
 
     token = settings.telegram_bot_token.get_secret_value() if settings.telegram_bot_token else ""
@@ -196,7 +196,7 @@ def _fetch_bot_name(settings: "Settings") -> str:
 
 
 def _fetch_employee_name(settings: "Settings", user_id: int, given: str) -> str:
-    """What the person is called; SettingsError where the portal has no such employee or has dismissed them. It may be out of reach."""
+    """Return the person's name; raises SettingsError if the employee is unknown or dismissed. An unreachable portal is no error."""
     from bitrix.errors import BitrixError  # noqa: PLC0415 - see invite
     from bitrix.masking import mask  # noqa: PLC0415 - see invite
     from bot.access.portal_probe import fetch_employee  # noqa: PLC0415 - see invite
@@ -217,7 +217,7 @@ def _fetch_employee_name(settings: "Settings", user_id: int, given: str) -> str:
 
 
 def _build_invitation(bot: str, user_id: int, role: str, name: str, *, hours: int) -> "tuple[str, InboxRow]":
-    """The link, and the input that makes it work: of the token only what it proves."""
+    """Return the link and the input that activates it; the input holds only the token's fingerprint."""
     from orchestrator.features.people.registry import build_proof, create_token, seal_name  # noqa: PLC0415 - see invite
     from state.clock import format_iso  # noqa: PLC0415 - see invite
 
@@ -254,7 +254,7 @@ def _read_clock() -> datetime:
 
 
 def _format_moment(ts: str) -> str:
-    """ "2026-11-21 12:00Z" of a stored moment."""
+    """Format a stored time as "2026-11-21 12:00Z"."""
     return f"{ts[:16].replace('T', ' ')}Z" if ts else ""
 
 

@@ -1,4 +1,4 @@
-"""The audit logs out of the journal, into a new folder or in place of the old ones, which are kept. Ring 3."""
+"""Rebuilds audit logs from the journal, into a new folder or in place of the old ones, which are kept."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ from state.journal.store import Store, StoreError
 
 
 def rebuild_audit_logs(store: Store, settings: Settings, *, user: str, to: Path | None, replace: bool) -> tuple[Path, dict[str, int]]:
-    """Where they were written, and how many records for whom; SettingsError where that is not possible now."""
+    """Return the folder written and the record counts by person; raises SettingsError if it is not possible now."""
     stamp = SystemClock().now().strftime("%Y%m%dT%H%M%SZ")
     folder = to or settings.log_dir.with_name(f"{settings.log_dir.name}-rebuilt-{stamp}")
     if not replace:
@@ -43,7 +43,7 @@ def _write_logs(store: Store, folder: Path, user: str) -> dict[str, int]:
 
 @contextmanager
 def _lock_database(settings: Settings) -> Iterator[None]:
-    """Hold the lock of the embedded database, which the bot holds as long as it runs."""
+    """Hold the lock of the embedded database, which a running bot holds."""
     if settings.database_url is not None:
         raise SettingsError(
             "--replace cannot tell whether bots run on DATABASE_URL: rebuild with --to, stop them, and exchange the folders"
@@ -56,7 +56,7 @@ def _lock_database(settings: Settings) -> Iterator[None]:
 
 
 def _swap_folders(new: Path, live: Path, old: Path) -> None:
-    """The old files of those who have new ones go aside, then the new ones come; a kill in between leaves both folders to look at."""
+    """Move the old files of people with new ones aside, then move the new files in; a crash in between leaves both folders intact."""
     live.mkdir(parents=True, exist_ok=True)
     old.mkdir()
     for log in list_logs(new):

@@ -1,4 +1,4 @@
-"""`sdelka logs …`: the audit logs for ops: check, show, follow, write anew from the journal. Ring 3; it decides nothing."""
+"""The command group `sdelka logs`: checks, shows, follows and rebuilds the audit logs."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help="Check, show,
 
 POLL_SECONDS = 0.5
 _SHORTEST_TRACE = 8
-"""As many characters as people are told of a request that failed."""
+"""Characters of a trace id that a person is told when a request fails."""
 _USER = "The person's key (tg:1007), Telegram id or name; the file's name does as well."
 _Json = Annotated[bool, typer.Option("--json", help=AS_JSON)]
 
@@ -117,7 +117,7 @@ def _show_trace(user: str, trace: str, *, as_json: bool) -> None:
 
 
 def _find_trace(record: Mapping[str, Any]) -> str:
-    """Records from before there were traces have their turn's id, which is the same."""
+    """Return the record's trace id; older records have only a turn id, which is the same."""
     return str(record.get("trace_id") or record.get("turn_id") or "")
 
 
@@ -181,7 +181,7 @@ def rebuild(
 
 
 def _resolve_key(store: "Store", user: str) -> str:
-    """The key meant by a key, a Telegram id or a name that cards and decisions give; anything else as it is."""
+    """Return the key for a key, a Telegram id or a name from cards and decisions; anything else is returned unchanged."""
     from orchestrator.reports.erasure.erase import find_candidates, find_similar  # noqa: PLC0415 - see verify
     from orchestrator.reports.log_rebuild.rebuild import collect_names  # noqa: PLC0415 - see verify
 
@@ -200,7 +200,7 @@ def _find_folder() -> Path:
 
 
 def _resolve_person(folder: Path, user: str) -> str:
-    """The person meant by a key or a file's name; SettingsError says who there is."""
+    """Return the person for a key or file name; raises SettingsError that lists the people there are."""
     from state.audit_log.interaction_log import build_file_name, list_users  # noqa: PLC0415 - see verify
 
     known = list_users(folder)
@@ -217,7 +217,7 @@ def _resolve_person(folder: Path, user: str) -> str:
 
 
 def _find_by_name(folder: Path, known: list[str], name: str) -> list[str]:
-    """Those whose own records give them that name, or one that holds it where no name is just that."""
+    """Return the people whose own records give them that name, else those whose names contain it."""
     from orchestrator.reports.erasure.erase import find_candidates, find_log_names, find_similar  # noqa: PLC0415 - see verify
 
     people = {person: find_log_names(folder, person) for person in known}
@@ -225,7 +225,7 @@ def _find_by_name(folder: Path, known: list[str], name: str) -> list[str]:
 
 
 def _watch_logs(folder: Path, user: str, *, last: int, follow: bool) -> Iterator[Mapping[str, Any]]:
-    """What comes into the logs, those of new people too."""
+    """Yield new records of the logs, including logs of new people."""
     from state.audit_log.archives import list_logs  # noqa: PLC0415 - see verify
     from state.audit_log.follower import Follower  # noqa: PLC0415 - see verify
     from state.audit_log.records import build_log_path  # noqa: PLC0415 - see verify
@@ -241,7 +241,7 @@ def _watch_logs(folder: Path, user: str, *, last: int, follow: bool) -> Iterator
             if not follow:
                 return
             time.sleep(POLL_SECONDS)
-            wanted = None  # of somebody who is new from now on, all is
+            wanted = None  # a log that appears later is read from its beginning
     finally:
         for follower in followers.values():
             follower.close()

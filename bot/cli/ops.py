@@ -1,4 +1,7 @@
-"""What the commands for ops share: the database opened for reading, tables for people, lines for machines. Ring 3."""
+"""Shared by the operators' commands: opening the database, tables for people, JSON lines for programs.
+
+Commands import their modules inside functions, so that `--help` and refusals are instant.
+"""
 
 import contextlib
 import sys
@@ -18,7 +21,7 @@ if TYPE_CHECKING:  # every command of `sdelka` passes here, its `--help` too: wh
 _UNBROKEN_COLUMNS: Final = frozenset(
     {"#", "n", "session", "largest sessions", "time", "when", "last activity", "day", "call", "method", "class", "outcome", "step", "key"}
 )
-"""Columns of ids and moments: half an id on a line of its own is of no use to anybody."""
+"""Columns of ids and times, which must not wrap: half an id on a line is useless."""
 _UNLIMITED: Final = 1_000_000
 
 AS_JSON = "One JSON object a line instead of a table."
@@ -26,11 +29,11 @@ AS_JSON = "One JSON object a line instead of a table."
 
 @contextlib.contextmanager
 def open_database_reader(settings: "Settings | None" = None) -> Iterator["Store"]:
-    """The database to look into, also while the bot runs; SettingsError (exit code 2) where it cannot be opened."""
-    from bitrix.masking import mask  # noqa: PLC0415 - see the top
-    from bot.settings import load_settings  # noqa: PLC0415 - see the top
-    from state.journal.store import StoreError  # noqa: PLC0415 - see the top
-    from state.sql import open_reader  # noqa: PLC0415 - see the top
+    """Open the database for reading, also while the bot runs; raises SettingsError (exit code 2) if it cannot be opened."""
+    from bitrix.masking import mask  # noqa: PLC0415 - see the module docstring
+    from bot.settings import load_settings  # noqa: PLC0415 - see the module docstring
+    from state.journal.store import StoreError  # noqa: PLC0415 - see the module docstring
+    from state.sql import open_reader  # noqa: PLC0415 - see the module docstring
 
     settings = settings or load_settings()
     try:
@@ -45,14 +48,14 @@ def open_database_reader(settings: "Settings | None" = None) -> Iterator["Store"
 
 @contextlib.contextmanager
 def open_database_writer(settings: "Settings | None" = None, *, failed: str = "nothing could be stored: {why}") -> "Iterator[SqlStore]":
-    """The database to write into beside whoever works with it; SettingsError where there is none of today's schema. It makes none.
+    """Open the database for writing, also while the bot runs; raises SettingsError if none of today's schema exists. It creates none.
 
-    `failed` says what it means that a write was not taken.
+    `failed` is the message for a write that was not stored.
     """
-    from bitrix.masking import mask  # noqa: PLC0415 - see the top
-    from bot.settings import load_settings  # noqa: PLC0415 - see the top
-    from state.journal.store import StoreError  # noqa: PLC0415 - see the top
-    from state.sql import open_store  # noqa: PLC0415 - see the top
+    from bitrix.masking import mask  # noqa: PLC0415 - see the module docstring
+    from bot.settings import load_settings  # noqa: PLC0415 - see the module docstring
+    from state.journal.store import StoreError  # noqa: PLC0415 - see the module docstring
+    from state.sql import open_store  # noqa: PLC0415 - see the module docstring
 
     settings = settings or load_settings()
     with open_database_reader(settings):
@@ -71,8 +74,8 @@ def open_database_writer(settings: "Settings | None" = None, *, failed: str = "n
 
 @contextlib.contextmanager
 def open_tolerant_reader(settings: "Settings | None" = None) -> "Iterator[tuple[Store, Callable[[], None]]]":
-    """As `open_database_reader`, but reading past damaged records; call the second value at the end: it names them, exit code 1."""
-    from orchestrator.reports.reading.damaged_records import DamageTolerantStore  # noqa: PLC0415 - see the top
+    """Open a reader that skips damaged records; call the second value at the end to report them with exit code 1."""
+    from orchestrator.reports.reading.damaged_records import DamageTolerantStore  # noqa: PLC0415 - see the module docstring
 
     with open_database_reader(settings) as store:
         reader = DamageTolerantStore(store)
@@ -90,16 +93,16 @@ def open_tolerant_reader(settings: "Settings | None" = None) -> "Iterator[tuple[
 
 
 def write_json_lines(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Each row as one JSON object on a line of its own."""
+    """Write each row as one JSON object on a line of its own."""
     for row in rows:
         sys.stdout.write(orjson.dumps(row, default=str).decode() + "\n")
     sys.stdout.flush()
 
 
 def write_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str = "") -> None:
-    """A table; control characters of foreign text are made visible.
+    """Write a table, with control characters of foreign text escaped.
 
-    On a terminal its text wraps, ids and moments do not. Elsewhere each row is one line, however long.
+    On a terminal text wraps, but ids and times do not. Elsewhere each row is one line, however long.
     """
     from rich.console import Console  # noqa: PLC0415 - only commands that show something load it
     from rich.table import Table  # noqa: PLC0415 - see above
@@ -112,11 +115,11 @@ def write_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, tit
         table.add_column(name, overflow="fold", no_wrap=piped or name in _UNBROKEN_COLUMNS)
     for row in rows:
         table.add_row(*(Text(escape_text(str(cell)).replace("\n", " ⏎ " if piped else "\n")) for cell in row))
-    if title:  # by itself: as a part of the table it would be broken at the table's width
+    if title:  # printed separately: inside the table it would wrap at the table's width
         console.print(Text(escape_text(title), style="italic"), soft_wrap=True)
     console.print(table)
 
 
 def escape_text(text: str) -> str:
-    """`text` with what a terminal would obey instead of show (escapes, direction marks) written out."""
+    """Return `text` with characters that a terminal would obey (escapes, direction marks) written out."""
     return "".join(char if char == "\n" or char.isprintable() else f"\\x{ord(char):02x}" for char in text)

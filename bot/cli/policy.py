@@ -1,4 +1,4 @@
-"""`sdelka policy …`: why calls ask or are refused, recorded plans before other rules; nothing is sent or written. Ring 3."""
+"""The command group `sdelka policy`: checks a policy, explains verdicts, and rehearses recorded plans. Sends and writes nothing."""
 
 import contextlib
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ _SINCE_HELP = "--since: a date such as 2026-11-08, a time such as 2026-11-08T09:
 
 
 class _Mode(StrEnum):
-    """As the command line takes it."""
+    """Modes that the command line accepts."""
 
     SHADOW = "shadow"
     CANARY = "canary"
@@ -148,7 +148,7 @@ def _show_explained(line: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _translate_store_errors() -> Iterator[None]:
-    """A database that fails while it is read is one sentence, exit code 2."""
+    """Convert store errors while reading into one sentence and exit code 2."""
     from state.events.codec import UnknownEvent  # noqa: PLC0415 - see replay
     from state.journal.store import StoreError  # noqa: PLC0415 - see replay
 
@@ -159,7 +159,7 @@ def _translate_store_errors() -> Iterator[None]:
 
 
 def _parse_since(written: str) -> str:
-    """The moment as the journal writes it, "" for the beginning."""
+    """Return the time in the journal's format, "" for the beginning."""
     text = written.strip()
     if not text:
         return ""
@@ -176,7 +176,7 @@ def _parse_since(written: str) -> str:
 
 
 def _load_rules(settings: Settings, path: Path | None, mode: "Mode") -> "Rules":
-    """The rules to try; raises SettingsError with every mistake of the file."""
+    """Return the rules to try; raises SettingsError with every mistake of the file."""
     from bitrix.catalogue.catalogue import load_catalogue  # noqa: PLC0415 - see replay
     from bot.access.access import load_access  # noqa: PLC0415 - see replay
     from orchestrator.domain.actor import Actor  # noqa: PLC0415 - see replay
@@ -211,7 +211,7 @@ def _load_rules(settings: Settings, path: Path | None, mode: "Mode") -> "Rules":
 
 
 def _find_portal(settings: Settings) -> str:
-    """The portal as calls name it; "" where the settings do not say."""
+    """Return the portal's address as calls name it; "" if the settings do not give it."""
     from bitrix.auth.auth import Webhook  # noqa: PLC0415 - see replay
 
     if settings.bitrix_oauth_client_id is not None or settings.bitrix_webhook_url is None:
@@ -246,7 +246,7 @@ def _build_line(rehearsed: "RehearsedPlan") -> dict[str, Any]:
 
 
 def _mask_texts(value: Any) -> Any:
-    """The same data without secrets in its texts."""
+    """Return the same data with secrets in its texts masked."""
     if isinstance(value, dict):
         return {key: _mask_texts(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What `sdelka policy explain` tells of one call, as data. Ring 3; the gate's own functions judge, nothing is sent."""
+"""Explains one call for `sdelka policy explain`, as data. The gate's own functions decide, and nothing is sent."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -25,19 +25,19 @@ _ANYBODY = Actor(key="", name="any manager", bitrix_user_id=1)
 
 @dataclass(frozen=True, kw_only=True)
 class HypotheticalCall:
-    """A call that is thought of, as the command line takes it."""
+    """A hypothetical call as given on the command line."""
 
     method: str
     field: str = ""
     amount: str = ""
     before: str = ""
     currency: str = ""
-    """Of `amount`; the record is in that of the policy."""
+    """Currency of `amount`; the record's is that of the policy."""
     person: str = ""
 
 
 def explain_hypothetical(asked: HypotheticalCall, rules: Rules, path: Path | None) -> dict[str, Any]:
-    """The verdict about such a call on a record of the person's own; raises SettingsError for what cannot be meant."""
+    """Return the verdict on such a call on the person's own record; raises SettingsError for invalid options."""
     loaded = load_with_places(path)
     method = rules.catalogue.find(asked.method)
     if method is None:
@@ -67,7 +67,7 @@ def explain_hypothetical(asked: HypotheticalCall, rules: Rules, path: Path | Non
 
 
 def explain_recorded(call: str, store: Store, rules: Rules, path: Path | None) -> list[dict[str, Any]]:
-    """The recorded calls whose ids begin so, judged by the rules of now, with what became of them then; store errors go through."""
+    """Return the recorded calls whose ids begin with `call`: today's verdict and what happened then. Raises store errors."""
     loaded = load_with_places(path)
     plans = evaluate_plans(read_plans(store), rules)
     return [_build_line(plan, step, rules, loaded) for plan, step in _iterate_steps(plans) if step.step.call.startswith(call)]

@@ -1,4 +1,4 @@
-"""`sdelka restore`: a backup into an empty place, made safe to start on. Ring 3; it calls neither portal nor model."""
+"""The command `sdelka restore`: restores a backup into an empty place and makes it safe to start on. It calls neither portal nor model."""
 
 import getpass
 import sys
@@ -95,7 +95,7 @@ def _restore_archive(archive: "Archive", settings: Settings, gone: "Sequence[Era
 
 
 def _find_erased_since(archive: "Archive", source: Path) -> "Iterator[ErasedPerson]":
-    """Whom newer backups beside this one know as erased."""
+    """Yield the people that newer backups in the same folder list as erased."""
     from state.transfer.archive import BadBackup, open_archive  # noqa: PLC0415 - see restore
 
     for path in sorted(source.absolute().parent.glob(f"*{SUFFIX}")):
@@ -122,7 +122,7 @@ def _read_erased_files(files: Sequence[Path]) -> "Iterator[ErasedPerson]":
 
 
 def _find_damage(settings: Settings) -> "list[Finding]":
-    """What `sdelka journal verify` would find."""
+    """Return what `sdelka journal verify` would find."""
     from orchestrator.reports.consistency import EffectChecker  # noqa: PLC0415 - see restore
     from state.audit_log.verify import verify_logs  # noqa: PLC0415 - see restore
     from state.verify.journal import verify_journal  # noqa: PLC0415 - see restore

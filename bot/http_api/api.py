@@ -1,7 +1,4 @@
-"""The HTTP API as one part of the process: tokens, mailbox, routers. Ring 3; made before the orchestrator, which tells it how far it is.
-
-The endpoints beside /chat, put together: confirmations, what happened in a session, the audit. Ring 3.
-"""
+"""Assembles the HTTP API: tokens, mailbox and routers. It exists before the orchestrator, which reports progress to its mailbox."""
 
 from collections.abc import Sequence
 
@@ -26,10 +23,10 @@ from state.journal.async_store import AsyncStore
 
 
 class Api:
-    """See the module docstring; `run` must run while it serves."""
+    """The HTTP API of one process; `run` must be running while it serves."""
 
     def __init__(self, settings: Settings, store: AsyncStore, access: Access, clock: Clock) -> None:
-        """Raises SettingsError for tokens or proxies that are none."""
+        """Read tokens and proxies from `settings`; raises SettingsError for malformed ones."""
         self._settings, self._clock = settings, clock
         self.tokens = Tokens(read_tokens(settings.http_api_tokens, settings.agent_mode), access.find_grant)
         self.mailbox = Mailbox(store)
@@ -37,7 +34,7 @@ class Api:
         self.identity = Authenticator(self.tokens, per_minute=settings.http_rate_limit, proxies=proxies)
 
     def build_routers(self, orchestrator: Orchestrator) -> Sequence[APIRouter]:
-        """All endpoints of the API over the one orchestrator (S004-67)."""
+        """Return all endpoints of the API over the one orchestrator (S004-67)."""
         settings = self._settings
         chat = ChatContext(
             orchestrator=orchestrator,
@@ -61,6 +58,6 @@ class Api:
 
 
 def build_read_routers(orchestrator: Orchestrator, clock: Clock) -> Sequence[APIRouter]:
-    """The routers; they read the store of that orchestrator and hand decisions in to it."""
+    """Return the routers beside /chat; they read the orchestrator's store and pass decisions to it."""
     desk = EndpointContext(orchestrator, clock)
     return [build_confirmations_router(desk), build_session_events_router(desk), build_audit_router(desk)]

@@ -1,4 +1,4 @@
-"""Notices into sentences: Fluent catalogues ru (default) and en, one file a theme. Ring 3; knows no wire."""
+"""Translates notices into sentences by Fluent catalogues, ru (default) and en, one file per theme. Knows no channel."""
 
 import re
 from collections.abc import Mapping
@@ -17,25 +17,25 @@ Locale = Literal["ru", "en"]
 _FOLDER = Path(__file__).parent
 _PLAIN = (str, int, float)
 _LONG = 2000
-"""Characters of a value that goes past Fluent, which shows «{???}» for one of more than 2500: a transcript, the portal's words."""
+"""Length in characters above which a value bypasses Fluent, which prints «{???}» for more than 2500: a transcript, a portal's text."""
 _NOTICE_KEYS = {"code", "args"}
-"""The keys of a notice that stands within another one; several are listed in one sentence."""
+"""The keys of a notice nested in another one; several are listed in one sentence."""
 _IDENTIFYING = frozenset({"id", "number", "employee", "record"})
-"""Numbers that name something: 999999 stands as it is, never as 999 999."""
+"""Arguments that identify something: 999999 is printed as it is, never as 999 999."""
 _MARK = re.compile("\ue000(\\w+)\ue001")
 
 
 class Translator:
-    """Says notices in one language and one time zone."""
+    """Translates notices into one language and one time zone."""
 
     def __init__(self, locale: Locale, time_zone: str = "Europe/Moscow") -> None:
-        """The catalogues are read once per process."""
+        """Create a translator; the catalogues are read once per process."""
         self.locale: Locale = locale
         self._zone = ZoneInfo(time_zone)
         self._bundle = _load_bundle(locale)
 
     def translate(self, code: str, /, **args: Any) -> str:
-        """The sentence of `code`; a code without one is shown as itself, so that nothing is ever lost."""
+        """Return the sentence for `code`; an unknown code is returned itself, so that nothing is lost."""
         if not self._bundle.has_message(code):
             return code
         pattern = self._bundle.get_message(code).value
@@ -50,21 +50,21 @@ class Translator:
         return _MARK.sub(lambda found: long.get(found[1], found[0]), str(text)) if long else str(text)
 
     def translate_notice(self, notice: Notice) -> str:
-        """The sentence of a notice."""
+        """Return the sentence for a notice."""
         return self.translate(notice.code, **notice.args)
 
     def has_message(self, code: str) -> bool:
-        """Whether there is a sentence for `code`."""
+        """Return whether there is a sentence for `code`."""
         return bool(self._bundle.has_message(code))
 
     def format_time(self, moment: str | datetime, now: datetime | None = None) -> str:
-        """ "18:30", or "22.11 18:30" on another day than `now`."""
+        """Format a time as "18:30", or as "22.11 18:30" on another day than `now`."""
         here = (parse_iso(moment) if isinstance(moment, str) else moment).astimezone(self._zone)
         today = (now or datetime.now(self._zone)).astimezone(self._zone).date()
         return here.strftime("%H:%M" if here.date() == today else "%d.%m %H:%M")
 
     def _format_event_time(self, moment: str) -> str:
-        """ "в 18:30", or "22.11 в 18:30" on another day: for sentences that tell when something happened."""
+        """Format the time of an event as "в 18:30", or as "22.11 в 18:30" on another day."""
         *day, hour = self.format_time(moment).split(" ")
         words = ["в"] if self.locale == "ru" else ["at"]
         on = day if self.locale == "ru" or not day else ["on", *day]
@@ -93,7 +93,7 @@ def _load_bundle(locale: Locale) -> FluentBundle:
 
 
 def list_message_ids(locale: Locale) -> set[str]:
-    """Every message id of a language; a test compares the languages."""
+    """Return every message id of a language; a test compares the languages."""
     found: set[str] = set()
     for path in (_FOLDER / locale).glob("*.ftl"):
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -103,5 +103,5 @@ def list_message_ids(locale: Locale) -> set[str]:
 
 
 def as_notice(data: Mapping[str, Any]) -> Notice:
-    """A notice back from stored data."""
+    """Return a notice from stored data."""
     return Notice.model_validate(data)

@@ -1,4 +1,4 @@
-"""What waits in the database, as gauges of a scrape. Ring 3. A slow or damaged database costs a scrape its gauges and nothing else."""
+"""Gauges of what waits in the database. A slow or damaged database costs a scrape its gauges and nothing else."""
 
 import asyncio
 import logging
@@ -17,11 +17,11 @@ from state.sql.backlog import OPEN, Backlog, Waiting
 log = logging.getLogger(__name__)
 
 FRESH: Final = 5.0
-"""Seconds that figures serve."""
+"""Seconds that figures are reused."""
 SHARE: Final = 20
-"""A look that took long is followed by a pause of so many times that."""
+"""Factor of the pause after a slow read: the pause is this many times its duration."""
 PATIENCE: Final = 2.0
-"""Seconds that a scrape waits for a look; then it gets what is known."""
+"""Seconds that a scrape waits for a read; after that it gets the known figures."""
 TEXT_FOR: Final = 1.0
 STATES: Final = (*OPEN, "succeeded", "refused", "denied", "expired", "superseded")
 CHANNELS: Final = frozenset({"tg", "http", "cli"})
@@ -29,10 +29,10 @@ LANES: Final = ("turn", "express")
 
 
 class Gauges:
-    """Looks in a thread of its own, one look at a time; a collector of the registry that it was given."""
+    """A Prometheus collector that reads figures in its own thread, one read at a time."""
 
     def __init__(self, look: Callable[[str], Backlog], clock: Clock) -> None:
-        """`look` is `FiguresReader.look`: it may raise, and it may hang."""
+        """`look` is `BacklogReader.read`: it may raise, and it may hang."""
         self._look, self._clock = look, clock
         self._worker = ThreadWorker("gauges")
         self._refresh_task: asyncio.Task[None] | None = None
@@ -41,7 +41,7 @@ class Gauges:
         self._up = False
 
     async def refresh(self) -> None:
-        """Have figures that are fresh, or what there is after PATIENCE; raises nothing."""
+        """Read fresh figures, or keep the known ones after PATIENCE seconds; raises nothing."""
         if self._refresh_task is None or self._refresh_task.done():
             if read_boottime() < self._next:
                 return
@@ -51,7 +51,7 @@ class Gauges:
             self._up = False
 
     async def aclose(self) -> None:
-        """End the thread, unless it hangs: it is a daemon and ends with the process."""
+        """End the thread, unless it hangs; it is a daemon and ends with the process."""
         if self._refresh_task is None or self._refresh_task.done():
             await self._worker.aclose()
 
@@ -60,14 +60,14 @@ class Gauges:
         try:
             self._figures = await self._worker.call(self._look, format_iso(self._clock.now()))
             self._up = True
-        except Exception as error:  # noqa: BLE001 - a scrape without gauges, whatever it is
+        except Exception as error:  # noqa: BLE001 - after any error the scrape goes on without gauges
             self._up = False
             log.warning("the database gives no figures: %s", error, extra={"action": "no_figures"})
         took = read_boottime() - begun
         self._next = read_boottime() + max(FRESH, took * SHARE)
 
     def collect(self) -> Iterable[Metric]:
-        """The gauges of the last look that succeeded."""
+        """Yield the gauges of the last successful read."""
         yield _build_gauge("sdelka_database_up", "Whether the last look into the database gave figures.", float(self._up))
         if self._figures is not None:
             yield from self._build_gauges(self._figures)
@@ -114,10 +114,10 @@ class Gauges:
 
 
 class Scrape:
-    """One text for whoever scrapes, made in a thread and at most once a second however many ask."""
+    """Renders the metrics text in a thread, at most once a second however many ask."""
 
     def __init__(self, registry: CollectorRegistry, gauges: Gauges | None) -> None:
-        """`gauges` are registered; without any the counters stand alone."""
+        """Register `gauges`; without any only the counters are shown."""
         self._registry, self._gauges = registry, gauges
         self._text, self._made_at = b"", float("-inf")
         self._lock = asyncio.Lock()
@@ -126,7 +126,7 @@ class Scrape:
             registry.register(gauges)
 
     async def render(self) -> bytes:
-        """The exposition; takes PATIENCE at most."""
+        """Return the metrics text; takes at most PATIENCE seconds."""
         async with self._lock:
             if read_boottime() - self._made_at >= TEXT_FOR:
                 if self._gauges is not None:

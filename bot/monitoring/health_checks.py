@@ -1,4 +1,4 @@
-"""Whether each party that the bot needs is well, and since when. Ring 3. A look is bounded, and a probe is rare however often one looks."""
+"""Health of each party that the bot needs, and since when. Checks are bounded in time, and probes rare however often health is asked."""
 
 import asyncio
 import shutil
@@ -15,19 +15,19 @@ from state.journal.async_store import AsyncStore, ThreadWorker
 from state.journal.store import StoreError
 
 LOOK_AGAIN: Final = 5.0
-"""Seconds that what a look found serves the next one."""
+"""Seconds for which the result of a check is reused."""
 PATIENCE: Final = 2.0
-"""Seconds that one look waits for a party."""
+"""Seconds that one request waits for a party's check."""
 FRESH: Final = 60.0
-"""So long the last word of a party counts; then it is asked, at most so often."""
+"""Seconds for which a party's last answer counts; after that it is probed, at most this often."""
 HANGS_AFTER: Final = 15.0
 FREE_BYTES: Final = 200_000_000
-"""Less than that on a disk is too little to go on with."""
+"""Minimum free bytes on a disk."""
 
 
 @dataclass(frozen=True)
 class PartyHealth:
-    """How a party stands. `why` is for those who run the bot."""
+    """Health of one party. `why` is for the operators."""
 
     name: str
     ok: bool
@@ -36,7 +36,7 @@ class PartyHealth:
 
 
 Check = Callable[[], Awaitable[str]]
-"""What is wrong in a few words of our own, "" where all is well."""
+"""Returns what is wrong in a few words of ours, "" if the party is well."""
 
 
 @dataclass
@@ -50,15 +50,15 @@ class _CheckedParty:
 
 
 class HealthChecks:
-    """Every party with its check; looks at all of them at once."""
+    """All parties with their checks; checks them concurrently."""
 
     def __init__(self, checks: Mapping[str, Check], clock: Clock) -> None:
-        """Nobody was looked at yet."""
+        """Create the checks; none has run yet."""
         self._parties = {name: _CheckedParty(check) for name, check in checks.items()}
         self._clock = clock
 
     async def check_all(self) -> list[PartyHealth]:
-        """How they stand; takes PATIENCE at most, and a party that is silent so long is not well."""
+        """Return the health of all parties; takes at most PATIENCE seconds, and a party silent for that long counts as unwell."""
         for party in self._parties.values():
             idle = party.task is None or party.task.done()
             if idle and read_boottime() - party.checked_at >= LOOK_AGAIN:
@@ -74,7 +74,7 @@ class HealthChecks:
     async def _check_party(self, party: _CheckedParty) -> None:
         try:
             why = await party.check()
-        except Exception as error:  # noqa: BLE001 - a check that fails is an answer too
+        except Exception as error:  # noqa: BLE001 - a check that fails is a result too
             why = f"cannot be checked ({type(error).__name__})"
         party.checked_at = read_boottime()
         self._record_result(party, why)
@@ -90,7 +90,7 @@ class HealthChecks:
 
 
 def build_reachability_check(ear: Reachability, probe: Callable[[], Awaitable[object]] | None) -> Check:
-    """By what the work heard of the party lately; after a minute of silence it is asked, once a minute at most."""
+    """Return a check by the recent calls to the party; after a minute without any, it is probed once a minute at most."""
     asked_at = float("-inf")
 
     async def check() -> str:
@@ -99,7 +99,7 @@ def build_reachability_check(ear: Reachability, probe: Callable[[], Awaitable[ob
             asked_at, before = read_boottime(), ear.at
             try:
                 await probe()
-            except Exception:  # noqa: BLE001 - what it means the ear was told; if not, it is no answer
+            except Exception:  # noqa: BLE001 - the client has recorded what failed; if not, it counts as no answer
                 if ear.at == before:
                     ear.record(answers=False, why="no answer")
         return "" if ear.answers else ear.why
@@ -108,7 +108,7 @@ def build_reachability_check(ear: Reachability, probe: Callable[[], Awaitable[ob
 
 
 def build_database_check(store: AsyncStore, clock: Clock) -> Check:
-    """Whether something can be written: that is tried."""
+    """Return a check that writes to the database."""
 
     async def check() -> str:
         try:
@@ -121,7 +121,7 @@ def build_database_check(store: AsyncStore, clock: Clock) -> Check:
 
 
 def build_workers_check(orchestrator: Orchestrator) -> Check:
-    """Whether the loop that looks for work went round lately."""
+    """Return a check that the loop which polls for work has run recently."""
 
     async def check() -> str:
         at = orchestrator.polled_at
@@ -133,7 +133,7 @@ def build_workers_check(orchestrator: Orchestrator) -> Check:
 
 
 def build_disks_check(folders: Mapping[str, Path]) -> Check:
-    """Whether there is room in each folder; the first that exists of it and those above counts."""
+    """Return a check for free space in each folder; of a missing folder the nearest existing parent is measured."""
     worker = ThreadWorker("disks")
 
     async def check() -> str:

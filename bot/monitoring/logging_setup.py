@@ -1,6 +1,7 @@
-"""The program's own log: one line a happening, with an action word and ids, secrets masked; text or JSON. Ring 3.
+"""The program's own log: one line per event with an action word and ids, secrets masked; text or JSON.
 
-Apart from `running`, whose imports take seconds. It shows no values of people: not what an exception of pydantic quotes either.
+A module of its own, because the imports of `bot.process` take seconds. It logs no personal values, not even those pydantic quotes in its
+errors.
 """
 
 import logging
@@ -27,11 +28,11 @@ _STANDARD_FIELDS: Final = frozenset(logging.makeLogRecord({}).__dict__) | {
     "color_message",
 }
 _LONGEST: Final = 2000
-"""Characters of one message: a driver or a server may quote a page in its error."""
+"""Maximum characters of one message: a driver or server may quote a whole page in its error."""
 
 
 def configure_logging(level: str, form: LogFormat = "text") -> None:
-    """Lines of text on stderr, or one JSON object a line on stdout, where containers' log collectors read; all loggers alike."""
+    """Configure all loggers: text lines on stderr, or JSON lines on stdout, where log collectors of containers read."""
     handler = logging.StreamHandler(sys.stdout if form == "json" else sys.stderr)
     handler.setFormatter(JsonLines() if form == "json" else TextLines())
     handler.addFilter(prepare_record)
@@ -40,7 +41,8 @@ def configure_logging(level: str, form: LogFormat = "text") -> None:
         root.removeHandler(before)
     root.addHandler(handler)
     root.setLevel(level)
-    logging.getLogger("alembic").setLevel(max(logging.WARNING, root.level))  # what it did to the schema `state.sql.schema` says in one line
+    # `state.sql.schema` reports schema changes in one line of its own
+    logging.getLogger("alembic").setLevel(max(logging.WARNING, root.level))
     logging.captureWarnings(capture=True)
     install_log_filter()
     sys.excepthook = _log_crash
@@ -48,7 +50,7 @@ def configure_logging(level: str, form: LogFormat = "text") -> None:
 
 
 def prepare_record(record: logging.LogRecord) -> bool:
-    """Note what only the moment knows, the trace, and write out the exception without the values it quotes; drops no record."""
+    """Add the current trace id and the formatted exception to the record; drops no record."""
     if not hasattr(record, "trace_id"):
         record.trace_id = get_trace_id()
     record.told = describe_error(record.exc_info[1]) if record.exc_info and record.exc_info[1] is not None else ""
@@ -56,7 +58,7 @@ def prepare_record(record: logging.LogRecord) -> bool:
 
 
 def describe_error(error: BaseException) -> str:
-    """Its traceback as Python prints it, masked, each message short; of pydantic's errors where and why, never what was given."""
+    """Return the traceback, masked, with each message shortened; for pydantic's errors location and type, never the input."""
     told = traceback.TracebackException.from_exception(error)
     _trim_messages(told, error)
     return mask("".join(told.format()).rstrip())
@@ -78,17 +80,17 @@ def _trim_messages(told: traceback.TracebackException, error: BaseException) -> 
 
 def _describe_message(error: BaseException) -> str:
     faults = getattr(error, "errors", None)
-    if callable(faults) and hasattr(error, "error_count"):  # pydantic's, which quotes its input
+    if callable(faults) and hasattr(error, "error_count"):  # a pydantic error, whose text quotes its input
         return "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['type']}" for fault in faults()[:10])
     text = str(error)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 class JsonLines(logging.Formatter):
-    """time, level, logger, action, message, trace_id, then the ids of the record, and `exception` as one field."""
+    """JSON log lines: time, level, logger, action, message, trace_id, then the record's ids, and `exception` as one field."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One JSON object without line breaks; never fails."""
+        """Return one JSON object without line breaks; never fails."""
         line = {
             "time": _find_moment(record).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "level": record.levelname,
@@ -103,10 +105,10 @@ class JsonLines(logging.Formatter):
 
 
 class TextLines(logging.Formatter):
-    """For people: time, level, action, message, then the ids as name=value; the exception on lines of its own."""
+    """Text log lines: time, level, action, message, then the ids as name=value; the exception on lines of its own."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line, and a traceback where there is one; never fails."""
+        """Return one line, followed by a traceback if there is one; never fails."""
         moment = _find_moment(record).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
         ids = {**_find_trace(record, "trace"), **_mask_fields(record)}
         told = " ".join(f"{name}={value}" for name, value in ids.items())
@@ -121,7 +123,7 @@ def _find_moment(record: logging.LogRecord) -> datetime:
 
 
 def _find_action(record: logging.LogRecord) -> str:
-    """The word that says what happened; of a library its name."""
+    """Return the action word of the record; for a library its name."""
     return str(getattr(record, "action", "") or record.name.partition(".")[0])
 
 
@@ -140,7 +142,7 @@ def _format_message(record: logging.LogRecord) -> str:
 
 
 def _mask_fields(record: logging.LogRecord) -> dict[str, Any]:
-    """What was given along, masked."""
+    """Return the extra fields of the record, masked."""
     given = {name: value for name, value in vars(record).items() if name not in _STANDARD_FIELDS and name != "action"}
     masked: dict[str, Any] = mask_value(given)
     return {name: value if isinstance(value, int | float | bool | None) else _trim(str(value)) for name, value in masked.items()}
@@ -155,7 +157,7 @@ def _escape_line(text: str) -> str:
 
 
 def _log_crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """What ends the program is told in the same form, and masked."""
+    """Log the exception that ends the program in the usual format, masked."""
     if issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
     else:

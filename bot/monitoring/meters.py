@@ -1,6 +1,6 @@
-"""The counters of this process, in a registry of their own. Ring 3; the only place that knows prometheus_client, besides `gauges`.
+"""Prometheus counters of this process, in their own registry; only this module and `gauges` use prometheus_client.
 
-No label holds a person, an id or a text, and none takes more than a fixed number of values, whatever comes from outside.
+No label holds a person, an id or a text, and each has a bounded number of values, whatever comes from outside.
 """
 
 import platform
@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, Counter, GCCollector, Histogram
 from orchestrator.runtime.metrics import OTHER
 
 MOST_MODELS: Final = 20
-"""Names of models that get a label of their own: a provider may call itself anything."""
+"""Maximum number of models with a label of their own, since a provider may return any name."""
 _MODEL: Final = re.compile(r"[A-Za-z][A-Za-z0-9._:/-]{0,62}[A-Za-z0-9]", re.ASCII)
 _VERBS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 _MODEL_SECONDS: Final = (0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120)
@@ -23,19 +23,19 @@ _LAGS: Final = (0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 5)
 _REQUESTS: Final = (0.005, 0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120)
 
 Price = Callable[[str, int, int], tuple[float, str] | None]
-"""(model, prompt tokens, completion tokens) → cost and currency; None where no price is known."""
+"""Maps (model, prompt tokens, completion tokens) to cost and currency; None if no price is known."""
 
 
 class Labels:
-    """Values of one label that were met: plain ones, and no more than a fixed number; anything else is "other"."""
+    """Bounded values of one label: known ones up to a maximum; anything else becomes "other"."""
 
     def __init__(self, most: int, plain: re.Pattern[str]) -> None:
-        """None was met yet."""
+        """Create a label without values; `plain` matches allowed values."""
         self._most, self._pattern = most, plain
         self._known: set[str] = set()
 
     def resolve(self, value: str) -> str:
-        """The label for that value."""
+        """Return the label for `value`."""
         if value in self._known:
             return value
         if len(self._known) >= self._most or not self._pattern.fullmatch(value):
@@ -45,10 +45,10 @@ class Labels:
 
 
 class Meters:
-    """Implements `orchestrator.runtime.metrics.Meter`, and counts what the door and the clients say."""
+    """Implements `orchestrator.runtime.metrics.Meter`, and counts HTTP requests, waits and loop lag."""
 
     def __init__(self, *, database: str = "", price: Price = lambda *_: None) -> None:
-        """`database` is the kind of database, for the build's own line; `price` may be set later."""
+        """`database` is the kind of database, for the build info; `price` may be set later."""
         disable_created_metrics()  # type: ignore[no-untyped-call]  # when a series began is of no use here, and doubles the page
         self.registry = made = CollectorRegistry()
         self.price = price
@@ -75,11 +75,11 @@ class Meters:
         GCCollector(registry=made)
 
     def count_turn(self, result: str) -> None:
-        """See `Meter`."""
+        """Count a turn by its result."""
         self._turns.labels(result).inc()
 
     def count_model_answer(self, *, model: str, seconds: float, prompt: int, completion: int) -> None:
-        """See `Meter`."""
+        """Count a model answer with its duration in seconds, its tokens and, if the price is known, its cost."""
         name = self._models.resolve(model)
         self._iterations.labels("answered").inc()
         self._latency.labels(name).observe(max(0.0, seconds))
@@ -90,37 +90,37 @@ class Meters:
             self._cost.labels(name, cost[1]).inc(cost[0])
 
     def count_model_failure(self) -> None:
-        """See `Meter`."""
+        """Count a failed call of the model."""
         self._iterations.labels("failed").inc()
 
     def count_call(self, call_class: str, outcome: str) -> None:
-        """See `Meter`."""
+        """Count a portal call by class and outcome."""
         self._calls.labels(call_class, outcome).inc()
 
     def count_refusal(self, code: str) -> None:
-        """See `Meter`."""
+        """Count a step that the gate refused, by reason code."""
         self._refused.labels(code).inc()
 
     def count_confirmation(self, became: str) -> None:
-        """See `Meter`."""
+        """Count a confirmation by its outcome."""
         self._cards.labels(became).inc()
 
     def observe_wait(self, seconds: float) -> None:
-        """A call of the portal had its place after that time."""
+        """Record the seconds that a portal call waited in the limiter."""
         self._waits.observe(max(0.0, seconds))
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """A request was answered; `route` is the template of our own, "" where there is none."""
+        """Count an answered request; `route` is the route's template, "" without one."""
         route = route or "none"
         self._requests.labels(method if method in _VERBS else OTHER, route, str(status)).inc()
         self._served.labels(route).observe(max(0.0, seconds))
 
     def count_turned_away(self, reason: str) -> None:
-        """A request was not heard; `reason` is a word of our own."""
+        """Count a refused request; `reason` is one of our own words."""
         self._turned_away.labels(reason).inc()
 
     def observe_lag(self, seconds: float) -> None:
-        """The loop came to a task of ours that much too late."""
+        """Record the seconds by which the event loop was late."""
         self._lag.observe(max(0.0, seconds))
 
 

@@ -1,7 +1,4 @@
-"""Everything that watches one process, put together. Ring 3. It reads and counts; nothing of the work waits for it or asks it.
-
-How late the event loop is: a task that sleeps and looks at the clock. Ring 3; costs one wake-up a second.
-"""
+"""Monitoring of one process: metrics, reachability, health checks and event loop lag. It only observes; no work depends on it."""
 
 import asyncio
 import contextlib
@@ -29,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class Monitor:
-    """Made by `open_monitor`, before the orchestrator, whose clients tell its `ears`."""
+    """The monitoring of one process, created by `open_monitor` before the orchestrator, whose clients report to `reachability`."""
 
     def __init__(self, settings: Settings, store: AsyncStore, clock: Clock) -> None:
-        """Count from now on what `store` commits."""
+        """Start counting what `store` commits."""
         self._settings, self._store, self._clock = settings, store, clock
         address = settings.database.get_secret_value()
         self.meters = Meters(database=make_url(address).get_backend_name())
@@ -42,7 +39,7 @@ class Monitor:
         store.watchers.append(partial(count_commit, meter=self.meters))
 
     def track_cost(self, budget: Callable[[], Budget]) -> None:
-        """Count what answers cost, as far as the budget of the policy, as it is then, knows a price."""
+        """Count the cost of model answers by the prices in the policy's current budget, where it has one."""
 
         def price(model: str, prompt: int, completion: int) -> tuple[float, str] | None:
             now = budget()
@@ -53,14 +50,14 @@ class Monitor:
         self.meters.price = price
 
     def watch_bot(self, bot: "Bot") -> None:
-        """Hear how calls to Telegram end; it is asked who the bot is when it was silent."""
-        from bot.monitoring.telegram_reachability import ReachabilityMiddleware  # noqa: PLC0415 - aiogram is imported only by whoever serves Telegram
+        """Observe calls to Telegram; when there were none for long, getMe is the probe."""
+        from bot.monitoring.telegram_reachability import ReachabilityMiddleware  # noqa: PLC0415 - only a process that serves Telegram may import aiogram
 
         bot.session.middleware(ReachabilityMiddleware(self.reachability.telegram))
         self.reachability.probes["telegram"] = bot.get_me
 
     def build_health_checks(self, orchestrator: Orchestrator, delivers: Callable[[], bool] | None) -> HealthChecks:
-        """What `/readyz` looks at; `delivers` says whether this process, and no other one, serves Telegram, None that nobody does."""
+        """Return the checks for `/readyz`; `delivers` tells whether this process serves Telegram, None if no process does."""
         ears, settings = self.reachability, self._settings
         telegram = health_checks.build_reachability_check(ears.telegram, ears.probes.get("telegram"))
 
@@ -80,14 +77,14 @@ class Monitor:
         )
 
     async def aclose(self) -> None:
-        """Stop looking."""
+        """Stop monitoring."""
         await self.scrape.aclose()
         self._reader.close()
 
 
 @contextlib.asynccontextmanager
 async def open_monitor(settings: Settings, store: AsyncStore, clock: Clock) -> AsyncIterator[Monitor]:
-    """A monitor of this process, closed at the end."""
+    """Open a monitor of this process, closed at the end of the block."""
     made = Monitor(settings, store, clock)
     try:
         yield made
@@ -99,7 +96,7 @@ LAG_INTERVAL: Final = 1.0
 
 
 async def watch_loop_lag(note: Callable[[float], None], every: float = LAG_INTERVAL) -> None:
-    """Tell `note` how much later than asked the loop came back, until cancelled."""
+    """Report to `note` by how many seconds the event loop was late, every `every` seconds until cancelled."""
     loop = asyncio.get_running_loop()
     while True:
         due = loop.time() + every

@@ -1,4 +1,4 @@
-"""What the calls of the bot's work showed of another party: whether it answers, and since when. Ring 3; asks nothing by itself."""
+"""Records from the bot's own calls whether another party answers. It makes no calls itself."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ _NO_ACCESS = frozenset({"INVALID_CREDENTIALS", "NO_AUTH_FOUND", "EXPIRED_TOKEN"}
 
 @dataclass
 class Reachability:
-    """The last word about one party. `why` is a word or two of our own, never what the party wrote."""
+    """The latest result for one party. `why` is a word or two of ours, never the party's text."""
 
     answers: bool | None = None
     why: str = "nothing was heard yet"
@@ -20,28 +20,28 @@ class Reachability:
     clock: Callable[[], float] = field(default=read_boottime)
 
     def record(self, *, answers: bool, why: str = "") -> None:
-        """A call ended like that."""
+        """Record how a call ended."""
         self.answers, self.why, self.at = answers, why, self.clock()
 
     def measure_silence(self) -> float:
-        """Seconds since the last word."""
+        """Return the seconds since the last result."""
         return float("inf") if self.answers is None else self.clock() - self.at
 
 
 @dataclass(frozen=True)
 class ReachabilityTracker:
-    """Where the clients of one process tell how their calls ended."""
+    """Collects how calls of this process's clients ended."""
 
     portal: Reachability = field(default_factory=Reachability)
     model: Reachability = field(default_factory=Reachability)
     telegram: Reachability = field(default_factory=Reachability)
     record_wait: Callable[[float], None] = lambda _: None
-    """Told how long each call of the portal waited for its place."""
+    """Called with the seconds each portal call waited in the limiter."""
     probes: dict[str, Callable[[], Any]] = field(default_factory=dict)
-    """A cheap question to each party, by its name; `bootstrap` knows the clients."""
+    """A cheap call to each party by its name; set by `bootstrap`, which knows the clients."""
 
     def record_portal_call(self, error: Exception | None) -> None:
-        """How one request to the portal ended: any answer but one that takes our access away counts as one."""
+        """Record how a portal request ended: any answer counts as reachable, except one that denies our access."""
         match error:
             case NoAccess():
                 self.portal.record(answers=False, why="no access")
@@ -55,5 +55,5 @@ class ReachabilityTracker:
                 self.portal.record(answers=True)
 
     def record_model_call(self, error: Exception | None) -> None:
-        """How one request to the model ended."""
+        """Record how a request to the model ended."""
         self.model.record(answers=error is None, why="" if error is None else "no answer")

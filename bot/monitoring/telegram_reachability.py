@@ -1,4 +1,4 @@
-"""Every call to Telegram, polls too, tells whether Telegram answers. Ring 3; changes no call."""
+"""Middleware that records from every call to Telegram, including polls, whether Telegram answers. It changes no call."""
 
 from typing import Final
 
@@ -14,16 +14,16 @@ _NO_ANSWER: Final = (TelegramNetworkError, TelegramServerError, TelegramUnauthor
 
 
 class ReachabilityMiddleware(BaseRequestMiddleware):
-    """For `bot.session.middleware`."""
+    """The request middleware to add to `bot.session.middleware`."""
 
     def __init__(self, ear: Reachability) -> None:
-        """Tell `ear`."""
+        """Report to `ear`."""
         self._reachability = ear
 
     async def __call__(
         self, make_request: NextRequestMiddlewareType[TelegramType], bot: Bot, method: TelegramMethod[TelegramType]
     ) -> Response[TelegramType]:
-        """Make the call; a refusal is an answer too."""
+        """Make the call and record the result; a refusal is an answer too."""
         try:
             answer = await make_request(bot, method)
         except AiogramError as error:

@@ -1,4 +1,4 @@
-"""The commands of a batch on its card: one line each or one for all that do the same, what became of each, all as a list. Ring 3."""
+"""Renders the commands of a batch card: one line each or grouped, their outcomes, and the full list as a spreadsheet."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ _MARKS = {"success": "✅ ", "error": "⚠️ ", "not_run": "⏸ ", "unknown": "
 
 
 def render_commands(preview: Body, body: Body, tr: Translator) -> list[Spans]:
-    """Every command: one line each, or, when there are many, one line for all that do the same to their records."""
+    """Return one line per command, or, for many commands, one line per group that makes the same change."""
     items = preview.get("items") or []
     reports = {report["key"]: report for report in body.get("commands") or ()}
     if len(items) > MAX_ITEMS:
@@ -33,7 +33,7 @@ def render_commands(preview: Body, body: Body, tr: Translator) -> list[Spans]:
 
 
 def render_failed_commands(body: Body, tr: Translator) -> list[str]:
-    """The commands that the portal turned down, with its words; those that never ran are only marked."""
+    """Return the commands that the portal refused, with its error texts; commands that never ran are only marked elsewhere."""
     items = {str(item.get("key")): item for item in (body.get("preview") or {}).get("items") or ()}
     wrong = [report for report in body.get("commands") or () if report["status"] == "error" and report.get("error")]
     rows = [
@@ -51,7 +51,7 @@ def _render_command_name(item: Body, report: Body, tr: Translator) -> Spans:
 
 
 def build_batch_sheet(body: Body, tr: Translator) -> Sheet | None:
-    """Everything that a batch of many commands will write, a row for each value; None where the card itself lists its commands."""
+    """Return a sheet with a row for each value that a large batch will write; None where the card lists its commands itself."""
     items = (body.get("preview") or {}).get("items") or []
     if len(items) <= MAX_ITEMS or body.get("status") != "requested":
         return None
@@ -69,7 +69,7 @@ def _build_rows(number: int, item: Body, tr: Translator) -> Iterator[tuple[tuple
 
 
 def _render_grouped(items: Sequence[Body], reports: Mapping[str, Body], tr: Translator) -> list[Spans]:
-    """One line for all commands that do the same; what stood there before is said with its count where it differs."""
+    """Return one line per group of equal commands; differing before-values are given with their counts."""
     groups: dict[tuple[str, ...], list[Body]] = {}
     for item in items:
         changes = (f"{line['name']} → {line['after']}" for line in item.get("lines") or ())
@@ -81,7 +81,7 @@ def _render_grouped(items: Sequence[Body], reports: Mapping[str, Body], tr: Tran
 def _render_group(words: str, members: Sequence[Body], reports: Mapping[str, Body], tr: Translator) -> Spans:
     same = zip(*(item.get("lines") or () for item in members), strict=True)  # the members of a group have equally many lines
     changes = "; ".join(_render_shared_change(lines, tr) for lines in same)
-    marked = any(_find_mark(item, reports) != _MARKS["success"] for item in members)  # that all went well stands below
+    marked = any(_find_mark(item, reports) != _MARKS["success"] for item in members)  # a full success is stated below
     names = [
         build_spans(
             _find_mark(item, reports) if marked else "",
@@ -93,7 +93,10 @@ def _render_group(words: str, members: Sequence[Body], reports: Mapping[str, Bod
 
 
 def _render_shared_change(lines: Sequence[Body], tr: Translator) -> str:
-    """ "Ответственный: Анна (9), Вера (2) → Борис": the commonest values before, and how many others there are."""
+    """Return a group's change, such as "Ответственный: Анна (9), Вера (2) → Борис", with the commonest before-values.
+
+    Other before-values are only counted.
+    """
     name, after = lines[0]["name"], lines[0]["after"]
     befores = Counter(str(line.get("before") or "") for line in lines)
     if set(befores) == {""}:

@@ -1,9 +1,8 @@
-"""The card of a confirmation in each of its states (facts: telegram §5). Rendered from the stored request, never from the model. Ring 3.
+"""Renders the confirmation card in each of its states, and its details view, from the stored request and never from the model. Pure.
 
-Body: what `outgoing.card_row` keeps of a confirmation, and if there is: `home` (the card lives in that session and is shown to a lead),
-`told_names` (the leads who were asked), `created` ("deal:481"), `undo_until`, or `undone_at` and `undone_by`.
-
-«Подробнее» of a card in words: the record, every value, each reason in a line of its own. Ring 3, pure; raw calls are for admins.
+The body is what `outbox.build_card_row` keeps of a confirmation, and optionally `home` (the card belongs to that session and is shown to a
+lead), `told_names` (the leads who were asked), `created` ("deal:481"), `undo_until`, or `undone_at` and `undone_by`. Raw calls are shown to
+admins only.
 """
 
 from collections import Counter
@@ -21,27 +20,27 @@ __all__ = ["MAX_ITEMS", "MAX_LINES", "OPEN_LINES", "is_second_tap_due", "is_wait
 Body = Mapping[str, Any]
 
 OPEN_LINES = 10
-"""More lines are folded."""
+"""Changes shown openly; further ones are folded."""
 MAX_LINES = 40
 LONG = 160
-"""Characters of a change that stands in a folded block of its own."""
+"""Length in characters above which a change gets a folded block of its own."""
 _SECONDS = 60
 _SUM_REASONS = frozenset({"gate-sum-jump", "gate-sum-lost", "gate-sum-steps"})
-"""Reasons that say by themselves that the field changes."""
+"""Reasons that already say that the field changes."""
 _MONEY_AND_PEOPLE = frozenset({
     "OPPORTUNITY", "CURRENCY_ID", "TAX_VALUE", "PRICE", "IS_MANUAL_OPPORTUNITY",
     "ASSIGNED_BY_ID", "RESPONSIBLE_ID", "CREATED_BY", "ACCOMPLICES", "AUDITORS", "OBSERVERS",
 })  # fmt: skip
-"""Fields of reasons that make a change one that concerns money or other people."""
+"""Fields whose reasons mark a change as one of money or of other people."""
 _UNDO = "undo:"
 _UNDO_CODES = "undo-"
-"""How the codes of sentences begin that say why nothing was taken back."""
+"""Prefix of the codes that explain why nothing was undone."""
 _OWN_ORIGINS = ("edit:", "again:", _UNDO)
-"""Slots of wishes that a person made with a button: that their card was asked for is no doubt of the bot."""
+"""Prefixes of the slots of requests made with a button: there "the model asks for confirmation" is no reason worth showing."""
 
 
 def render_card(body: Body, tr: Translator) -> Spans:
-    """What the call does, before → after, why it asks, who asked, and how it stands."""
+    """Return the card: what the call does, before → after, why it asks, who asked, and its state."""
     preview = body.get("preview") or {}
     blocks = [_render_head(preview, body, tr)]
     changes = _render_lines(preview, tr) or join_blocks(render_commands(preview, body, tr), "\n")
@@ -55,12 +54,12 @@ def render_card(body: Body, tr: Translator) -> Spans:
 
 
 def is_waiting_for_lead(body: Body) -> bool:
-    """Whether somebody else than its reader decides: the requester sees the card of a call that a lead must approve."""
+    """Return whether somebody other than the reader decides: the requester sees the card of a call that a lead must approve."""
     return bool(body.get("told_names")) and not body.get("home")
 
 
 def is_second_tap_due(body: Body) -> bool:
-    """Whether the first of two taps was made."""
+    """Return whether the first of two taps was made."""
     return body.get("stage") == 2  # noqa: PLR2004 - the second of two taps
 
 
@@ -74,7 +73,7 @@ def _render_head(preview: Body, body: Body, tr: Translator) -> Spans:
 
 
 def _render_waiting(body: Body, tr: Translator) -> Iterator[Spans]:
-    """Why it asks, which mode it is in, who is asked and until when."""
+    """Yield the reasons, the mode, who is asked and until when."""
     reasons = _render_reasons(body, tr)
     badge = tr.translate("card-risk", level=_evaluate_risk(body))
     if reasons:
@@ -100,7 +99,7 @@ def _evaluate_risk(body: Body) -> str:
 
 
 def _render_reasons(body: Body, tr: Translator) -> list[str]:
-    """Why it asks; the same reason for many commands of a batch is said once."""
+    """Return the reasons why the card asks; one that applies to many commands of a batch is given once."""
     found: dict[str, list[str]] = {}
     sharp = {(reason.get("args") or {}).get("field") for reason in body.get("reasons") or () if reason["code"] in _SUM_REASONS}
     own = str(body.get("slot") or "").startswith(_OWN_ORIGINS)
@@ -118,7 +117,7 @@ def _render_reasons(body: Body, tr: Translator) -> list[str]:
 
 
 def _render_lines(preview: Body, tr: Translator) -> Spans:
-    """The first lines as they are, further ones folded, and how many there are beyond."""
+    """Return the first changes openly, further ones folded, and the number of the rest."""
     lines = [line for line in preview.get("lines") or () if not _is_named_in_heading(line, preview)]
     if not lines:
         return ()
@@ -128,7 +127,7 @@ def _render_lines(preview: Body, tr: Translator) -> Spans:
 
 
 def _is_named_in_heading(line: Body, preview: Body) -> bool:
-    """Whether the heading says it already: the whole title of a record that is to be created."""
+    """Return whether the heading already shows the change: the title of a record to be created."""
     return preview.get("verb") == "add" and str(line.get("field") or "").upper() == "TITLE" and line["after"] == preview.get("title")
 
 
@@ -156,7 +155,8 @@ def _render_state(body: Body, tr: Translator) -> Spans:
             return format_bold(tr.translate("card-running", who=who))
         case "denied":
             reason = str(body.get("reason") or "")
-            own = body.get("told_names") and body.get("denied_by") == body.get("requested_by")  # whoever decides alone declines
+            # a requester who also decides declines the card instead
+            own = body.get("told_names") and body.get("denied_by") == body.get("requested_by")
             said = format_bold(tr.translate("card-withdrawn" if own else "card-denied-by", who=who, at=at))
             return build_spans(said, f"\n{tr.translate('card-denied-why')} ", Span(reason, "italic")) if reason else said
         case "refused":
@@ -165,7 +165,7 @@ def _render_state(body: Body, tr: Translator) -> Spans:
             return format_bold(tr.translate("card-expired-at", at=at))
         case "superseded":
             return format_bold(tr.translate("card-superseded-edited" if body.get("why") == "edited" else "card-superseded-by"))
-        case "elsewhere":  # of a copy: others decide now
+        case "elsewhere":  # a copy of the card: others decide now
             return format_bold(tr.translate("card-elsewhere", who=", ".join(body.get("told_names") or ())))
         case "unknown" if body.get("commands"):
             return format_bold(_render_partial_outcome(body, tr))
@@ -176,13 +176,13 @@ def _render_state(body: Body, tr: Translator) -> Spans:
 
 
 def _render_refusal(body: Body, tr: Translator) -> str:
-    """Only where it is proven that nothing was changed."""
+    """Render a refusal; used only where it is certain that nothing was changed."""
     code = str(body.get("code") or "")
     undo = _is_undo(body)
-    if not code:  # nobody refused it: a look at the portal showed that it did not happen
+    if not code:  # not refused: a look at the portal showed that it did not happen
         return tr.translate("card-undo-not-done" if undo else "card-not-done")
     known = tr.translate(code, **(body.get("args") or {})) if tr.has_message(code) else str(body.get("detail") or "")
-    if code.startswith(_UNDO_CODES):  # the sentence says it all
+    if code.startswith(_UNDO_CODES):  # the sentence is complete by itself
         return f"⚠️ {known}"
     return tr.translate("card-undo-refused" if undo else "card-refused", text=known)
 
@@ -210,22 +210,22 @@ def _render_executed(body: Body, tr: Translator, who: str, at: str) -> Spans:
 
 
 def _render_partial_outcome(body: Body, tr: Translator) -> str:
-    """What became of so many commands of a batch; which ones stands at their marks."""
+    """Return how many commands of a batch had which outcome; the marks show which ones."""
     found = Counter(report["status"] for report in body["commands"])
     failed = found["error"] + found["not_run"]
     return tr.translate("card-partly-known", done=found["success"], count=len(body["commands"]), failed=failed, unknown=found["unknown"])
 
 
 def _render_undo(body: Body, tr: Translator) -> Spans:
-    """Until when it can be, or that it was."""
+    """Return until when the call can be undone, or that it was."""
     if body.get("undone_at"):
         return format_bold(tr.translate("card-undone", at=body["undone_at"], who=body.get("undone_by", "")))
-    offered = body.get("undo_until") and not body.get("home")  # a lead's copy has no button for it
+    offered = body.get("undo_until") and not body.get("home")  # a lead's copy has no undo button
     return build_spans(tr.translate("card-undo-until", until=tr.format_time(body["undo_until"]))) if offered else ()
 
 
 def _format_duration(body: Body, tr: Translator) -> str:
-    """How long it took from the decision to the answer; nothing where a stop lay between."""
+    """Return the time from the decision to the answer; "" where a restart lay between them."""
     begun, over = body.get("approved_at"), body.get("executed_at")
     seconds = (parse_iso(over) - parse_iso(begun)).total_seconds() if begun and over else -1.0
     if not 0 <= seconds < _SECONDS:
@@ -235,7 +235,7 @@ def _format_duration(body: Body, tr: Translator) -> str:
 
 
 def _render_created_record(body: Body, preview: Body, tr: Translator) -> Spans:
-    """The number of the record and the way to it; nothing of a record that the heading leads to."""
+    """Return the number of the record with a link; nothing if the heading links to it already."""
     created = str(body.get("created") or "").rpartition(":")[2]
     if not created and preview.get("title") and preview.get("url"):
         return ()
@@ -246,7 +246,7 @@ def _render_created_record(body: Body, preview: Body, tr: Translator) -> Spans:
 
 
 def _render_unwritten_fields(written: Sequence[str], preview: Body, tr: Translator) -> Iterator[str]:
-    """What the portal said yes to and did not do: a new record lacks it, an old one is as it was."""
+    """Yield the fields that the portal accepted but did not write: missing in a new record, unchanged in an existing one."""
     added: list[str] = []
     kept: list[str] = []
     for code in written:
@@ -264,7 +264,7 @@ _DetailsBody = Mapping[str, Any]
 
 
 def render_details(body: _DetailsBody, tr: Translator) -> Spans:
-    """A body of kind "details", which is that of a card."""
+    """Return the details view («Подробнее»): the record, every value, and each reason in a line of its own; the body is that of a card."""
     preview: _DetailsBody = body.get("preview") or {}
     number = f" №{preview['id']}" if preview.get("id") else ""
     head = format_bold(build_spans(render_heading(preview, str(body["method"]), tr), number))
@@ -280,7 +280,7 @@ def _format_before(line: _DetailsBody) -> str:
 
 
 def _render_all_reasons(body: _DetailsBody, tr: Translator) -> Spans:
-    """Each reason once; rules of the company speak for themselves."""
+    """Return each reason once; the texts of company rules are shown as written."""
     said = dict.fromkeys(tr.translate(reason["code"], **(reason.get("args") or {})) for reason in body.get("reasons") or ())
     if not said:
         return ()

@@ -1,4 +1,4 @@
-"""Digest, /today, evening summary and reminders as text, and what the buttons of a reminder carry. Ring 3, pure; no text is markup."""
+"""Renders digest, /today, evening summary and reminders, and packs the buttons of reminders. Pure; no text is read as markup."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -24,25 +24,25 @@ _REMINDER: Final = {
 }
 _ON_BUTTON: Final = 30
 ROWS: Final = 5
-"""So many of each list of a digest are shown."""
+"""Rows shown of each list in a digest."""
 
 
 class ReminderButton(NamedTuple):
-    """What it says and what it sends back."""
+    """A button's label and its callback data."""
 
     text: str
     data: str
 
 
 def render_daily(body: Body, tr: Translator) -> Spans:
-    """A body of kind "daily"."""
+    """Return the text of a body of kind "daily"."""
     if body["what"] == "lost":
         return join_blocks([build_spans(tr.translate("daily-lost")), build_spans(tr.translate("daily-off"))], "\n\n")
     return _render_evening(body, tr) if body["what"] == "evening" else _render_agenda(body, tr)
 
 
 def render_reminder(body: Body, tr: Translator) -> Spans:
-    """A body of kind "reminder"."""
+    """Return the text of a body of kind "reminder"."""
     if body["what"] == "elsewhere":
         return build_spans(tr.translate("reminder-elsewhere"))
     if body["what"] == "list":
@@ -52,7 +52,7 @@ def render_reminder(body: Body, tr: Translator) -> Spans:
 
 
 def build_reminder_buttons(body: Body, tr: Translator) -> list[list[ReminderButton]]:
-    """The rows of buttons under a body of kind "reminder"."""
+    """Return the rows of buttons for a body of kind "reminder"."""
     match body["what"]:
         case "set" | "moved":
             return [[ReminderButton(tr.translate("button-reminder-drop"), _build_callback_data(body, "d", str(body["place"])))]]
@@ -75,7 +75,7 @@ def build_reminder_buttons(body: Body, tr: Translator) -> list[list[ReminderButt
 
 
 def parse_reminder_click(data: str) -> dict[str, str] | None:
-    """What a button of ours asks for, as the body of an input of kind "reminder"; None for anything else."""
+    """Parse callback data into the body of an input of kind "reminder"; None for other data."""
     found = _DATA.fullmatch(data)
     return {"reminder": found[1], "action": _ACTIONS[found[2]], "place": found[3]} if found else None
 
@@ -97,14 +97,14 @@ def _render_reminder_list(body: Body, tr: Translator) -> Spans:
 
 
 def _render_agenda(body: Body, tr: Translator) -> Spans:
-    """Headed lists, the team's numbers, what could not be read; a friendly sentence where there is nothing."""
+    """Return lists with headings, the team's numbers and what could not be read; a friendly sentence if there is nothing."""
     day = date.fromisoformat(body["day"])
     title = tr.translate("daily-digest", day=format_day(day, today=day, locale=tr.locale)) if body["what"] == "digest" else ""
     blocks = [format_bold(title)] if title else []
     for section in body["sections"]:
         name = tr.translate_notice(Notice(code=section["code"]))
         blocks.append(build_spans(format_bold(name), "\n", render_table(_trim_table(Table.model_validate(section["table"])), tr, gap="\n")))
-    if body.get("without_user"):  # stored bodies of older versions do not tell
+    if body.get("without_user"):  # bodies stored by older versions lack this key
         blocks.append(build_spans(tr.translate("no-bitrix-user")))
     elif not body["sections"] and not body["unread"]:
         blocks.append(build_spans(tr.translate("daily-free")))
@@ -117,7 +117,7 @@ def _render_agenda(body: Body, tr: Translator) -> Spans:
 
 
 def _trim_table(table: Table) -> Table:
-    """A morning needs what is most urgent: the lists are sorted, and their foot tells how many there are."""
+    """Return the first rows: lists are sorted by urgency, and their footer tells the total."""
     return table.model_copy(update={"rows": table.rows[:ROWS]})
 
 
@@ -138,7 +138,7 @@ def _render_team_numbers(line: Body, tr: Translator) -> str:
 
 
 def _render_evening(body: Body, tr: Translator) -> Spans:
-    """What was changed, by person; what waits; what is unknown."""
+    """Return what was changed, by person, what waits, and what is unknown."""
     day = date.fromisoformat(body["day"])
     blocks = [format_bold(tr.translate("daily-evening", day=format_day(day, today=day, locale=tr.locale)))]
     blocks.extend(_render_person(person, tr) for person in body["people"])
@@ -160,7 +160,7 @@ def _render_person(person: Body, tr: Translator) -> Spans:
 
 
 def _render_open_item(line: Body, tr: Translator) -> Spans:
-    """A card that waits, or a call of unknown outcome."""
+    """Return the line of an open card or of a call of unknown outcome."""
     if "preview" not in line:
         return build_spans("• ", line["who"], ": ", _render_call(line, tr))
     until = tr.translate("daily-until", at=line["until"]) if line["until"] else ""

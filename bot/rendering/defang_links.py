@@ -1,6 +1,6 @@
-"""Words of customers and of the portal as Telegram makes nothing of them: no address to tap, no mention, no command. Ring 3, pure.
+"""Escapes texts of customers and of the portal so that Telegram makes no link, mention or command of them. Pure; stored data is unchanged.
 
-Only what is shown changes, never what is written. A card shows all of an address, since somebody decides on it; elsewhere it goes.
+A card shows addresses in full, since somebody decides on them; elsewhere they are removed.
 """
 
 import re
@@ -11,9 +11,9 @@ from typing import Any, Final
 from orchestrator.language.links import extract_hosts, strip_unknown_links
 
 JOINER: Final = "\u2060"
-"""WORD JOINER: nobody sees it, and no address, mention or command goes on behind it. A zero-width joiner may be part of an address."""
+"""WORD JOINER: invisible, and it ends any address, mention or command. A zero-width joiner could be part of an address."""
 _URL_FIELDS: Final = frozenset({"url", "made_url", "links"})
-"""Made by us: where a record is in the portal."""
+"""Fields with addresses built by our code: the record's page in the portal."""
 _CODE_FIELDS: Final = _URL_FIELDS | {"method", "commands"}
 _ADDRESSES_SHOWN: Final = frozenset({"card", "details", "edit", "waiting", "people"})
 _ADDRESSES_HIDDEN: Final = frozenset({"history", "news", "daily", "reminder"})
@@ -23,7 +23,10 @@ _MENTION = re.compile(r"(?<!\w)@(?=\w)|(?<![\w/<>])/(?=\w)")
 
 
 def disable_message_links(kind: str, body: Mapping[str, Any], *, locale: str) -> Mapping[str, Any]:
-    """The body of an outgoing message as it is to be drawn; of a reply only what code put in: the model's prose was looked at before."""
+    """Return a message body for rendering with its links disabled.
+
+    In a reply only values inserted by code are treated, since the model's text was checked before.
+    """
     hosts = frozenset(host for address in _find_own_addresses(body) for host in extract_hosts(address))
     match kind:
         case _ if kind in _ADDRESSES_SHOWN:
@@ -37,7 +40,7 @@ def disable_message_links(kind: str, body: Mapping[str, Any], *, locale: str) ->
 
 
 def disable_links(text: str, hosts: AbstractSet[str] = frozenset()) -> str:
-    """`text` with nothing to tap but addresses of `hosts`; it looks the same."""
+    """Return `text` looking the same, with no clickable part except addresses of `hosts`."""
     kept = _ADDRESS.sub(
         lambda found: found[0] if extract_hosts(found[0]) & hosts else _STOP.sub(lambda stop: stop[0] + JOINER, found[0]), text
     )
@@ -51,7 +54,7 @@ def _disable_reply_links(name: str, value: Any, hosts: AbstractSet[str], locale:
 
 
 def _disable_nested_links(name: str, value: Any, hosts: AbstractSet[str], *, locale: str) -> Any:
-    """All texts below `value`; addresses go where a locale is given, which says what stands in their place."""
+    """Treat all texts inside `value`; with a `locale`, addresses are replaced by a word in that language."""
     if isinstance(value, str):
         if name in _CODE_FIELDS:
             return value
@@ -64,7 +67,7 @@ def _disable_nested_links(name: str, value: Any, hosts: AbstractSet[str], *, loc
 
 
 def _find_own_addresses(value: Any, name: str = "") -> Iterator[str]:
-    """The addresses that code has made."""
+    """Yield the addresses built by our code."""
     if isinstance(value, str) and name in _URL_FIELDS:
         yield value
     elif isinstance(value, Mapping):

@@ -1,6 +1,6 @@
-"""Lists as files: XLSX for people, CSV as Russian Excel reads it. No text of a record can become a formula. Ring 3, pure.
+"""Renders lists as files: XLSX, and CSV as Russian Excel reads it. No text of a record can become a formula. Pure.
 
-Rows come from code (a `Table`, a row of the outbox), never from a model.
+Rows come from code (a `Table`, an outbox row), never from a model.
 """
 
 import csv
@@ -16,16 +16,16 @@ Cell = str | int | float
 _RISKY = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
 _BLANK = " \u00a0\u200b\ufeff"
 _LONGEST = 32_000
-"""Characters of a cell; Excel takes 32,767."""
+"""Maximum characters of a cell; Excel's limit is 32,767."""
 _LONGEST_LINK = 2000
 _WIDEST = 60
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-"""What XML cannot hold."""
+"""Characters that XML cannot contain."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sheet:
-    """A list with headings; `links` are the addresses behind the first column of each row, "" for none."""
+    """A list with column headings; `links` holds the address for the first column of each row, "" for none."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -33,12 +33,12 @@ class Sheet:
 
 
 def build_sheet(table: Table, *, heading: str) -> Sheet:
-    """The rows of a list as they were shown, each a link to its record."""
+    """Return the rows of a list as shown, each a link to its record."""
     return Sheet(columns=(heading,), rows=tuple((row.label,) for row in table.rows), links=tuple(row.url for row in table.rows))
 
 
 def render_xlsx(sheet: Sheet, *, name: str) -> bytes:
-    """The list as a workbook with one sheet: headings fixed and filtered, links pressed, every text a text."""
+    """Return the list as a workbook of one sheet: frozen and filtered headings, clickable links, every text stored as text."""
     import xlsxwriter  # type: ignore[import-untyped] # noqa: PLC0415 - the library has no types, and takes a third of a second to import
 
     made = io.BytesIO()
@@ -58,7 +58,7 @@ def render_xlsx(sheet: Sheet, *, name: str) -> bytes:
 
 
 def render_csv(sheet: Sheet) -> bytes:
-    """The list as CSV: with a mark for UTF-8 and semicolons, so that Russian Excel opens it by a double click."""
+    """Return the list as CSV with a UTF-8 mark and semicolons, so that Russian Excel opens it by a double click."""
     made = io.StringIO(newline="")
     writer = csv.writer(made, delimiter=";", lineterminator="\r\n")
     writer.writerow([_escape_formula(title) for title in sheet.columns])
@@ -77,17 +77,17 @@ def _write_row(page: Any, number: int, row: Sequence[Cell], link: str) -> None:
 
 
 def _is_address(link: str) -> bool:
-    """A page on the web: other links that Excel knows open files of the reader."""
+    """Return whether `link` is a web page; other links that Excel supports open the reader's files."""
     return link.startswith(("https://", "http://")) and len(link) < _LONGEST_LINK
 
 
 def _format_csv_cell(cell: Cell) -> str:
-    """Numbers with a comma, as the Russian Excel that splits at semicolons reads them."""
+    """Format a cell; numbers get a decimal comma, as the Excel locale that splits at semicolons expects."""
     return _escape_formula(cell) if isinstance(cell, str) else str(cell).replace(".", ",")
 
 
 def _escape_formula(text: str) -> str:
-    """Text that no spreadsheet takes for a formula: an apostrophe stands in front of what looks like one."""
+    """Return the text with an apostrophe before anything that a spreadsheet would read as a formula."""
     cleaned = _strip_unprintable(text)
     return f"'{cleaned}" if cleaned.lstrip(_BLANK).startswith(_RISKY) or cleaned.startswith(_RISKY) else cleaned
 
@@ -97,7 +97,7 @@ def _strip_unprintable(text: str) -> str:
 
 
 def _build_sheet_name(name: str) -> str:
-    """At most 31 characters, without those that Excel keeps for itself."""
+    """Return a sheet name of at most 31 characters without those that Excel reserves."""
     return re.sub(r"[\[\]:*?/\\]", " ", _strip_unprintable(name))[:31].strip("' ") or "1"
 
 

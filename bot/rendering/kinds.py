@@ -1,6 +1,6 @@
-"""Messages of the registry of people in the words of their reader. Ring 3, pure; no text is markup.
+"""The table of all message kinds with their renderers, used by every door; renders people messages itself.
 
-Every kind of message that goes out, and the words it is shown with: the one table that all doors draw from. Ring 3, pure.
+Pure; no text is read as markup.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ from orchestrator.domain.outputs import Reply
 
 
 def render_people_message(body: Mapping[str, Any], tr: Translator) -> Spans:
-    """The words of a message of the registry; names are put in as they are, never read as markup."""
+    """Return the text of a message about people; names are inserted as plain text."""
     about: Mapping[str, Any] = body.get("about") or {}
     args = {**body.get("args", {}), **({"name": about.get("name") or about.get("key", "")} if about else {})}
     return build_spans(tr.translate(str(body["code"]), **args))
@@ -56,5 +56,5 @@ RENDERERS: Final[Mapping[str, Renderer]] = {
 
 
 def render_message(kind: str, body: Mapping[str, Any], tr: Translator) -> Spans:
-    """What a row of that kind says; KeyError for a kind that nobody draws, pydantic's error for a reply that is none."""
+    """Return the text of a message; raises KeyError for an unknown kind and pydantic's error for a malformed reply."""
     return RENDERERS[kind](body, tr)

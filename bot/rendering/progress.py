@@ -1,4 +1,4 @@
-"""How far a turn is, in words of code: steps with ticks, then the answer as far as it has come. Ring 3, pure; no THOUGHT, no ACTION."""
+"""Renders the progress of a turn: steps with ticks, then the answer so far. Pure; the model's THOUGHT and ACTION blocks are not shown."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -9,12 +9,12 @@ from bot.rendering.spans import Span, Spans, build_spans, format_title, join_blo
 from orchestrator.domain.outputs import Notice
 
 MAX_STEPS = 6
-"""More are counted: who looks wants to see where it is now."""
+"""Steps shown; earlier ones are only counted."""
 _STATES = frozenset({"running", "done", "waiting", "refused", "unknown", "planned"})
 
 
 def render_progress(steps: Sequence[Mapping[str, Any]], note: Notice | None, text: str, tr: Translator) -> Spans:
-    """The steps so far, what is being counted, and the words of the answer; empty while there is nothing to say."""
+    """Return the steps so far, the current notice and the answer so far; empty if there is nothing to show."""
     left_out = len(steps) - MAX_STEPS
     lines = [build_spans(tr.translate("step-earlier", count=left_out))] if left_out > 0 else []
     lines.extend(render_step(step, tr) for step in steps[-MAX_STEPS:])
@@ -24,7 +24,7 @@ def render_progress(steps: Sequence[Mapping[str, Any]], note: Notice | None, tex
 
 
 def render_step(step: Mapping[str, Any], tr: Translator) -> Spans:
-    """«✓ нашёл сделки», «⏳ меняю сделку «Ромашка»»: the record is a link where its address is known."""
+    """Return a step such as «✓ нашёл сделки» or «⏳ меняю сделку «Ромашка»», with a link to the record if its address is known."""
     state = str(step.get("state") or "running")
     words = _find_step_words(step, "done" if state == "done" else "doing", tr)
     line = tr.translate(f"step-{state if state in _STATES else 'running'}", words=words)
@@ -36,7 +36,7 @@ def render_step(step: Mapping[str, Any], tr: Translator) -> Spans:
 
 
 def _find_step_words(step: Mapping[str, Any], tense: str, tr: Translator) -> str:
-    """Verb and object; an action that has no pair of tenses is named as it stands on a card."""
+    """Return verb and object of a step; an action without words in both tenses is named as on a card."""
     verb, entity = str(step.get("verb") or ""), str(step.get("entity") or "")
     if verb == "batch":
         return tr.translate(f"{tense}-batch")

@@ -1,4 +1,4 @@
-"""What stands around cards: the questions of an edit, and the list of what waits in a group. Ring 3, pure; no text is markup."""
+"""Renders the questions of a card edit, and the list of open cards in a group. Pure; no text is read as markup."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ Body = Mapping[str, Any]
 
 
 def render_edit(body: Body, tr: Translator) -> Spans:
-    """A body of kind "edit": which field, which value, or what became of it."""
+    """Return the text of a body of kind "edit": which field, which value, or the outcome."""
     match body["what"]:
         case "fields":
             return build_spans(format_bold(tr.translate("edit-which")))
@@ -32,7 +32,7 @@ def _render_value_question(body: Body, tr: Translator) -> Spans:
 
 
 def render_waiting_cards(body: Body, tr: Translator) -> Spans:
-    """A body of kind "waiting": what waits in a group, each with the way to its card."""
+    """Return the text of a body of kind "waiting": the open cards of a group, each with a link to its message."""
     rows = [_render_waiting_card(card, str(body["chat"]), tr) for card in body["cards"]]
     more = body["count"] - len(rows)
     tail = build_spans(tr.translate("card-more", count=more)) if more > 0 else ()
@@ -47,7 +47,10 @@ def _render_waiting_card(card: Body, chat: str, tr: Translator) -> Spans:
 
 
 def build_message_link(session: str, ref: str) -> str:
-    """The address of a message in a supergroup, "" for chats where messages have none. `ref` says where it is if the group has moved."""
+    """Return the address of a message in a supergroup, "" for chats without such addresses.
+
+    `ref` contains the chat if the group has moved.
+    """
     _, chat, *thread = session.split(":")
     number, _, place = ref.partition("@")
     chat = place or chat

@@ -1,7 +1,4 @@
-"""The history of a record as text, and the buttons that turn its pages. Ring 3, pure; no text of the CRM is markup.
-
-What a person reads of records that others changed: «🔔 Сделка «Ромашка» · изменено: Пётр Иванов», was → is below. Ring 3, pure.
-"""
+"""Renders a record's history with its paging buttons, and news of changes that others made to records. Pure; CRM text is never markup."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -11,19 +8,19 @@ from bot.rendering.spans import Span, Spans, build_spans, format_bold, format_ti
 
 Body = Mapping[str, Any]
 _LINES: Final = 8
-"""So many fields of one change are named; the others are counted."""
+"""Fields shown of one change; the others are counted."""
 _VALUE: Final = 120
 
 
 class HistoryButton(NamedTuple):
-    """What it says, and the words that come back when it is pressed."""
+    """A button's label and the words of its callback data."""
 
     text: str
     words: tuple[str, ...]
 
 
 def render_history(body: Body, tr: Translator) -> Spans:
-    """A body of kind "history": whose it is, the changes of the page, where in the whole it stands."""
+    """Return the text of a body of kind "history": the record, the changes of this page, and the page number."""
     blocks = [_render_head(body, tr)]
     blocks.extend(_render_entry(entry, tr) for entry in body["entries"])
     if not body["entries"]:
@@ -36,7 +33,7 @@ def render_history(body: Body, tr: Translator) -> Spans:
 
 
 def build_history_buttons(body: Body, tr: Translator) -> list[list[HistoryButton]]:
-    """To what is newer and to what is older, as far as there is any."""
+    """Return the buttons to newer and older pages, where there are any."""
     page, row = int(body["page"]), []
     if page > 0:
         row.append(HistoryButton(tr.translate("button-history-newer"), _build_page_words(body, page - 1)))
@@ -70,7 +67,7 @@ def _render_entry(entry: Body, tr: Translator) -> Spans:
 
 
 def _render_decision(entry: Body, tr: Translator) -> list[str]:
-    """Who gave their leave, and in which way; of what ran without asking that it did."""
+    """Return who approved the change and how, or that it ran without asking."""
     if not entry["decided"]:
         return [tr.translate("history-free")] if entry["status"] == "succeeded" else []
     who = str(entry["decided_by"]) or tr.translate("history-self")
@@ -79,7 +76,7 @@ def _render_decision(entry: Body, tr: Translator) -> list[str]:
 
 
 def _render_deed(entry: Body, tr: Translator) -> list[Spans]:
-    """What was done where no field says it: a state, a new record, a comment."""
+    """Return what was done where no field shows it: a state, a new record, a comment."""
     if entry["verb"] == "update" and entry["lines"]:
         return []
     code = f"verb-{entry['verb']}-{entry['entity']}"
@@ -106,7 +103,7 @@ BELL = "🔔 "
 
 
 def render_news(body: Mapping[str, Any], tr: Translator) -> Spans:
-    """One record with a line for each change, or several with one line each."""
+    """Return one record with a line per change, or several records with one line each."""
     items: Sequence[Mapping[str, Any]] = body["items"]
     more = int(body.get("more") or 0)
     if len(items) == 1 and not more:
@@ -131,7 +128,7 @@ def render_news(body: Mapping[str, Any], tr: Translator) -> Spans:
 
 
 def _render_record_heading(item: Mapping[str, Any], tr: Translator) -> Spans:
-    """The kind of record and its name, which leads to its card."""
+    """Return the record's kind and its name, which links to its page."""
     what = f"{item['what']}-" if item["what"] in {"added", "deleted"} else ""
     code = f"news-{what}{item['entity']}"
     words = tr.translate(code)
@@ -156,5 +153,5 @@ def _format_news_lines(item: Mapping[str, Any]) -> list[str]:
 
 
 def _format_present_value(line: Mapping[str, Any]) -> str:
-    """What there is, where nobody knows what was before."""
+    """Return the present value, where the one before is unknown."""
     return f"{line['name']}: {line['after']}"

@@ -1,4 +1,4 @@
-"""Replies as text for people; no text of a model or a customer is ever read as markup. Ring 3, pure."""
+"""Renders replies as text. Pure; no text of a model or a customer is ever read as markup."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -33,13 +33,13 @@ _PLAIN = frozenset(
         "stop-queue",
     }
 )
-"""Sentences that warn of nothing."""
+"""Notices that are no warnings."""
 _SIGNS = ("⚠️", "⛔")
-"""A sentence that begins with one of these warns by itself."""
+"""Notices that begin with one of these already carry a warning sign."""
 
 
 def render_reply(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Spans:
-    """The whole reply, empty when there is nothing to say; of lists longer than `MAX_ROWS` the `first` rows."""
+    """Return the whole reply, empty when there is nothing to say; of lists longer than `MAX_ROWS` the `first` rows."""
     blocks = [build_spans(part.text) if isinstance(part, Text) else render_table(part, tr, first=first) for part in reply.parts]
     blocks.extend(
         build_spans(format_bold(tr.translate_notice(title)), "\n", render_table(table, tr, first=first, gap="\n"))
@@ -50,7 +50,7 @@ def render_reply(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Span
 
 
 def render_table(table: Table, tr: Translator, *, first: int = MAX_ROWS, gap: str = "\n\n") -> Spans:
-    """A list with links, and count and sum below."""
+    """Return a list with links, and its count and sum below."""
     if not table.rows:
         return build_spans(tr.translate("list-empty"))
     shown = len(table.rows) if len(table.rows) <= MAX_ROWS else first
@@ -78,7 +78,7 @@ def _render_notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:
 
 
 def render_planned_call(item: Mapping[str, Any], tr: Translator) -> Spans:
-    """One planned call as a person would say it."""
+    """Return one planned call in words."""
     preview = item.get("preview") or {}
     lines = [
         f"{line['name']}: {line['before']} → {line['after']}" if line.get("before") else f"{line['name']}: {line['after']}"
@@ -89,7 +89,7 @@ def render_planned_call(item: Mapping[str, Any], tr: Translator) -> Spans:
 
 
 def render_heading(preview: Mapping[str, Any], method: str, tr: Translator) -> Spans:
-    """What a call does and to what: «Изменить сделку «Ромашка»» with a link to the record."""
+    """Return what a call does and to what, such as «Изменить сделку «Ромашка»», with a link to the record."""
     if preview.get("items"):
         return build_spans(tr.translate("card-batch", count=preview.get("count") or len(preview["items"])))
     verb, entity = preview.get("verb", ""), preview.get("entity", "")

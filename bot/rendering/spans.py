@@ -1,11 +1,11 @@
-"""Text with emphasis and links, independent of any wire: doors turn spans into entities, ANSI or plain text. Ring 3, pure."""
+"""Text with emphasis and links, independent of the channel: doors convert spans into entities, ANSI or plain text. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 Style = Literal["", "bold", "italic", "code", "strike", "pre", "quote"]
-"""A "quote" is shown folded where the wire can, such as the long parameters of a call."""
+"""A "quote" is shown folded where the channel can, such as the long parameters of a call."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ Spans = tuple[Span, ...]
 
 
 def build_spans(*parts: "str | Span | Spans") -> Spans:
-    """Parts in order as one text; empty ones vanish."""
+    """Join parts in order into one text without empty spans."""
     flat: list[Span] = []
     for part in parts:
         if isinstance(part, str):
@@ -34,18 +34,18 @@ def build_spans(*parts: "str | Span | Spans") -> Spans:
 
 
 def format_title(title: str) -> str:
-    """«title»; quotes that stand in it become inner ones: «Позвонить в „Ромашку“»."""
+    """Return the title in guillemets; quotes inside it become inner ones: «Позвонить в „Ромашку“»."""
     return f"«{title.replace('«', '„').replace('»', '“')}»"
 
 
 def format_bold(part: str | Spans) -> Spans:
-    """Everything of `part` in bold, links kept."""
+    """Return `part` in bold with its links kept."""
     pieces = build_spans(part)
     return tuple(Span(piece.text, "bold", piece.url) for piece in pieces)
 
 
 def join_blocks(blocks: Iterable[Spans], between: str) -> Spans:
-    """The non-empty blocks with `between` them."""
+    """Join the non-empty blocks with `between` between them."""
     flat: list[Span] = []
     for block in blocks:
         if block:
@@ -56,5 +56,5 @@ def join_blocks(blocks: Iterable[Spans], between: str) -> Spans:
 
 
 def to_plain_text(text: Spans) -> str:
-    """The words alone; links show their address behind them."""
+    """Return the text without styles; each link is followed by its address."""
     return "".join(f"{span.text} ({span.url})" if span.url else span.text for span in text)

@@ -1,6 +1,6 @@
-"""The Telegram door: taking updates in, storing, delivering, under one owner. Ring 3.
+"""The Telegram door: takes updates in, stores them and delivers the outbox, in one process at a time; publishes the command menus.
 
-The command menu: one table, by scope and language. Ring 3.
+It decides nothing: what an update leads to is the orchestrator's business.
 """
 
 import asyncio
@@ -52,21 +52,27 @@ log = logging.getLogger(__name__)
 
 _STORE_TROUBLE = Notice(code="store-trouble")
 _CACHED_RESPONSES = Response[Message], Response[bool], Response[list[dict[str, Any]]]
-"""What answers are read with: pydantic forgets a model that nobody holds, and making it anew takes milliseconds a call."""
+"""Types of Telegram's answers.
+
+A reference keeps them alive: pydantic drops a model nobody holds, and rebuilding takes milliseconds a call.
+"""
 
 
 def build_bot(token: str, api_base: str) -> Bot:
-    """A bot that talks to `api_base`; raises SettingsError for a token that cannot be one."""
+    """Return a bot that talks to the Bot API at `api_base`; raises SettingsError for a malformed token."""
     try:
         validate_token(token)
     except TokenValidationError:
         raise SettingsError("TELEGRAM_BOT_TOKEN: this is no bot token, it looks like 123456789:AA…") from None
-    quiet = DefaultBotProperties(link_preview_is_disabled=True)  # a preview would fetch an address that nobody pressed
+    quiet = DefaultBotProperties(link_preview_is_disabled=True)  # a preview would fetch an address that nobody clicked
     return Bot(token, session=AiohttpSession(api=TelegramAPIServer.from_base(api_base)), default=quiet)
 
 
 class TelegramDoor:
-    """Runs until cancelled; `delivery` is also the way to reach a chat when nothing can be stored."""
+    """Takes in updates and delivers messages of one bot until cancelled.
+
+    `delivery` reaches a chat even when the store cannot be written.
+    """
 
     def __init__(
         self,
@@ -78,7 +84,10 @@ class TelegramDoor:
         webhook: Webhook | None = None,
         pacer: RateLimiter | None = None,
     ) -> None:
-        """The orchestrator is given to `run`, since it needs `delivery` first. Without a webhook the door polls."""
+        """Set up the door for `bot`; without a webhook it polls.
+
+        `run` gets the orchestrator later, because the orchestrator needs `delivery` first.
+        """
         self.bot = bot
         self._election = LeaderElection(store, clock, f"door:telegram:{bot.id}")
         self.delivery = Delivery(bot, store, people, clock, may_send=lambda: self._election.is_leader, pacer=pacer)
@@ -95,7 +104,10 @@ class TelegramDoor:
         self._restored = RestoreGuard(store)
 
     async def run(self, orchestrator: Orchestrator) -> None:
-        """Take in and deliver whenever no other process of ours does, until cancelled; raises at a wrong token or a stranger who polls."""
+        """Take in and deliver while this process is the leader, until cancelled.
+
+        Raises for a wrong token and when a foreign program polls.
+        """
         self._orchestrator = orchestrator
         self.delivery.progress.set_hosts(orchestrator.tools.allowed_hosts)
         orchestrator.listeners.append(self.delivery.wake)
@@ -112,15 +124,18 @@ class TelegramDoor:
             await self.bot.session.close()
 
     def is_delivering(self) -> bool:
-        """Whether this process serves Telegram now; of several one does."""
+        """Return whether this process serves Telegram now; of several processes one does."""
         return self._election.is_leader
 
     def build_router(self) -> APIRouter | None:
-        """What the HTTP door serves for the webhook; every process may take updates, one delivers. None while polling."""
+        """Return the webhook's routes for the HTTP server, None when polling. Every process may take updates, only one delivers."""
         return build_webhook_router(self._webhook, self._accept_raw) if self._webhook is not None else None
 
     def close(self) -> None:
-        """Take nothing more in: the program stops. What is not taken is not confirmed, and comes again after the start."""
+        """Stop taking updates, because the program stops.
+
+        Updates that were not taken are not confirmed, so Telegram sends them again after the start.
+        """
         self._is_closing = True
         if self._intake_task is not None:
             self._intake_task.cancel()
@@ -136,21 +151,21 @@ class TelegramDoor:
     async def _take_updates(self) -> None:
         if self._webhook is not None:
             await keep_webhook(self.bot, self._webhook)
-        await drop_webhook(self.bot)  # until it is: a poll beside a webhook is refused as if somebody else polled
+        await drop_webhook(self.bot)  # must come first: Telegram refuses polling while a webhook is set, as if another program polled
         await Poller(self.bot, self._intake).run()
 
     async def _accept_raw(self, raw: Mapping[str, Any]) -> None:
-        """One update of the webhook. Raises StoreError: Telegram repeats it."""
+        """Take one raw update of the webhook. Raises StoreError when it is not stored; Telegram then repeats it."""
         if self._orchestrator is None or self._is_closing:
             raise StoreUnwritable("the door is not open")
         try:
-            await self.bot.me()  # asked once and kept: whoever accepts must know which commands and mentions are for this bot
+            await self.bot.me()  # fetched once and cached: parsing must know which commands and mentions are for this bot
         except (AiogramError, ClientDecodeError):
             raise StoreUnwritable("it is not known yet who the bot is") from None
         await self._intake.take(raw)
 
     async def _accept(self, update: Update) -> None:
-        """Store what the update means; raises StoreError, then it is not taken. Nobody waits for Telegram here."""
+        """Store the inbox rows of `update`; raises StoreError when it is not stored. Does not wait for calls to Telegram."""
         await self.delivery.chats.observe_update(update)
         update = self.delivery.chats.restore_origin_chat(update)
         routed = await self._restored.filter_update(update, await self._parse_update(update))
@@ -170,7 +185,7 @@ class TelegramDoor:
         return self._refuse_stale_click(update, replace(routed, rows=rows, say=said))
 
     def _refuse_stale_click(self, update: Update, routed: ParsedUpdate) -> ParsedUpdate:
-        """A press that nobody here would work is answered at once: a button of another version, or «Stop» of a turn that is over."""
+        """Return an immediate answer for a click no handler would take: a button of another version, or «Stop» of a finished turn."""
         query, row = update.callback_query, next(iter(routed.rows), None)
         if query is None or query.message is None or row is None or self._orchestrator is None:
             return routed
@@ -182,18 +197,21 @@ class TelegramDoor:
         return routed
 
     async def _remove_duplicate_card(self, update: Update, routed: ParsedUpdate) -> None:
-        """A second message of a card, left by a stop between its delivery and the note of it: pressed once, it points to the other one."""
+        """Remove the buttons of a duplicate card message when it is clicked, and point to the other message.
+
+        A duplicate appears when the process stops between delivering a card and recording the delivery.
+        """
         query = update.callback_query
         if query is None or query.message is None or routed.rows[0].kind != "decision":
             return
         shown = ""
-        with contextlib.suppress(StoreError):  # the decision is stored, and this is for the eye
+        with contextlib.suppress(StoreError):  # the decision is stored already; this is only cosmetic
             shown = await self._store.find_sent_ref(routed.session, f"card:{routed.rows[0].body['confirmation_id']}")
         if shown.isdecimal() and query.message.message_id < int(shown):
             self.delivery.remove_buttons(routed.session, query.message.message_id)
 
     async def _store_rows(self, routed: ParsedUpdate) -> None:
-        """Durably: an update that is not stored must not be confirmed. The person is told once for each time the store gives out."""
+        """Store the rows durably: an unstored update must not be confirmed. Reports store trouble to the person once per outage."""
         if self._orchestrator is None:
             msg = "the door is not running"
             raise RuntimeError(msg)
@@ -212,7 +230,7 @@ class TelegramDoor:
             self._queue.watch_requests(requests, busy=busy)
 
     async def _find_open_cards(self, update: Update) -> tuple[OpenCard, ...]:
-        """The open cards of the chat, only looked up for texts that could be an answer."""
+        """Return the open cards of the chat; looks them up only for texts that could be an answer to one."""
         message = update.message
         if message is None or not may_decide(message):
             return ()
@@ -246,16 +264,16 @@ class TelegramDoor:
 
 
 IN_GROUPS: Final = ("help", "pending", "stop", "new", "history", "status")
-"""What is of use where several read along; the others are for a private chat."""
+"""Commands offered in a group, where several people read along; the others are offered in private chats only."""
 _LANGUAGES: Final[tuple[tuple[Locale, str | None], ...]] = (("ru", None), ("en", "en"))
-"""Russian for everybody whose client speaks no language of ours."""
+"""Each language with the client language it is set for; Russian is also the default for clients whose language we do not speak."""
 _LONGEST: Final = 256
 
 Scope = BotCommandScopeDefault | BotCommandScopeAllPrivateChats | BotCommandScopeAllGroupChats | BotCommandScopeChat
 
 
 def list_menus(admins: Collection[int] = ()) -> list[tuple[Scope, tuple[str, ...]]]:
-    """Each scope with its commands, in the order in which they are shown; an administrator's own chat has some more."""
+    """Return each menu scope with its commands in display order; an administrator's private chat gets additional commands."""
     return [
         (BotCommandScopeDefault(), ("start", "help")),
         (BotCommandScopeAllPrivateChats(), COMMANDS),
@@ -265,7 +283,7 @@ def list_menus(admins: Collection[int] = ()) -> list[tuple[Scope, tuple[str, ...
 
 
 async def publish_menus(bot: Bot, admins: Collection[int] = ()) -> None:
-    """Set every menu; one that Telegram does not take is not worth stopping for."""
+    """Set every command menu; a menu that Telegram refuses is skipped, since the bot works without it."""
     for locale, code in _LANGUAGES:
         tr = Translator(locale)
         for scope, names in list_menus(admins):

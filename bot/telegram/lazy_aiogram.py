@@ -1,7 +1,7 @@
-"""Imports aiogram without building a validator for each of its types. Ring 3.
+"""Imports aiogram without building a validator for each of its types.
 
-At its import aiogram builds every one of its 440 types, each with a copy of all that it can hold: 110 MB and most of the start, of which
-a bot needs a handful. Here they are built when they are first used, as pydantic does with types whose building was put off.
+On import aiogram builds all of its 440 types, each with copies of the types it contains: 110 MB and most of the start-up time, of which a
+bot needs a handful. Here each type is built at its first use, as pydantic does for types whose build was deferred.
 """
 
 import sys
@@ -10,17 +10,17 @@ from typing import Any
 from pydantic import BaseModel
 
 _names: dict[str, Any] = {}
-"""What the annotations of aiogram's types may name, as aiogram itself tells it."""
+"""Names that annotations of aiogram's types may refer to, as aiogram passes them to `model_rebuild`."""
 
 
 def import_aiogram() -> None:
-    """Import it so, once; where it is imported already, it stays as it is."""
+    """Import aiogram with deferred types, once; an aiogram that is imported already is left as it is."""
     if "aiogram" in sys.modules:
         return
     building = vars(BaseModel)["model_rebuild"]
     BaseModel.model_rebuild = classmethod(_defer_rebuild)  # type: ignore[method-assign,assignment]
     try:
-        from aiogram.methods.base import Response, TelegramMethod  # noqa: PLC0415 - only here is it imported so
+        from aiogram.methods.base import Response, TelegramMethod  # noqa: PLC0415 - imported here with deferred types only
         from aiogram.types.base import TelegramObject  # noqa: PLC0415 - as above
     finally:
         BaseModel.model_rebuild = building  # type: ignore[method-assign]
@@ -30,13 +30,13 @@ def import_aiogram() -> None:
 
 
 def _defer_rebuild(cls: type[BaseModel], /, *, _types_namespace: dict[str, Any] | None = None, **_: Any) -> None:
-    """In place of `model_rebuild` during the import."""
+    """Replace `model_rebuild` during the import: record the names and build nothing."""
     del cls
     _names.update(_types_namespace or {})
 
 
 def _rebuild_model(cls: type[BaseModel], /, *, force: bool = False, raise_errors: bool = True, **named: Any) -> bool | None:
-    """`model_rebuild` with aiogram's names; pydantic calls it at the first use of a type."""
+    """Replace aiogram's `model_rebuild` after the import: build the type with aiogram's names; pydantic calls it at first use."""
     names = named.get("_types_namespace") or _names
     build = BaseModel.model_rebuild.__func__  # type: ignore[attr-defined]
     done: bool | None = build(cls, force=force, raise_errors=raise_errors, _types_namespace=names)

@@ -1,4 +1,4 @@
-"""Work that only one of all processes may do at a time, such as polling a bot: under a lease, given up before it has run out. Ring 3."""
+"""Leader election for work that only one process may do at a time, such as polling a bot; leadership ends before its lease expires."""
 
 import asyncio
 import contextlib
@@ -15,20 +15,23 @@ from state.journal.store import Lease, StoreError
 log = logging.getLogger(__name__)
 
 LOOK = 1.0
-"""Seconds between two looks of those who wait."""
+"""Seconds between two attempts of a process that waits for the lease."""
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 class LeadershipLost(Exception):
-    """The lease is over, or nobody can say that it is not."""
+    """The lease has expired, or it cannot be confirmed that it has not."""
 
 
 class LeaderElection:
-    """The right to do one thing, for as long as it is renewed. No clock that is set prolongs it, no sleep of the machine."""
+    """The exclusive right to do one piece of work while its lease is renewed.
+
+    Changing the clock or suspending the machine cannot extend it.
+    """
 
     def __init__(self, store: AsyncStore, clock: Clock, name: str) -> None:
-        """`name` is what all processes call it, such as "door:telegram:1"; no session may be called so."""
+        """Create a candidate; all processes use the same `name`, such as "door:telegram:1", which no session may have."""
         self._store = store
         self._clock = clock
         self._name = name
@@ -38,11 +41,11 @@ class LeaderElection:
 
     @property
     def is_leader(self) -> bool:
-        """Whether nobody else can have it yet."""
+        """Return whether this process holds the lease and no other can have it yet."""
         return self._lease is not None and read_boottime() < self._until
 
     async def run(self, work: Work) -> None:
-        """Wait for the lease, work under it, wait again when it is lost; raises what `work` raises while the lease is ours."""
+        """Wait for the lease, run `work` under it, and wait again when it is lost; raises what `work` raises while the lease is held."""
         while True:
             await self._wait_for_lease()
             log.info("%s is led by this process", self._name, extra={"action": "lead_taken"})
@@ -62,17 +65,17 @@ class LeaderElection:
             await asyncio.sleep(LOOK)
 
     async def _acquire_lease(self) -> bool:
-        """Whether the lease is ours and nobody had it in between. Raises StoreError."""
+        """Return whether the lease is held and nobody else had it in between. Raises StoreError."""
         before, now = read_boottime(), self._clock.now()
         lease = await self._store.acquire(self._name, self._owner, now, now + LEASE)
         if lease is None or (self._lease is not None and lease.epoch != self._lease.epoch):
             return False
         self._lease = lease
-        self._until = before + LEASE.total_seconds() * 5 / 6  # the rest is for ending what is under way
+        self._until = before + LEASE.total_seconds() * 5 / 6  # the remaining sixth is for ending work in progress
         return True
 
     async def _run_while_leader(self, work: Work) -> None:
-        """`work` until it ends, or until the lease does; it has ended when this returns."""
+        """Run `work` until it ends or the lease is lost; `work` has ended when this returns."""
         working = asyncio.ensure_future(work())
         keeping = asyncio.ensure_future(self._keep_renewing())
         try:
@@ -83,7 +86,7 @@ class LeaderElection:
                 task.cancel()
             await asyncio.gather(working, keeping, return_exceptions=True)
         if not ours:
-            raise LeadershipLost  # and if the work raised something: whoever leads now has sent it away
+            raise LeadershipLost  # an error of the work is dropped: the new leader caused it by taking over
         working.result()
 
     async def _is_still_ours(self) -> bool:
@@ -93,7 +96,7 @@ class LeaderElection:
             return self.is_leader
 
     async def _keep_renewing(self) -> None:
-        """Renew until that fails for too long; ends when the lease is lost."""
+        """Renew the lease; returns when it is lost or could not be renewed in time."""
         while self.is_leader:
             await asyncio.sleep(min(LEASE.total_seconds() / 4, max(0.0, self._until - read_boottime())))
             try:

@@ -1,4 +1,4 @@
-"""`sdelka doctor`: what is missing or wrong, and how to mend it. One file a party; `command` shows what they found. Ring 3; reads only."""
+"""The command `sdelka doctor`: what is missing or wrong, and how to fix it. One module per party checks it and changes nothing."""
 
 from bot.cli.doctor.command import app
 

@@ -1,4 +1,4 @@
-"""Which checks there are, and how long each may take. Ring 3."""
+"""The list of all checks with their timeouts."""
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Final
@@ -12,13 +12,13 @@ from state.verify.health import read_value
 
 LOCAL_TIMEOUT: Final = 10.0
 CALLS_PER_PARTY: Final = 6
-"""Questions to one party, each of which may take as long as is allowed."""
+"""Maximum number of calls to one party; each may take the full timeout."""
 DATABASE_TIMEOUT: Final = 30.0
 SPEND_TIMEOUT: Final = 180.0
 
 
 def build_checks(look: SettingsProbe, *, spend: bool, within: float) -> Sequence[Check]:
-    """One check for each area."""
+    """Return one check for each area."""
     settings, now = look.settings, SystemClock().now()
     people, currency = files.load_known_people(settings), files.load_policy_currency(settings)
     load, asked = _build_value_reader(settings), CALLS_PER_PARTY * within
@@ -45,10 +45,10 @@ def build_checks(look: SettingsProbe, *, spend: bool, within: float) -> Sequence
 
 
 def has_timed_out(found: Iterable[Finding]) -> bool:
-    """Whether something ran out of time, so that its thread may hang."""
+    """Return whether a check timed out, so that its thread may still hang."""
     return any(line.check == "in time" for line in found)
 
 
 def _build_value_reader(settings: Settings) -> portal.ReadValue:
-    """Reads one named value of the database; None before the first start."""
+    """Return a reader of one named value in the database; it gives None before the first start."""
     return lambda name: read_value(settings.database.get_secret_value(), name)

@@ -1,4 +1,4 @@
-"""`sdelka doctor`: runs the checks and shows what they found. Ring 3; changes nothing, works beside a running bot."""
+"""Runs the checks of `sdelka doctor` and shows their findings. Changes nothing, and works beside a running bot."""
 
 import asyncio
 import os
@@ -46,7 +46,7 @@ def doctor(
     sys.stdout.flush()
     sys.stderr.flush()
     if has_timed_out(found):
-        os._exit(code)  # what hangs in a thread, a name lookup or a dead network drive, would hold up the end for minutes
+        os._exit(code)  # a thread that hangs in a name lookup or on a dead network drive would delay the exit for minutes
     raise typer.Exit(code)
 
 

@@ -1,4 +1,4 @@
-"""The database: whether it opens, its schema, whether it can be written and is whole, what waits in it. Ring 3; reads only."""
+"""Checks the database: whether it opens, its schema, whether it is writable and undamaged, and what waits in it. Reads only."""
 
 import os
 import stat
@@ -27,7 +27,7 @@ _MENDING: Final = "docs/runbook.md, «The database is lost»."
 
 
 def check_database(settings: Settings) -> Iterable[Finding]:
-    """The file or the server, then its contents."""
+    """Check the file or the server, then its contents."""
     url = settings.database.get_secret_value()
     try:
         path = find_sqlite_path(url)

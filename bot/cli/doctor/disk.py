@@ -1,4 +1,4 @@
-"""The disks under STATE_DIR and LOG_DIR: space, rights. Ring 3; reads only, so it tries no write."""
+"""Checks free space and rights of the disks under STATE_DIR and LOG_DIR. Reads only, so it tries no write."""
 
 import os
 import stat
@@ -18,14 +18,14 @@ _READ_ONLY: Final = getattr(os, "ST_RDONLY", 1)
 
 
 def check_disks(settings: Settings) -> Iterable[Finding]:
-    """Both folders; the same disk is named twice, since each folder may move."""
+    """Check both folders, even if they are on the same disk, since each may be moved separately."""
     if settings.database_url is None:
         yield from check_folder("STATE_DIR", settings.state_dir)
     yield from check_folder("LOG_DIR", settings.log_dir)
 
 
 def check_folder(name: str, folder: Path) -> Iterable[Finding]:
-    """One folder, or where it will be made."""
+    """Check one folder, or the nearest existing parent if it does not exist yet."""
     place = folder
     while not place.exists() and place != place.parent:
         place = place.parent

@@ -1,4 +1,4 @@
-"""The files of the owner: policy, access list, holidays. Ring 3; reads only."""
+"""Checks the owner's files: policy, access file, holidays. Reads only."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date
@@ -18,14 +18,14 @@ DATA = Path(__file__).resolve().parents[3] / "data"
 
 
 def check_files(settings: Settings, today: date) -> Iterable[Finding]:
-    """One line a file, one for each mistake."""
+    """Yield one finding per valid file, and one for each mistake."""
     yield from _check_policy(settings)
     yield from _check_access(settings.access_file)
     yield from _check_holidays(today)
 
 
 def load_known_people(settings: Settings) -> list[tuple[int, str]]:
-    """Employee number and name of everybody of the access file who has one; nobody where it cannot be read."""
+    """Return employee number and name of the people in the access file who have a number; nobody if it cannot be read."""
     try:
         people = read_people(settings.access_file) if settings.access_file else []
     except SettingsError:
@@ -34,7 +34,7 @@ def load_known_people(settings: Settings) -> list[tuple[int, str]]:
 
 
 def load_policy_currency(settings: Settings) -> str:
-    """The currency of the limits, "" where the policy cannot be read."""
+    """Return the currency of the policy's limits, "" if the policy cannot be read."""
     try:
         return str(load_policy(settings.policy_file).currency)
     except SettingsError:
@@ -61,7 +61,7 @@ def _check_policy(settings: Settings) -> Iterable[Finding]:
 
 
 def _check_budget(budget: Budget, model: str) -> Iterable[Finding]:
-    """A limit in money counts nothing of a model without a price."""
+    """Report a limit in money with a model that has no price: its use would count as free."""
     in_money = any(limits.money_per_month is not None for limits in (budget, *budget.people.values()))
     if in_money and budget.find_price(model) is None:
         says = f"There are limits in money, and {model} has no price: its use counts as free."

@@ -1,4 +1,4 @@
-"""What a check says, and how checks are run: side by side, each with a time limit, none able to stop the others. Ring 3."""
+"""Findings of a check, and the runner: checks run concurrently, each with a timeout, and none can stop the others."""
 
 import asyncio
 import threading
@@ -16,12 +16,12 @@ T = TypeVar("T")
 
 Verdict = Literal["ok", "warning", "wrong"]
 ORDER: Final = ("settings", "files", "portal", "model", "telegram", "database", "disk", "http", "machine")
-"""Areas as people read them: what is set, who is asked, where it runs."""
+"""Areas in display order: settings first, then parties, then the machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One line: what was looked at, how it is, and what to do about it."""
+    """One result: what was checked, the verdict, and how to fix it."""
 
     area: str
     check: str
@@ -33,26 +33,26 @@ class Finding:
 
 @dataclass(frozen=True)
 class Area:
-    """Writes the findings of one area."""
+    """Builds the findings of one area."""
 
     name: str
 
     def report_ok(self, check: str, says: str) -> Finding:
-        """All is well."""
+        """Return a finding that all is well."""
         return Finding(area=self.name, check=check, verdict="ok", says=says)
 
     def report_warning(self, check: str, says: str, mending: str) -> Finding:
-        """It works, and somebody should know this."""
+        """Return a finding that works but that somebody should know."""
         return Finding(area=self.name, check=check, verdict="warning", says=says, mending=mending)
 
     def report_wrong(self, check: str, says: str, mending: str) -> Finding:
-        """Something does not work, or will not for long."""
+        """Return a finding that does not work, or will not for long."""
         return Finding(area=self.name, check=check, verdict="wrong", says=says, mending=mending)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """One party or thing; `look` yields what it finds as soon as it is found, so that a hanging end costs nothing of the beginning."""
+    """The check of one party; `probe` yields each finding as soon as it is known, so that a timeout loses none of the earlier ones."""
 
     area: Area
     probe: Callable[[], AsyncIterator[Finding]]
@@ -60,20 +60,20 @@ class Check:
 
 
 async def run_checks(checks: Sequence[Check], hush: Callable[[str], str]) -> list[Finding]:
-    """Everything that was found, in the order of areas; `hush` takes secrets out of each sentence. Never fails."""
+    """Run all checks and return their findings in the order of areas; `hush` removes secrets from each sentence. Never fails."""
     found = await asyncio.gather(*(_run_check(check) for check in checks))
     lines = sorted((line for lines in found for line in lines), key=lambda line: ORDER.index(line.area))
     return [replace(line, says=hush(mask(line.says)), mending=hush(mask(line.mending))) for line in lines]
 
 
 async def _run_check(check: Check) -> list[Finding]:
-    """What one check found until it ended, failed or had no more time."""
+    """Return what one check found until it ended, failed or timed out."""
     found: list[Finding] = []
     begun = read_boottime()
     try:
         async with asyncio.timeout(check.within):
             async for finding in check.probe():
-                found.append(replace(finding, seconds=round(read_boottime() - begun, 3)))  # noqa: PERF401 - what was found must outlive a timeout
+                found.append(replace(finding, seconds=round(read_boottime() - begun, 3)))  # noqa: PERF401 - findings must survive a timeout
     except TimeoutError:
         says = f"It did not answer within {check.within:.0f} s; what comes after this was not looked at."
         found.append(check.area.report_wrong("in time", says, "Look whether the other side hangs, then run `sdelka doctor` again."))
@@ -84,21 +84,21 @@ async def _run_check(check: Check) -> list[Finding]:
                 "looked at", f"It could not be looked at: {reason}.", "Mend this first, then run `sdelka doctor` again."
             )
         )
-    except Exception as error:  # noqa: BLE001 - the one who asks what is wrong must get an answer about everything else
+    except Exception as error:  # noqa: BLE001 - one broken check must not hide the findings of the others
         says = f"It could not be looked at: {type(error).__name__}."
         found.append(check.area.report_wrong("looked at", says, "This is a fault of the program: please report it with this line."))
     return found
 
 
 async def stream_from_thread(lines: Callable[[], Iterable[Finding]]) -> AsyncIterator[Finding]:
-    """The findings of a look that blocks, from a thread that nobody waits for at the end: a dead network drive never gives one back."""
+    """Yield the findings of a blocking check from a daemon thread: a dead network drive may block it for ever."""
     items: Iterator[Finding] = iter(await run_in_thread(lambda: iter(lines())))
     while (item := await run_in_thread(lambda: next(items, None))) is not None:
         yield item
 
 
 async def run_in_thread(work: Callable[[], T]) -> T:
-    """What `work` answers or raises, run beside the loop."""
+    """Return what `work` returns, or raise what it raises, run in a daemon thread."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 
@@ -108,7 +108,7 @@ async def run_in_thread(work: Callable[[], T]) -> T:
     def run() -> None:
         try:
             answer = work()
-        except Exception as error:  # noqa: BLE001 - handed on to whoever waits
+        except Exception as error:  # noqa: BLE001 - passed on to the waiting caller
             kept = error
             settle(lambda: done.set_exception(kept))
         else:

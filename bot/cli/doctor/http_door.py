@@ -1,4 +1,4 @@
-"""The HTTP door: who is at its port, what comes through it, and who could reach it. Ring 3; binds nothing and posts nothing."""
+"""Checks the HTTP door: what answers at its port, its tokens, and who can reach it. Binds no port and posts nothing."""
 
 import os
 import re
@@ -21,7 +21,7 @@ _ANYWHERE: Final = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - recognised, 
 
 
 async def check_http(settings: Settings) -> AsyncIterator[Finding]:
-    """The port, the tokens, the way in from outside."""
+    """Check the port, the tokens and the exposure to outside."""
     yield _check_api_tokens(settings)
     yield _check_event_tokens(settings)
     try:
@@ -42,7 +42,7 @@ async def check_http(settings: Settings) -> AsyncIterator[Finding]:
 
 
 async def _check_port(host: str, port: int) -> Finding:
-    """A connection to the port, nothing more: a bot that starts just now must find it free."""
+    """Check the port with one request; it is not bound, since a bot that is just starting must find it free."""
     asked = "127.0.0.1" if host in _ANYWHERE else host
     at = f"{host}:{port}"
     try:

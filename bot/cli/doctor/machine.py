@@ -1,4 +1,4 @@
-"""The machine: time zones, open files. Ring 3; reads only."""
+"""Checks the machine: time zones and the limit of open files. Reads only."""
 
 import re
 from collections.abc import Iterable
@@ -11,13 +11,13 @@ from bot.cli.doctor.findings import Area, Finding
 
 AREA = Area("machine")
 FILES: Final = 2500
-"""2,000 connections of the HTTP door, 50 to the portal, and what databases, logs and Telegram need."""
+"""Open files needed: 2,000 connections of the HTTP door, 50 to the portal, and those of databases, logs and Telegram."""
 _FEW: Final = 256
 _OLD_YEARS: Final = 2
 
 
 def check_machine(now: datetime) -> Iterable[Finding]:
-    """What the machine gives."""
+    """Check time zones and open files."""
     yield _check_zones(now)
     yield _check_open_files()
 

@@ -1,6 +1,6 @@
-"""The language model: whether it answers, accepts the key and has the models that are set. Ring 3; costs nothing without `--spend`.
+"""Checks the language model: reachability, key and model names; with `--spend` also one answer and one transcription. Free without it.
 
-Half a second of silence as an Ogg Opus file (RFC 3533, RFC 7845), for trying a transcription. Ring 3, pure.
+It builds half a second of silence as an Ogg Opus file (RFC 3533, RFC 7845) for the transcription.
 """
 
 import struct
@@ -26,7 +26,7 @@ _ALIKE: Final = 3
 
 
 async def check_model(settings: Settings, *, spend: bool, within: float) -> AsyncIterator[Finding]:
-    """Ask for the list of models; with `spend` also for one word and half a second of silence."""
+    """Check the list of models; with `spend` also ask for one word and transcribe half a second of silence."""
     provider = ModelSettings(
         base_url=settings.openai_api_base,
         api_key=settings.openai_api_key,
@@ -53,7 +53,7 @@ async def check_model(settings: Settings, *, spend: bool, within: float) -> Asyn
 
 
 async def _fetch_model_names(provider: ModelSettings, within: float) -> frozenset[str] | Finding:
-    """The names of the provider's models, none where it lists none; a Finding where nothing more can be asked."""
+    """Return the names of the provider's models, empty if it lists none; a Finding if nothing more can be checked."""
     key = provider.api_key.get_secret_value().strip() if provider.api_key else ""
     if not (key.isascii() and key.isprintable()) or " " in key:
         return AREA.report_wrong(
@@ -97,7 +97,7 @@ def _check_model_name(setting: str, name: str, listed: frozenset[str], *, spend:
 
 
 def _find_common_prefix(one: str, other: str) -> str:
-    """The beginning they share."""
+    """Return the common prefix."""
     length = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     return one[:length]
 
@@ -131,7 +131,7 @@ async def _try_transcription(provider: ModelSettings, model: str) -> Finding:
 
 
 _FRAME: Final = b"\xf8\xff\xfe"
-"""20 ms in which nothing is heard (RFC 6716: CELT, full band, mono, one frame)."""
+"""One silent Opus frame of 20 ms (RFC 6716: CELT, full band, mono, one frame)."""
 _FRAMES: Final = 25
 _SAMPLES: Final = 960
 _SERIAL: Final = 1
@@ -139,7 +139,7 @@ _FIRST, _LAST = 2, 4
 
 
 def build_silence() -> bytes:
-    """The file; the same at every call."""
+    """Return the silent file; the same bytes at every call."""
     head = b"OpusHead" + struct.pack("<BBHIhB", 1, 1, 0, 48_000, 0, 0)
     vendor = b"sdelka"
     tags = b"OpusTags" + struct.pack("<I", len(vendor)) + vendor + struct.pack("<I", 0)
@@ -147,7 +147,7 @@ def build_silence() -> bytes:
 
 
 def _build_page(packets: list[bytes], position: int, kind: int, number: int) -> bytes:
-    """Packets of fewer than 255 bytes on one page, its checksum filled in."""
+    """Return an Ogg page of packets shorter than 255 bytes, with its checksum."""
     sizes = bytes(len(packet) for packet in packets)
     head = struct.pack("<4sBBqIII", b"OggS", 0, kind, position, _SERIAL, number, 0) + bytes([len(sizes)]) + sizes
     page = head + b"".join(packets)
@@ -155,7 +155,7 @@ def _build_page(packets: list[bytes], position: int, kind: int, number: int) -> 
 
 
 def _compute_checksum(data: bytes) -> int:
-    """CRC-32 of Ogg: polynomial 04c11db7, nothing reflected."""
+    """Return Ogg's CRC-32: polynomial 04c11db7, not reflected."""
     total = 0
     for byte in data:
         total ^= byte << 24

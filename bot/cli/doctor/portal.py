@@ -1,4 +1,4 @@
-"""Bitrix24: whether it answers, as whom the bot acts, what it may do, its money, its clock, its people. Ring 3; reads only."""
+"""Checks Bitrix24: reachability, the acting employee, rights, limits, currency, clock and people. Reads only."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ _REQUIRED_SCOPES: Final[Mapping[str, tuple[frozenset[str], str]]] = {
     "task": (frozenset({"task", "tasks"}), "creating, finding and completing tasks"),
     "user": (frozenset({"user", "user_basic", "user_brief"}), "names of colleagues, time zones, and noticing who was dismissed"),
 }
-"""Right → what grants it, and what stops without it."""
+"""Right → the scopes that grant it, and what stops without it."""
 _OPTIONAL_SCOPES: Final[Mapping[str, str]] = {
     "department": "departments beside names",
     "calendar": "events of the calendar",
@@ -36,7 +36,7 @@ _OPTIONAL_SCOPES: Final[Mapping[str, str]] = {
 async def check_portal(
     settings: Settings, load: ReadValue, people: Sequence[tuple[int, str]], *, currency: str, within: float
 ) -> AsyncIterator[Finding]:
-    """`people`: employee number and name of everybody of the access file; `currency` is the policy's."""
+    """Check the portal; `people` are employee numbers and names of the access file, `currency` is the policy's."""
     async with open_portal_probe(settings, load, within=within) as look:
         try:
             me = (await look.ask("profile")).result
@@ -59,7 +59,7 @@ async def check_portal(
 
 
 def _explain_failure(error: BitrixError, look: PortalProbe) -> Finding:
-    """What a failure means, and whose turn it is."""
+    """Return a finding that explains the error and how to fix it."""
     setting = "BITRIX_OAUTH_REFRESH_TOKEN" if look.is_application else "BITRIX_WEBHOOK_URL"
     code = error.code.upper()
     if code == NO_TOKEN:
@@ -171,7 +171,7 @@ async def _check_clock(look: PortalProbe) -> AsyncIterator[Finding]:
 
 
 def compare_clock(area: Area, ahead: timedelta) -> Finding:
-    """How far another clock is ahead of ours, in a sentence."""
+    """Return a finding on how far another clock is ahead of ours."""
     seconds = ahead.total_seconds()
     if abs(ahead) <= MAX_SKEW:
         return area.report_ok(

@@ -1,8 +1,6 @@
-"""The settings as they were written, wrong ones too, for whoever explains them. Ring 3; shows no value.
+"""Checks the settings as written: wrong, missing and misspelt ones, and who can read `.env`. Shows names, never values.
 
-`load_settings` refuses an installation with one fault; here each fault is named and the rest is looked at as it stands.
-
-What is set: wrong, missing and misspelt settings, and who can read `.env`. Ring 3; says names, never values.
+`load_settings` stops at an invalid installation; this module names every fault and checks the rest as it is.
 """
 
 import difflib
@@ -23,20 +21,20 @@ from orchestrator.domain.errors import SettingsError
 
 DOTENV = Path(".env")
 _SHORTEST_SECRET = 7
-"""What is shorter is a word of every sentence rather than a secret; no party quotes it alone."""
+"""A shorter value may be an ordinary word in any sentence; no party quotes such a secret alone."""
 _SIMILARITY = 0.82
 
 
 @dataclass(frozen=True, kw_only=True)
 class SettingsProbe:
-    """The settings with the faulty ones at their defaults, and what is wrong with each: name → sentence."""
+    """The settings with faulty ones at their defaults, and the faults: name → sentence."""
 
     settings: Settings
     faults: dict[str, str] = field(default_factory=dict)
 
 
 def probe_settings() -> SettingsProbe:
-    """The settings of the environment and `.env`; SettingsError where `.env` cannot be read at all."""
+    """Read the settings of the environment and `.env`; raises SettingsError if `.env` cannot be read at all."""
     faults: dict[str, str] = {}
     while True:
         try:
@@ -51,7 +49,7 @@ def probe_settings() -> SettingsProbe:
 
 
 def find_misspelt() -> Iterator[tuple[str, str]]:
-    """Names that look like a setting and are none, each with the setting that was probably meant."""
+    """Yield unknown names that resemble a setting, each with the setting that was probably meant."""
     known = sorted(Settings.model_fields)
     written = {*DotEnvSettingsSource(Settings).env_vars, *EnvSettingsSource(Settings).env_vars}
     for name in sorted(written - set(known)):
@@ -61,7 +59,7 @@ def find_misspelt() -> Iterator[tuple[str, str]]:
 
 
 def build_secret_filter(settings: Settings) -> Callable[[str], str]:
-    """Takes every secret of the settings, and each of its parts, out of a text, whoever put it there."""
+    """Return a function that removes every secret of the settings, and its usable parts, from a text."""
     written = (getattr(settings, name) for name in Settings.model_fields)
     whole = [value.get_secret_value() for value in written if isinstance(value, SecretStr)]
     hidden = sorted({part for value in whole for part in _split_secret(value) if len(part) >= _SHORTEST_SECRET}, key=len, reverse=True)
@@ -75,7 +73,7 @@ def build_secret_filter(settings: Settings) -> Callable[[str], str]:
 
 
 def _split_secret(value: str) -> Iterable[str]:
-    """The value, and what alone would do: the code of a webhook, the password of a database, one token of a list."""
+    """Return the value and its parts that are secrets alone: a webhook's code, a database password, one token of a list."""
     if "://" not in value:
         tokens = [part.strip() for part in value.split(",")]
         return [value, *tokens, *(_extract_secret(token) for token in tokens)]
@@ -90,7 +88,7 @@ def _split_secret(value: str) -> Iterable[str]:
 
 
 def _extract_secret(token: str) -> str:
-    """Of `name=token:role:mode` the token, of `123456:AA…` what follows the number."""
+    """Return the token of `name=token:role:mode`, or the part of `123456:AA…` after the number."""
     if "=" in token:
         return token.partition("=")[2].partition(":")[0]
     head, _, tail = token.partition(":")
@@ -115,7 +113,7 @@ _MEANING = {name.upper(): field.description or "" for name, field in Settings.mo
 
 
 def check_settings(look: SettingsProbe) -> Iterable[Finding]:
-    """One line for each fault; one that all is well where there is none."""
+    """Yield one finding for each fault, or a single one if there is none."""
     found = [*_check_faults(look), *_check_missing(look), *_check_misspelt(), *_check_env_permissions()]
     yield from found
     if not found:
@@ -154,7 +152,7 @@ def _check_misspelt() -> Iterable[Finding]:
 
 
 def _check_env_permissions() -> Iterable[Finding]:
-    """`.env` holds every secret: it is nobody else's to read."""
+    """Check that only the owner can read `.env`, which holds every secret."""
     try:
         mode = DOTENV.stat().st_mode
     except OSError:

@@ -1,4 +1,4 @@
-"""Telegram: the token, where updates go, what waits, groups, its clock. Ring 3; never polls, which would take updates from the bot."""
+"""Checks Telegram: token, destination of updates, backlog, groups, clock. It never polls, since that would take updates from the bot."""
 
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ _RECENT: Final = 3600.0
 
 
 async def check_telegram(settings: Settings, *, within: float) -> AsyncIterator[Finding]:
-    """Ask `getMe` and `getWebhookInfo`."""
+    """Check the answers of `getMe` and `getWebhookInfo`."""
     token = settings.telegram_bot_token.get_secret_value().strip() if settings.telegram_bot_token else ""
     if not token and settings.http_api_tokens is not None:
         yield AREA.report_ok("token", "There is no TELEGRAM_BOT_TOKEN: only the HTTP API is served.")
@@ -47,7 +47,7 @@ async def check_telegram(settings: Settings, *, within: float) -> AsyncIterator[
 
 
 async def _call_method(http: httpx.AsyncClient, base: str, method: str) -> tuple[Mapping[str, Any], datetime | None] | Finding:
-    """What Telegram answers and its moment of doing so; a Finding where that is no answer. The address is never shown."""
+    """Return Telegram's answer and its time; a Finding if the call failed. The address, which holds the token, is never shown."""
     try:
         answer = await http.get(f"{base}/{method}")
         body = answer.json()
@@ -87,7 +87,7 @@ def _check_groups(me: Mapping[str, Any]) -> Finding:
 
 
 def _check_webhook(ours: str | None, set_now: str) -> Finding:
-    """The host of a foreign webhook is shown, its path may be a secret."""
+    """Compare the webhook that is set with ours. Of a foreign one only the host is shown, since its path may be a secret."""
     host = httpx.URL(set_now).host if set_now else ""
     if ours is None and set_now:
         says = (

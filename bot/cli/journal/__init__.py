@@ -1,4 +1,4 @@
-"""`sdelka journal …`: what ops ask of the journal. One file a group of commands; each adds itself to `app`. Ring 3."""
+"""The command group `sdelka journal`: operators' questions to the journal. Each module of this package adds its commands to `app`."""
 
 import typer
 

@@ -1,4 +1,4 @@
-"""`sdelka journal tail | stats`: what happens now, and how much has happened. Ring 3."""
+"""The commands `sdelka journal tail` and `stats`: the newest events, and totals."""
 
 import sys
 import time
@@ -11,11 +11,11 @@ from bot.cli.journal.sessions import GroupIdCommand
 
 _AS_JSON = "One JSON object a line instead of text."
 _POLL_INTERVAL = 0.5
-"""Seconds between two looks for new events."""
+"""Seconds between two polls for new events."""
 
 
 def add(app: typer.Typer) -> None:
-    """Give `app` these commands."""
+    """Add these commands to `app`."""
     app.command(
         cls=GroupIdCommand,
         epilog="Exit codes: 0 = shown (also after Ctrl-C), 1 = no such session, or a record cannot be read, 2 = wrong use or the database"

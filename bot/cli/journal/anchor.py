@@ -1,4 +1,4 @@
-"""`sdelka journal anchor`: where every stream stands, brought to a place that the journal's writer cannot rewrite. Ring 3."""
+"""The command `sdelka journal anchor`: writes the heads of all streams to a place that the journal's writer cannot rewrite."""
 
 import logging
 import logging.handlers
@@ -38,7 +38,7 @@ def write_anchor(
     *,
     own: bool = typer.Option(default=False, help=OWN_HELP),
 ) -> None:
-    """See HELP."""
+    """Write an anchor to the given place; HELP describes it."""
     from state.clock import SystemClock  # noqa: PLC0415 - `--help` needs none of it
     from state.verify.anchors import take_anchor  # noqa: PLC0415 - see above
 
@@ -82,11 +82,11 @@ def _write_to_file(line: str, path: Path, *, own: bool) -> None:
 
 
 def _is_rewritable(path: Path) -> bool:
-    """Whether this user could change what the file holds: an append-only one does not open for writing at a place."""
+    """Return whether this user could change the file's content; an append-only file cannot be opened for plain writing."""
     if not stat.S_ISREG(path.stat().st_mode):
         return False
     if path.stat().st_uid == os.geteuid() != 0:
-        return True  # its owner can give himself every right
+        return True  # the owner can grant any right to himself
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CLOEXEC))
     except OSError:
@@ -95,7 +95,7 @@ def _is_rewritable(path: Path) -> bool:
 
 
 class _Syslog(logging.handlers.SysLogHandler):
-    """Keeps what went wrong instead of printing it."""
+    """Keeps an error instead of printing it."""
 
     error: BaseException | None = None
     ident = "sdelka: "
@@ -120,7 +120,7 @@ def _send_to_syslog(line: str, where: str) -> None:
 
 
 def _send_to_telegram(line: str, chat: str, settings: Settings) -> None:
-    import httpx  # noqa: PLC0415 - see anchor
+    import httpx  # noqa: PLC0415 - see write_anchor
 
     check_required(settings, "telegram_bot_token")
     token = settings.telegram_bot_token.get_secret_value() if settings.telegram_bot_token else ""
@@ -136,6 +136,6 @@ def _send_to_telegram(line: str, chat: str, settings: Settings) -> None:
     except (httpx.HTTPError, ValueError) as error:
         raise SettingsError(
             f"Telegram cannot be reached: {type(error).__name__}"
-        ) from None  # its words hold the address, and that the token
+        ) from None  # httpx's message contains the address with the token
     if not said.get("ok"):
         raise SettingsError(f"Telegram did not take the anchor: {said.get('description', answer.status_code)}")

@@ -1,4 +1,4 @@
-"""What the reading commands share: the journal opened with names and sentences, errors as one sentence with their exit code. Ring 3."""
+"""Shared by the reading commands: opens the journal with names and texts, and turns errors into one sentence and an exit code."""
 
 import contextlib
 import sys
@@ -32,7 +32,7 @@ WRONG_USE = 2
 
 @dataclass(frozen=True, kw_only=True)
 class JournalReader:
-    """The journal, and how to speak of it."""
+    """The opened journal with what is needed to describe it."""
 
     store: Store
     voice: Narrator
@@ -41,22 +41,22 @@ class JournalReader:
     now: datetime
 
     def load_catalogue(self) -> Catalogue:
-        """The methods that the bot knows, with the policy's own."""
+        """Return the methods that the bot knows, including the policy's own."""
         return _load_catalogue(self.settings.policy_file)
 
 
 class _ExactTranslator(Translator):
-    """Says moments whole and in UTC: whoever reads a report may be in any zone, on any day."""
+    """Formats times in full and in UTC, since readers of a report may be in any zone on any day."""
 
     def format_time(self, moment: str | datetime, now: datetime | None = None) -> str:
-        """ "2026-11-21 12:00:05Z"."""
+        """Format a time as "2026-11-21 12:00:05Z"."""
         del now
         return format_moment(moment if isinstance(moment, str) else format_iso(moment))
 
 
 @contextlib.contextmanager
 def open_journal() -> Iterator[JournalReader]:
-    """The journal of this installation; what cannot be answered becomes one sentence and an exit code."""
+    """Open the journal of this installation for the block; errors become one sentence and an exit code."""
     settings = load_settings()
     translator = _ExactTranslator("en", "UTC")
     try:
@@ -73,19 +73,19 @@ def open_journal() -> Iterator[JournalReader]:
         raise fail_with(str(error), NOTHING_FOUND) from None
     except (AmbiguousName, InvalidMoment, StoreError, UnknownEvent) as error:
         raise fail_with(str(error), WRONG_USE) from None
-    except BrokenPipeError:  # whoever read it has seen enough
+    except BrokenPipeError:  # the reader of the pipe has closed it, as `head` does
         sys.stderr.close()
         raise typer.Exit(0) from None
 
 
 def fail_with(why: str, code: int) -> typer.Exit:
-    """One sentence on stderr, and the exit to raise."""
+    """Write one sentence to stderr and return the exit to raise."""
     sys.stderr.write(f"{why}\n")
     return typer.Exit(code)
 
 
 def format_moment(ts: str) -> str:
-    """ "2026-11-21 12:00:05Z" of a stored moment."""
+    """Format a stored time as "2026-11-21 12:00:05Z"."""
     return f"{ts[:19].replace('T', ' ')}Z" if ts else ""
 
 
@@ -103,7 +103,7 @@ def _build_sentences(translator: Translator) -> Callable[[str, Mapping[str, Any]
 
 
 def _build_name_lookup(settings: Settings, store: Store) -> Callable[[str], str]:
-    """The names of the access file and, for others, of those who joined by a link; a file that cannot be read takes away only its own."""
+    """Return a lookup of names: the access file first, then people who joined by a link. An unreadable file costs only its own names."""
 
     @cache
     def joined() -> Mapping[str, str]:

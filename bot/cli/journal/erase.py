@@ -1,4 +1,4 @@
-"""`sdelka journal erase PERSON`: shows what there is of a person, deletes it, proves that it is gone. Ring 3."""
+"""The command `sdelka journal erase PERSON`: shows what is stored of a person, deletes it, and searches for what remains."""
 
 import contextlib
 import getpass
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 ALL_GONE, REMAINS, REFUSED = 0, 1, 3
 _INCOMPLETE = "not erased, or not wholly: {why}; run the command again"
 _MAX_LISTED = 20
-"""So many people are named where the one meant is not found."""
+"""Maximum number of people named when no person matches."""
 _LONGEST_PROBE = 16
-"""So much of a text that was found is shown: enough to find it, no more of it on the screen."""
+"""Characters shown of a text that was found: enough to find it, without repeating all of it on the screen."""
 
 
 def add(app: typer.Typer) -> None:
-    """Make `erase` one of the commands of `app`."""
+    """Add the command `erase` to `app`."""
     app.command()(erase)
 
 
@@ -55,13 +55,13 @@ def erase(
         place = _build_place(settings)
         key = _resolve_person(store, person, place, name_of, yes=yes)
         found = _collect_survey(store, key, place, name_of(key), as_json=as_json)
-        if not found.empty:  # else only what an erasure that failed half way has left undone
+        if not found.empty:  # empty: only the rest of an interrupted erasure is left to do
             _ask_confirmation(found, yes=yes, force=force)
         raise typer.Exit(_erase_person(store, found, place, as_json=as_json))
 
 
 def _collect_survey(store: "SqlStore", key: str, place: "ErasureFiles", name: str, *, as_json: bool) -> "PersonSurvey":
-    from orchestrator.reports.erasure.erase import inspect_person  # noqa: PLC0415 - see ops.opened_reader
+    from orchestrator.reports.erasure.erase import inspect_person  # noqa: PLC0415 - see bot.cli.ops
 
     found = inspect_person(store, key, place, name=name)
     _write_survey(found, as_json=as_json)
@@ -69,7 +69,7 @@ def _collect_survey(store: "SqlStore", key: str, place: "ErasureFiles", name: st
 
 
 def _ask_confirmation(found: "PersonSurvey", *, yes: bool, force: bool) -> None:
-    """Leave with REFUSED where something is open, or the key is not typed."""
+    """Exit with REFUSED if something is open, or if the key is not typed in confirmation."""
     if found.obstacles and not force:
         _write_line("Refused: decide these first (or wait for them), or give --force to withdraw them.")
         raise typer.Exit(REFUSED)
@@ -80,8 +80,8 @@ def _ask_confirmation(found: "PersonSurvey", *, yes: bool, force: bool) -> None:
 
 
 def _erase_person(store: "SqlStore", found: "PersonSurvey", place: "ErasureFiles", *, as_json: bool) -> int:
-    from orchestrator.reports.erasure.erase import erase as erase_person  # noqa: PLC0415 - see ops.opened_reader
-    from state.clock import SystemClock  # noqa: PLC0415 - see ops.opened_reader
+    from orchestrator.reports.erasure.erase import erase as erase_person  # noqa: PLC0415 - see bot.cli.ops
+    from state.clock import SystemClock  # noqa: PLC0415 - see bot.cli.ops
 
     done = erase_person(store, found, place, now=SystemClock().now(), by=f"cli:{getpass.getuser()}")
     _write_erasure(done, found, as_json=as_json)
@@ -89,10 +89,10 @@ def _erase_person(store: "SqlStore", found: "PersonSurvey", place: "ErasureFiles
 
 
 def _check_schema(settings: Settings) -> None:
-    """SettingsError where there is no database, or not one of today's schema: erasing neither makes nor upgrades one."""
-    from state.journal.store import StoreError  # noqa: PLC0415 - see ops.opened_reader
-    from state.sql import open_reader  # noqa: PLC0415 - see ops.opened_reader
-    from state.verify.database import find_sqlite_path  # noqa: PLC0415 - see ops.opened_reader
+    """Raise SettingsError if there is no database of today's schema: erasing neither creates nor upgrades one."""
+    from state.journal.store import StoreError  # noqa: PLC0415 - see bot.cli.ops
+    from state.sql import open_reader  # noqa: PLC0415 - see bot.cli.ops
+    from state.verify.database import find_sqlite_path  # noqa: PLC0415 - see bot.cli.ops
 
     url = settings.database.get_secret_value()
     path = find_sqlite_path(url)
@@ -106,8 +106,8 @@ def _check_schema(settings: Settings) -> None:
 
 @contextlib.contextmanager
 def _lock_database(settings: Settings) -> Iterator[None]:
-    """The embedded database to ourselves; with a server the bots go on, and load their sessions anew."""
-    from filelock import FileLock, Timeout  # noqa: PLC0415 - see ops.opened_reader
+    """Lock the embedded database for this process; on a server the bots keep running and reload their sessions."""
+    from filelock import FileLock, Timeout  # noqa: PLC0415 - see bot.cli.ops
 
     if settings.database_url is not None:
         yield
@@ -125,8 +125,11 @@ def _lock_database(settings: Settings) -> Iterator[None]:
 
 
 def _resolve_person(store: "SqlStore", who: str, place: "ErasureFiles", name_of: Callable[[str], str], *, yes: bool) -> str:
-    """The key of the one person meant; SettingsError for none or several. A part of a name will do only where the key is typed too."""
-    from orchestrator.reports.erasure.erase import find_candidates, find_similar, list_people  # noqa: PLC0415 - see ops.opened_reader
+    """Return the key of the one person meant; raises SettingsError for none or several.
+
+    A part of a name is enough only if the key is typed in confirmation afterwards.
+    """
+    from orchestrator.reports.erasure.erase import find_candidates, find_similar, list_people  # noqa: PLC0415 - see bot.cli.ops
 
     if not who:
         raise SettingsError("say who: a key (tg:7), a Telegram id or a name; --list shows who was erased so far")
@@ -149,8 +152,8 @@ def _format_people(people: Mapping[str, Collection[str]], keys: Sequence[str]) -
 
 
 def _build_name_lookup(settings: Settings) -> Callable[[str], str]:
-    """What the access file calls somebody, "" for those it does not list."""
-    from bot.access.access import load_access  # noqa: PLC0415 - see ops.opened_reader
+    """Return a lookup of names in the access file; "" for people it does not list."""
+    from bot.access.access import load_access  # noqa: PLC0415 - see bot.cli.ops
 
     access = load_access(settings.access_file)
 
@@ -163,7 +166,7 @@ def _build_name_lookup(settings: Settings) -> Callable[[str], str]:
 
 
 def _build_place(settings: Settings) -> "ErasureFiles":
-    from orchestrator.reports.erasure.erase import ErasureFiles  # noqa: PLC0415 - see ops.opened_reader
+    from orchestrator.reports.erasure.erase import ErasureFiles  # noqa: PLC0415 - see bot.cli.ops
 
     embedded = settings.database_url is None
     return ErasureFiles(logs=settings.log_dir, files=tuple(sorted(settings.state_dir.rglob("*"))) if embedded else ())

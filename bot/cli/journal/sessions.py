@@ -1,6 +1,6 @@
-"""`sdelka journal show | replay | diff`: a conversation as it went, and its state as it was. Nothing here can send anything. Ring 3.
+"""The commands `sdelka journal show`, `replay` and `diff`: a conversation's events and its state at a moment. They send nothing.
 
-Commands that take a session: the number of a group begins with a minus, and the message says how to write it. Ring 3.
+A group's id begins with a minus, so these commands explain how to write it.
 """
 
 import re
@@ -21,7 +21,7 @@ _EXIT_CODES = "Exit codes: 0 = shown, 1 = no such session, or a record cannot be
 
 
 def add(app: typer.Typer) -> None:
-    """Give `app` these commands."""
+    """Add these commands to `app`."""
     app.command(cls=GroupIdCommand, epilog=_EXIT_CODES)(show)
     app.command(cls=GroupIdCommand, epilog=_EXIT_CODES)(replay)
     app.command(cls=GroupIdCommand, epilog=_EXIT_CODES)(diff)
@@ -127,7 +127,7 @@ def diff(
 
 
 def format_changes(changes: Iterable["Change"]) -> list[str]:
-    """ "~ agent.goals[0]: a → b" for each; text of strangers is drawn safely, secrets are hidden."""
+    """Return a line such as "~ agent.goals[0]: a → b" for each change; foreign text is escaped, secrets are hidden."""
     from orchestrator.reports.reading.journal_reader import hide_secrets, to_one_line  # noqa: PLC0415 - heavy; `--help` needs none of it
 
     def told(value: Any) -> str:
@@ -154,10 +154,10 @@ _GROUP_ID = re.compile(r"-[0-9]{5,}", re.ASCII)
 
 
 class GroupIdCommand(TyperCommand):
-    """A command that takes such a number behind `--`, and says so where one stands without."""
+    """A command that takes a group's id after `--`, and says so if the id is given without it."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override] # typer keeps its own kind of context to itself
-        """As ever; BadParameter (exit code 2) for a number that would be taken for an option."""
+        """Parse the arguments; raises BadParameter (exit code 2) for an id that would be read as an option."""
         before = args[: args.index("--")] if "--" in args else args
         number = next((word for word in before if _GROUP_ID.fullmatch(word)), "")
         if number:

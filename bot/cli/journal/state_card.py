@@ -1,4 +1,4 @@
-"""A replayed state as a page that people read. Ring 3, pure."""
+"""Renders a replayed state as text. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -14,7 +14,7 @@ _WIDTH = 16
 
 
 def format_state(then: ReplayedState, voice: Narrator) -> Iterator[str]:
-    """The state by its parts; the parts in which there is nothing are said to be empty."""
+    """Yield the parts of the state; empty parts are marked as empty."""
     agent = then.state["agent"]
     place = f"after record #{then.seq}, {format_moment(then.ts)}" if then.seq else "before its first record"
     yield f"{to_session_name(then.stream)} {place}"

@@ -1,4 +1,4 @@
-"""`sdelka journal verify`: is everything as it was written? Reads only; beside a running bot too. Ring 3."""
+"""The command `sdelka journal verify`: checks that everything is as it was written. Reads only, also beside a running bot."""
 
 import sys
 import time
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 WHOLE, DAMAGED, CUT = 0, 1, 3
 TELL_EVERY = 2.0
 _RECENT = 50
-"""Among so many records at the end of a log a turn is looked for."""
+"""Records at the end of a log that are searched for its newest turn."""
 _PAGE = 1000
 HELP = """Check everything that is stored: journal, effects, snapshots, large answers, audit logs and their archives.
 
@@ -41,7 +41,7 @@ def verify(
     no_logs: bool = typer.Option(False, "--no-logs", help="Leave the audit logs out."),
     as_json: bool = typer.Option(False, "--json", help=AS_JSON),
 ) -> None:
-    """See HELP."""
+    """Verify everything that is stored; HELP describes it."""
     from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
     from orchestrator.reports.consistency import EffectChecker  # noqa: PLC0415 - see above
     from state.verify.anchors import group_by_stream  # noqa: PLC0415 - see above
@@ -66,7 +66,7 @@ def verify(
 
 
 def compute_exit_code(findings: "Sequence[Finding]") -> int:
-    """0 whole, 1 damaged, 3 only cut; notes do not count."""
+    """Return 0 for whole, 1 for damaged, 3 if only ends are missing; notes do not count."""
     kinds = {finding.kind for finding in findings} - {"note"}
     return WHOLE if not kinds else CUT if kinds == {"cut"} else DAMAGED
 
@@ -95,7 +95,7 @@ def _check_logs(settings: Settings, anchors: "Sequence[Anchor]", checked: "Journ
 
 
 def _find_erased(settings: Settings, checked: "JournalReport") -> dict[str, str]:
-    """Who was erased, and when last; nobody by the word of a journal that is not whole."""
+    """Return when each erased person was last erased; empty if the journal itself is damaged."""
     from orchestrator.reports.erasure.erase import OPS  # noqa: PLC0415 - see verify
     from orchestrator.reports.reading.journal_reader import read_stream  # noqa: PLC0415 - see verify
 
@@ -106,16 +106,16 @@ def _find_erased(settings: Settings, checked: "JournalReport") -> dict[str, str]
 
 
 def _compare_with_logs(settings: Settings, checked: "JournalReport") -> "Iterator[Finding]":
-    """Where journal and logs tell of different times: one is an older copy, or belongs elsewhere."""
+    """Yield contradictions between journal and logs: one of them is an older copy, or belongs to another installation."""
     if compute_exit_code(checked.findings) != WHOLE:
-        return  # a damaged journal cannot be read through, and there is worse to look at
+        return  # a damaged journal cannot be read to its end, and its damage is reported already
     with open_database_reader(settings) as store:
         yield from _find_missing_logs(settings, store)
         yield from _find_unknown_turns(settings, store)
 
 
 def _find_missing_logs(settings: Settings, store: "Store") -> "Iterator[Finding]":
-    """A note for each person whose turns the journal tells of while LOG_DIR has nothing of them, not even a lock file."""
+    """Yield a note for each person with turns in the journal but without any file in LOG_DIR, not even a lock file."""
     from orchestrator.reports.reading.journal_reader import read_stream  # noqa: PLC0415 - see verify
     from state.audit_log.interaction_log import list_users  # noqa: PLC0415 - see verify
     from state.findings import Finding  # noqa: PLC0415 - see verify
@@ -129,7 +129,7 @@ def _find_missing_logs(settings: Settings, store: "Store") -> "Iterator[Finding]
 
 
 def _find_unknown_turns(settings: Settings, store: "Store") -> "Iterator[Finding]":
-    """Each log whose newest turn the journal does not know. A turn is stored before it is logged, so the journal has lost its end."""
+    """Yield each log whose newest turn is not in the journal. A turn is stored before it is logged, so the journal has lost its end."""
     from state.audit_log.interaction_log import build_log_path, list_users  # noqa: PLC0415 - see verify
     from state.findings import Finding  # noqa: PLC0415 - see verify
     from state.sql.commit import to_stream  # noqa: PLC0415 - see verify
@@ -155,7 +155,7 @@ def _find_newest_turn(path: Path) -> "Mapping[str, Any] | None":
 
 
 def _has_turn(store: "Store", stream: str, turn_id: str) -> bool:
-    """Whether one of its records names the turn; looked for from its end."""
+    """Return whether a record of the stream names the turn; searched from the end."""
     head, _ = store.read_head(stream)
     pages = (store.read_encrypted(stream, max(0, end - _PAGE), _PAGE) for end in range(head, 0, -_PAGE))
     return any(f'"turn_id":"{turn_id}"' in data for page in pages for _, _, data in page)
@@ -166,7 +166,7 @@ def _is_request(event: "StoredEvent", person: str) -> bool:
 
 
 def _build_progress_counter() -> Callable[[int], None]:
-    """Tells on stderr how far it is, now and then, so that a long check does not look like a dead one."""
+    """Return a function that reports progress on stderr every few seconds, so that a long check does not look stuck."""
     seen, told = 0, time.monotonic()
 
     def count(records: int) -> None:

@@ -1,4 +1,4 @@
-"""`sdelka journal why`: who changed it, who approved it, and what exactly was approved. Ring 3."""
+"""The command `sdelka journal why`: who changed a record, who approved it, and what exactly was approved."""
 
 import sys
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _WHAT_HELP = (
 
 
 def add(app: typer.Typer) -> None:
-    """Give `app` this command."""
+    """Add this command to `app`."""
     app.command(
         epilog="Exit codes: 0 = shown, 1 = nothing found, or a record cannot be read, 2 = wrong use,"
         " or several calls fit, or the database cannot be read."
@@ -74,7 +74,7 @@ def why(
 
 
 def _describe_unassigned(calls: Sequence["StoredEvent"]) -> str:
-    """Calls that were sent and of which nobody can say any more what they were about."""
+    """Describe sent calls that can no longer be assigned to a record."""
     from orchestrator.reports.reading.damaged_records import UNREADABLE_TEXT, UnreadableEvent  # noqa: PLC0415 - heavy; `--help` needs none of it
 
     damaged = sum(isinstance(call, UnreadableEvent) for call in calls)

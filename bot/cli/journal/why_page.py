@@ -1,4 +1,4 @@
-"""The stories of `sdelka journal why` as pages that people read. Ring 3, pure."""
+"""Renders the stories of `sdelka journal why` as text. Pure."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -37,7 +37,7 @@ _DEEDS = (
 
 
 def render_pages(what: str, stories: Sequence[Story], translator: Translator, *, unassigned: str = "") -> Iterator[str]:
-    """Everything, newest first, each call as one page; `unassigned` says what cannot be told of any record."""
+    """Yield all stories, newest first, one page per call; `unassigned` describes calls that belong to no known record."""
     calls = sum(story["kind"] == "call" for story in stories)
     others = len(stories) - calls
     seen = f" and {others} look{'' if others == 1 else 's'} or event{'' if others == 1 else 's'} of the portal" if others else ""
@@ -75,7 +75,7 @@ def _render_call(number: int, story: Story, translator: Translator) -> Iterator[
 
 
 def _describe_deed(story: Story) -> str:
-    """ "Change of deal 481"; what a method that ends in no verb does is not guessed."""
+    """Return a heading such as "Change of deal 481"; for a method without a known verb the action is not guessed."""
     method = str(story["method"]).strip().lower()
     records = [to_one_line(record.replace(":", " ")) for record in story["records"]]
     made = dict.fromkeys(str(change["record"]).removeprefix("new ") for change in story["changes"] if change["record"].startswith("new "))
@@ -83,7 +83,7 @@ def _describe_deed(story: Story) -> str:
     if method == "batch":
         return f"Several calls at once{f' about {about}' if about else ''}"
     deed = next((words for ending, words in _DEEDS if method.endswith(ending)), "Call about")
-    if deed == "New" and records:  # a comment on a deal
+    if deed == "New" and records:  # such as a comment on a deal
         deed = "Addition to"
     return f"{deed} {about}" if about else {"New": "New record"}.get(deed, "Call")
 

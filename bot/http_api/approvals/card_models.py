@@ -1,4 +1,4 @@
-"""A card as the API tells it: what will change, why it asks, who asked, until when, and what the caller may do. Ring 3, pure."""
+"""A confirmation card as the API presents it: changes, reasons, requester, deadline, and what the caller may do. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
@@ -90,7 +90,7 @@ class Confirmation(ApiModel):
 
 
 def to_confirmation(card: Card, viewer: Viewer, tr: Translator, *, tap: int = 1) -> Confirmation:
-    """The card for that caller; `tap` 2 with the fingerprint of the second confirmation."""
+    """Return the card as `viewer` may see it; with `tap` 2 it carries the fingerprint of the second confirmation."""
     entry = card.entry
     preview = entry.get("preview") or {}
     is_open = entry["status"] == "requested"
@@ -122,12 +122,12 @@ def to_confirmation(card: Card, viewer: Viewer, tr: Translator, *, tap: int = 1)
 
 
 def join_words(text: Any) -> str:
-    """Spans without their links."""
+    """Return the text of spans without their links."""
     return "".join(span.text for span in text)
 
 
 def to_changes(preview: Mapping[str, Any]) -> list[Change]:
-    """The lines of a preview."""
+    """Return the lines of a preview as changes."""
     return [
         Change(field=str(line.get("field") or ""), name=str(line["name"]), before=str(line.get("before") or ""), after=str(line["after"]))
         for line in preview.get("lines") or ()
@@ -135,12 +135,12 @@ def to_changes(preview: Mapping[str, Any]) -> list[Change]:
 
 
 def render_reasons(codes: Sequence[Mapping[str, Any]], tr: Translator) -> list[str]:
-    """Why it asks, each reason once."""
+    """Return the reasons why the card asks, each once."""
     return list(dict.fromkeys(tr.translate(str(reason["code"]), **(reason.get("args") or {})) for reason in codes))
 
 
 def format_via(via: str) -> str:
-    """How somebody decided, in the words of the API."""
+    """Return the API's word for the way somebody decided."""
     return _VIAS.get(via, via)
 
 

@@ -1,4 +1,4 @@
-"""`/confirmations`: what waits for a decision, one of them, and the decision. Ring 3; the gate decides, for every door alike."""
+"""Endpoints of `/confirmations`: list, one card, and its decision. They decide nothing; the gate does, as for every other door."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
@@ -71,7 +71,7 @@ class Conflict(ErrorBody):
 
 
 def build_confirmations_router(desk: EndpointContext) -> APIRouter:
-    """The three endpoints (S004-58, facts: approval and safety 25)."""
+    """Return the router with the three endpoints (S004-58)."""
     router = APIRouter(prefix="/confirmations", tags=["confirmations"], route_class=Guarded)
 
     @router.get("", summary="What waits for a decision", responses=describe_errors(400, 401, 429, 500, 503))

@@ -1,6 +1,6 @@
-"""A decision over the API: an input like any other, whose outcome is read from the card as it stands afterwards. Ring 3; decides nothing.
+"""Submits a decision of the API as an ordinary input and reads its outcome from the card. It decides nothing itself.
 
-The same decision sent again is not a second one: it is answered by what came of the first.
+A decision sent again is no second one: it gets the outcome of the first.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from state.clock import generate_id, parse_iso
 from state.journal.store import InboxRow
 
 WITHIN: Final = 30.0
-"""Seconds for which an outcome is waited for; afterwards the answer says that it is under way."""
+"""Seconds to wait for an outcome; after that the answer says that it is still running."""
 Status = Literal["executed", "partly", "denied", "refused", "unknown", "running", "accepted", "second_confirmation_required"]
 SENTENCES: Final[dict[str, str]] = {
     "executed": "The call was made, and Bitrix24 said yes.",
@@ -39,7 +39,7 @@ _OUTDATED: Final = "card-outdated"
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionRequest:
-    """What the caller sent."""
+    """A decision as the caller sent it."""
 
     approve: bool
     fingerprint: str
@@ -48,7 +48,7 @@ class DecisionRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionResult:
-    """What the decision came to, with the card as it stands now, and the id under which it was worked."""
+    """Outcome of a decision: the card as it is now, and the trace id of its processing."""
 
     status: Status
     card: Confirmation
@@ -56,21 +56,21 @@ class DecisionResult:
 
 
 class DecisionConflict(Exception):
-    """The decision does not count (409, or 410 when its time is over); the card as it stands comes along."""
+    """The decision does not count (409, or 410 for an expired card); carries the card as it is now."""
 
     def __init__(self, status: int, code: str, message: str, *, card: Confirmation, trace: str = "") -> None:
-        """Keep the parts."""
+        """Create the error with its HTTP status, code, message and card."""
         super().__init__(code)
         self.status, self.code, self.message, self.card, self.trace = status, code, message, card, trace
 
 
 def build_not_found() -> ApiError:
-    """The one answer for what is not there and for what the caller may not see."""
+    """Return the same 404 for a missing card and for one the caller may not see."""
     return ApiError(404, "confirmation_not_found", "There is no such confirmation.")
 
 
 async def decide(desk: EndpointContext, client: Client, confirmation_id: str, wish: DecisionRequest) -> DecisionResult:
-    """Hand the decision in and wait for what comes of it. Raises ApiError, NotAsSeen and StoreError (S004-58)."""
+    """Submit the decision and wait for its outcome. Raises ApiError, DecisionConflict and StoreError (S004-58)."""
     card = await desk.find_card(client, confirmation_id)
     if card is None and CARD.fullmatch(confirmation_id):
         await desk.orchestrator.receive([_build_row(client, confirmation_id, client.actor.key, wish, "", desk)])
@@ -88,7 +88,7 @@ async def decide(desk: EndpointContext, client: Client, confirmation_id: str, wi
 
 
 class _DecisionFlow:
-    """One decision on its way."""
+    """One decision in progress."""
 
     def __init__(self, desk: EndpointContext, client: Client, card: Card, wish: DecisionRequest) -> None:
         self._desk, self._client, self._card, self._wish = desk, client, card, wish
@@ -102,7 +102,7 @@ class _DecisionFlow:
         return to_confirmation(card, self._desk.build_viewer(self._client), self._tr, tap=tap)
 
     async def wait_for_outcome(self, row: InboxRow) -> DecisionResult:
-        """What came of the input; where that takes too long, how far it is."""
+        """Wait until the input is processed and return its outcome; after the timeout, return how far it is."""
 
         async def worked() -> bool | None:
             stored = await self._desk.store.find_inbox(row.source)
@@ -120,7 +120,7 @@ class _DecisionFlow:
         return self.build_result(await self.wait_until_settled(card), row.id)
 
     async def wait_until_settled(self, card: Card) -> Card:
-        """The card once its call is through, if that comes in time: a decision that is sent again waits for the same outcome."""
+        """Return the card once its call has ended, if that happens in time: a repeated decision waits for the same outcome."""
 
         async def through() -> Card | None:
             now = await self._reload_card() or card
@@ -131,7 +131,7 @@ class _DecisionFlow:
         return await self._desk.wait_until(through, WITHIN) or card
 
     def build_result(self, card: Card, trace: str) -> DecisionResult:
-        """What a card that is decided says to this decision; raises NotAsSeen where somebody else decided, or nobody in time."""
+        """Return what a decided card means for this decision; raises DecisionConflict if somebody else decided, or nobody in time."""
         entry, status = card.entry, str(card.entry["status"])
         by = entry.get("approved_by" if self._wish.approve else "denied_by")
         if by != self._client.actor.key or not find_tap(entry, self._wish.fingerprint):
@@ -175,7 +175,7 @@ class _DecisionFlow:
         return next((card for card in cards if card.entry["confirmation_id"] == self._card.entry["confirmation_id"]), None)
 
     async def _find_refusal(self, row_id: str) -> str:
-        """The code of the refusal that the journal has for the input, "" for none."""
+        """Return the code of the refusal that the journal holds for the input, "" for none."""
         after = self._card.seq
         while page := await self._desk.store.read_events(f"session:{self._card.session}", after):
             for event in page:
@@ -190,7 +190,7 @@ def _list_cards(card: Card) -> list[Card]:
 
 
 def _is_successor(one: Card, card: Card) -> bool:
-    """Whether `one` took the place of `card` when the record had changed."""
+    """Return whether `one` replaced `card` after the record had changed."""
     return bool(one.entry["effect_id"] == build_effect_id(f"{card.entry['effect_id']}/again")) and "requested_at" in one.entry
 
 

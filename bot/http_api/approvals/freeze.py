@@ -1,4 +1,4 @@
-"""`/freeze`: how the switch that stops all writing to the portal stands, and working it. Ring 3; for tokens of administrators."""
+"""Endpoints of `/freeze`: show and set the switch that stops all writes to the portal; for administrators' tokens only."""
 
 from typing import Final
 
@@ -36,7 +36,7 @@ class Freeze(BaseModel):
 
 
 def build_freeze_router(switch: FreezeSwitch, clock: Clock) -> APIRouter:
-    """The two endpoints; `switch` is that of the gate (`orchestrator.tools.gate.means.switch`)."""
+    """Return the router with both endpoints; `switch` is the gate's (`orchestrator.tools.gate.deps.switch`)."""
     router = APIRouter(prefix="/freeze", tags=["operation"], route_class=Guarded)
 
     @router.get("", summary="Whether writing is stopped", responses=describe_errors(*_LOOKED))

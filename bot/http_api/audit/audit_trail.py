@@ -1,4 +1,4 @@
-"""`GET /audit`: who asked for which call, who decided, what was sent, what came of it. Ring 3; a projection of the journal, reads only."""
+"""The endpoint `GET /audit`: who asked for which call, who decided, what was sent, and the outcome. Reads the journal, writes nothing."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -21,7 +21,7 @@ _KIND: Final = "a"
 _ID: Final = 36
 _YEARS: Final = range(2000, 3000)
 DEFAULT_PERIOD: Final = timedelta(days=7)
-"""How far back is looked where nobody says since when; what was done to a record is told whole."""
+"""Period covered when the caller gives no start; the history of one record is always complete."""
 
 
 def _validate_year(moment: datetime) -> datetime:
@@ -115,7 +115,7 @@ class Audit(BaseModel):
 
 
 def build_audit_router(desk: EndpointContext) -> APIRouter:
-    """The endpoint (S004-58)."""
+    """Return the router with the endpoint (S004-58)."""
     router = APIRouter(tags=["audit"])
     auditor = CallAudit(store=desk.store, index=desk.index)
 

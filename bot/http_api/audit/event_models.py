@@ -1,6 +1,6 @@
-"""The journal of a conversation as the API tells it: messages, answers, cards and what became of them. Ring 3, pure.
+"""The API's form of journal events of a conversation: messages, answers, cards and their outcomes. Pure.
 
-A stable form of its own: no thoughts, no prompts, no reads, nothing that opens a card. An event that is not listed here is not told.
+The form is stable and independent of the journal's: it holds no thoughts, prompts, reads or nonces, and unlisted events are left out.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -66,13 +66,13 @@ class SessionEvent(ApiModel):
 
 @dataclass(frozen=True, kw_only=True)
 class EventReader:
-    """For whom it is told."""
+    """Language and people lookup of the caller for whom events are converted."""
 
     tr: Translator
     refresh_actor: Present
 
     def find_person(self, key: str, name: str = "") -> Person | None:
-        """Who that is; None for nobody."""
+        """Return the person with that key; None for an empty key."""
         if not key:
             return None
         known = self.refresh_actor(Actor(key=key, name=""))
@@ -80,7 +80,7 @@ class EventReader:
 
 
 def to_session_event(event: StoredEvent, eyes: EventReader) -> SessionEvent | None:
-    """The event as it is told, None for one that is not."""
+    """Return the API's form of the event, None for an event the API does not show."""
     make = _CONVERTERS.get(event.type)
     found = make(event, eyes) if make else None
     if found is None:
@@ -97,7 +97,7 @@ def _to_message(event: StoredEvent, eyes: EventReader) -> EventFields:
 
 
 def _to_finished(event: StoredEvent, eyes: EventReader) -> EventFields:
-    """The words of an answer; a session of this API has them as they were given, with all that belongs to them."""
+    """Return an answer's text; None for sessions of this API, whose answers are shown complete as replies."""
     del eyes
     text = event.data.get("text")
     return {"type": "reply", "text": text} if text and Address.parse(to_session_name(event.stream)).channel != "http" else None
@@ -149,7 +149,7 @@ def _to_decision(event: StoredEvent, eyes: EventReader) -> EventFields:
 
 
 def _to_reopened(event: StoredEvent, eyes: EventReader) -> EventFields:
-    """An approval that came to nothing, such as while writes are frozen: the card waits again."""
+    """Return a card that waits again after its approval could not be carried out, such as while writes are frozen."""
     del eyes
     return {"type": "decision", "confirmation_id": event.data["confirmation_id"], "state": "requested", "code": event.data["why"]}
 

@@ -1,4 +1,4 @@
-"""`GET /sessions/{id}/events`: what happened in a conversation, from a place on, and what comes next. Ring 3; reads only."""
+"""The endpoint `GET /sessions/{id}/events`: a conversation's events after a cursor, with long polling. Reads only."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,10 +18,10 @@ from state.journal.store import Store, StoredEvent
 _KIND: Final = "e"
 _PAGE: Final = 200
 _MAX_SCANNED: Final = 2000
-"""Stored events that one request looks at; of most of them nothing is told."""
+"""Maximum number of stored events read per request; most of them are not shown."""
 LONGEST_WAIT: Final = 30
 MAX_WAITING: Final = 200
-"""Requests that may wait at once; one more is answered at once."""
+"""Maximum number of requests that wait at once; one more gets its answer without waiting."""
 _DIGITS: Final = 15
 
 
@@ -50,14 +50,14 @@ class _EventPage:
 
 
 class _SessionReader:
-    """Reads conversations for callers, and counts those who wait."""
+    """Reads conversations for callers, and counts the waiting requests."""
 
     def __init__(self, desk: EndpointContext) -> None:
         self._desk = desk
         self._waiting = 0
 
     async def read_events(self, client: Client, session: str, asked: EventsQuery) -> _EventPage:
-        """The next events; ApiError 404 for a session that is not there or not this caller's to read."""
+        """Return the next events; raises ApiError 404 if the session does not exist or the caller may not read it."""
         place = parse_cursor(asked.after, _KIND, 1)
         seq = _parse_seq(place[0]) if place else 0
         if not await self._is_readable(client, session):
@@ -80,14 +80,17 @@ class _SessionReader:
             self._waiting -= 1
 
     async def _is_readable(self, client: Client, session: str) -> bool:
-        """Looked up whether or not the caller may see it, so that both take the same time."""
+        """Return whether the session exists and the caller may read it.
+
+        The lookup is made either way, so that both cases take the same time.
+        """
         if SESSION.fullmatch(session) is None:
             return False
         seq, _ = await self._desk.store.read_head(f"session:{session}")
         return self._may_read(client, session) and seq > 0
 
     def _may_read(self, client: Client, session: str) -> bool:
-        """Whether the caller may read it by the rights of this moment: whoever waits has them no longer than they hold."""
+        """Return whether the caller may read it under present rights, which may be revoked while the request waits."""
         actor = self._desk.orchestrator.tools.refresh_actor(client.actor)
         return actor is not None and self._desk.build_viewer(replace(client, actor=actor)).may_see_session(session)
 
@@ -107,7 +110,7 @@ class _SessionReader:
 
 
 def build_session_events_router(desk: EndpointContext) -> APIRouter:
-    """The endpoint (S004-58)."""
+    """Return the router with the endpoint (S004-58)."""
     router = APIRouter(prefix="/sessions", tags=["sessions"])
     reading = _SessionReader(desk)
 

@@ -1,4 +1,4 @@
-"""The answer to one input, worked out of what happened: the same for whoever asks again, after a restart, or in another process. Ring 3."""
+"""Builds the answer to one input from stored events: the same for a repeated request, after a restart, or in another process."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
@@ -55,7 +55,7 @@ class ChatAnswer(BaseModel):
 
 
 def read_events(store: Store, row: InboxRow) -> list[TurnEvent]:
-    """What the journal holds of that input; raises StoreError."""
+    """Return the events that the journal holds for the input; raises StoreError."""
     stream = f"session:{row.session}"
     after = _find_start(store, stream, row.id)
     found: list[TurnEvent] = []
@@ -69,7 +69,7 @@ def read_events(store: Store, row: InboxRow) -> list[TurnEvent]:
 
 
 def _find_start(store: Store, stream: str, row_id: str) -> int:
-    """A place in the stream before all that came of the input: ids grow with time, and so do those of events."""
+    """Return a position in the stream before all events of the input, by binary search: ids of inputs and of events grow with time."""
     low, high = 0, store.read_head(stream)[0]
     if high <= _PAGE:
         return 0
@@ -84,19 +84,19 @@ def _find_start(store: Store, stream: str, row_id: str) -> int:
 
 
 def trim_to_answer(happened: Sequence[TurnEvent]) -> Sequence[TurnEvent]:
-    """What belongs to the answer: a card of it may be decided later, and then its call names the same turn."""
+    """Return the events up to the end of the answer; a card may be decided later, and its call then names the same turn."""
     ends = (number for number, item in enumerate(happened, start=1) if item.type in {"AnswerGiven", "TurnFinished"})
     return happened[: max(ends, default=0)]
 
 
 def read_befores(store: Store, session: str) -> dict[str, Any]:
-    """The values that the cards of a session were made upon; raises StoreError."""
+    """Return the before-images of a session's cards by confirmation id; raises StoreError."""
     state, _ = load_state(store, f"session:{session}")
     return {key: entry.get("before") or {} for key, entry in state["agent"]["confirmations"].items()}
 
 
 def collect_open_cards(happened: Sequence[TurnEvent]) -> list[dict[str, Any]]:
-    """The cards that were shown open, each as it was shown last; without the values before where the events do not tell them."""
+    """Return the cards last shown open, each in its latest form; without "before" if its request is not among the events."""
     befores = {item.data["confirmation_id"]: item.data.get("before") or {} for item in happened if item.type == "ConfirmationRequested"}
     bodies = {item.data["body"]["confirmation_id"]: item.data["body"] for item in _collect_replies(happened) if item.data["kind"] == "card"}
     known = ({**body, "before": befores[key]} if key in befores else dict(body) for key, body in bodies.items())
@@ -106,7 +106,10 @@ def collect_open_cards(happened: Sequence[TurnEvent]) -> list[dict[str, Any]]:
 def build_answer(
     happened: Sequence[TurnEvent], row: InboxRow, viewer: Viewer, tr: Translator, befores: Mapping[str, Any], urls: Mapping[str, str]
 ) -> ChatAnswer:
-    """The whole answer. `befores` are those of cards whose request was not part of it; `urls` the cards of `records`."""
+    """Return the whole answer.
+
+    `befores` holds the before-images of cards requested before this answer; `urls` the portal pages of changed records.
+    """
     replies = [Reply.model_validate(item.data["body"]) for item in _collect_replies(happened) if item.data["kind"] == "reply"]
     cards = [{**body, "before": body.get("before") or befores.get(body["confirmation_id"], {})} for body in collect_open_cards(happened)]
     entries = {body["confirmation_id"]: body for body in cards}
@@ -125,21 +128,21 @@ def build_answer(
 
 
 def collect_records(happened: Sequence[TurnEvent]) -> list[str]:
-    """The records that were changed, as "deal:481"."""
+    """Return the records that were changed, such as "deal:481"."""
     return [record for item in _select_changes(happened) if (record := _find_record(item.data))]
 
 
 def _collect_replies(happened: Sequence[TurnEvent]) -> list[TurnEvent]:
-    """What was said, each key as it was said last, in the order of the first time."""
+    """Return the latest reply for each outbox key, in the order of first appearance."""
     last: dict[str, TurnEvent] = {}
     for number, item in enumerate(happened):
-        if item.type == "AnswerGiven" and item.data.get("body"):  # an erased one has none
+        if item.type == "AnswerGiven" and item.data.get("body"):  # an erased one has no body
             last[item.data["outbox_key"] or f"#{number}"] = item
     return list(last.values())
 
 
 def _render_text(item: TurnEvent, tr: Translator) -> str:
-    """Cards stand in `waiting`; a list comes as lines with tabs."""
+    """Return the text of a reply; "" for cards, which are listed in `waiting`. A list becomes tab-separated lines."""
     kind, body = item.data["kind"], item.data["body"]
     if kind in {"card", "toast"}:
         return ""
@@ -153,7 +156,7 @@ def _select_changes(happened: Sequence[TurnEvent]) -> list[TurnEvent]:
 
 
 def _collect_change_names(reply: Reply, tr: Translator) -> dict[str, tuple[str, str]]:
-    """What a reply says of the changes that it names, by effect: the words, and the address if it gives one."""
+    """Return what the reply says about each change, by effect id: its text, and the record's address or ""."""
     made = [(notice.args, tr.translate_notice(notice)) for notice in reply.notices if notice.code == "made"]
     calls = [call for notice in reply.notices if notice.code == "done-before" for call in notice.args["calls"] if isinstance(call, dict)]
     made += [(call["args"], tr.translate(call["code"], **call["args"])) for call in calls]
@@ -161,7 +164,7 @@ def _collect_change_names(reply: Reply, tr: Translator) -> dict[str, tuple[str, 
 
 
 def _to_done(data: Mapping[str, Any], urls: Mapping[str, str], named: tuple[str, str] | None) -> Done:
-    """The words of the reply; those of the journal where it had none, as for a reminder."""
+    """Describe a change in the words of the reply, or of the journal where the reply has none, as for a reminder."""
     record = _find_record(data)
     words, url = named or (str((data.get("changes") or {}).get("done") or ""), "")
     return Done(method=data["method"], text=words, record=record, url=urls.get(record, "") or url)

@@ -1,6 +1,6 @@
-"""Who waits for the answer to an input: told by the very commit that ends it, or by a look at the database. Ring 3; keeps no truth.
+"""Lets callers wait for the answer to an input, and batches their inputs into commits. Keeps nothing that is not in the database.
 
-Hands inputs in to the orchestrator; what comes while one commit is under way goes together into the next. Ring 3.
+Waiting callers are notified by the commit that closes the input, or by polling the database for what other processes did.
 """
 
 import asyncio
@@ -16,40 +16,40 @@ from state.journal.async_store import AsyncStore
 from state.journal.store import Commit, InboxRow, Store, StoreError
 
 LOOK_EVERY: Final = 1.0
-"""Seconds after which it is looked although nobody has told that there is something: what another process did may go untold."""
+"""Seconds between polls of the database, since changes by another process may come without notification."""
 
 
 MOST_STEPS: Final = 50
 
 
 class TurnEvent(NamedTuple):
-    """An event as both the journal and a commit tell it."""
+    """An event as read from the journal or seen in a commit."""
 
     type: str
     data: dict[str, Any]
 
 
 class Ticket:
-    """One caller who waits for one input."""
+    """One caller's wait for one input."""
 
     def __init__(self, row: InboxRow) -> None:
-        """Nothing is known yet."""
+        """Create a ticket without events."""
         self.row = row
         self.is_over = row.status != "new"
-        """The input is closed: its answer can be had."""
+        """The input is closed, so its answer is available."""
         self.is_complete = row.kind != "message" and not self.is_over
-        """`events` holds everything: the turn began before our eyes."""
+        """`events` is complete, since the turn began after the ticket was opened."""
         self.events: list[TurnEvent] = []
         self.text = ""
-        """What the model has said so far."""
+        """The model's text so far."""
         self.steps: deque[Notice] = deque(maxlen=MOST_STEPS)
-        """What it did since somebody looked."""
+        """Steps of the turn not read by the caller yet."""
         self.has_trouble = False
-        """Nothing can be stored at the moment."""
+        """The store cannot be written at present."""
         self.news = asyncio.Event()
 
     async def wait_for_news(self, within: float) -> None:
-        """Wait until something is new, for so many seconds at most."""
+        """Wait until there is news, at most `within` seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
                 await self.news.wait()
@@ -57,32 +57,32 @@ class Ticket:
 
 
 class Mailbox:
-    """See the module docstring. `partial` and `trouble` are what the orchestrator tells sessions of this door."""
+    """The waiting callers of this process. The orchestrator calls `report_partial` and `report_trouble` for sessions of the API."""
 
     def __init__(self, store: AsyncStore) -> None:
-        """Nobody waits yet."""
+        """Create the mailbox; nobody waits yet."""
         self._store = store
         self._tickets: dict[str, list[Ticket]] = {}
         self._followed: dict[str, list[Ticket]] = {}
         self._turns: dict[str, str] = {}
-        """The input that each session is at."""
+        """The input each session is working on."""
         self._look = asyncio.Event()
 
     @contextlib.contextmanager
     def open_ticket(self, row: InboxRow) -> Iterator[Ticket]:
-        """A ticket for that input, for the time of the block; it is told only of the end."""
+        """Open a ticket for the input for the duration of the block; it is notified only of the end."""
         ticket = Ticket(row)
         with _register_ticket(self._tickets, ticket):
             yield ticket
 
     @contextlib.contextmanager
     def open_followed_ticket(self, row: InboxRow) -> Iterator[Ticket]:
-        """A ticket that is told of each step too."""
+        """Open a ticket that is also notified of each step."""
         with self.open_ticket(row) as ticket, _register_ticket(self._followed, ticket):
             yield ticket
 
     async def run(self) -> None:
-        """Watch what is stored, until cancelled."""
+        """Watch commits and poll the database until cancelled."""
         self._store.watchers.append(self._observe_commit)
         self._store.listeners.append(self._look.set)
         try:
@@ -98,13 +98,13 @@ class Mailbox:
             self._store.listeners.remove(self._look.set)
 
     async def check_closed(self, ticket: Ticket) -> None:
-        """See whether the input was closed before the ticket was made. Raises StoreError."""
+        """Mark the ticket if its input was closed before it was opened. Raises StoreError."""
         closed = await self._store.read(_select_closed, [ticket.row.source])
         if closed and not ticket.is_over:
             ticket.is_over, ticket.is_complete = True, False
 
     async def _check_all(self) -> None:
-        """Find the inputs that were closed without our seeing it. Raises StoreError."""
+        """Mark the tickets of inputs that another process closed. Raises StoreError."""
         sources = {tickets[0].row.source: row_id for row_id, tickets in self._tickets.items() if not tickets[0].is_over}
         if not sources:
             return
@@ -114,7 +114,7 @@ class Mailbox:
                 ticket.news.set()
 
     async def report_partial(self, session: str, what: Any) -> None:
-        """Keep how far a turn is: the text so far, or a notice."""
+        """Pass a turn's progress to its tickets: the text so far, or a notice."""
         if isinstance(what, Notice) and what.code == "turn-begun":
             self._turns[session] = str(what.args["turn"])
         elif isinstance(what, Notice) and what.code == "turn-over":
@@ -127,7 +127,7 @@ class Mailbox:
             ticket.news.set()
 
     async def report_trouble(self, session: str, notice: Notice) -> None:
-        """Nothing can be stored for that session: those who wait are told so."""
+        """Tell the callers waiting in that session that nothing can be stored."""
         del notice
         for tickets in self._tickets.values():
             for ticket in tickets:
@@ -163,7 +163,7 @@ class Mailbox:
 
 @contextlib.contextmanager
 def _register_ticket(tickets: dict[str, list[Ticket]], ticket: Ticket) -> Iterator[None]:
-    """Among those of its input, for the time of the block."""
+    """Register the ticket under its input for the duration of the block."""
     of_input = tickets.setdefault(ticket.row.id, [])
     of_input.append(ticket)
     try:
@@ -180,22 +180,22 @@ def _select_closed(store: Store, sources: list[str]) -> list[str]:
 
 
 BATCH_SIZE: Final = 100
-"""Inputs of one commit."""
+"""Maximum number of inputs per commit."""
 
 Receive = Callable[[Sequence[InboxRow]], Awaitable[list[bool]]]
 
 
 class InputBatcher:
-    """A hundred callers at once cost two flushes of the disk, not a hundred; one alone waits for nobody."""
+    """Stores inputs in batches: a hundred callers at once cost two disk flushes, not a hundred; a single one does not wait."""
 
     def __init__(self, receive: Receive) -> None:
-        """Nothing waits."""
+        """Create the batcher; nothing waits."""
         self._receive = receive
         self._waiting: list[tuple[InboxRow, asyncio.Future[bool]]] = []
         self._drain_task: asyncio.Task[None] | None = None
 
     async def take(self, row: InboxRow) -> bool:
-        """Whether it is new, once it is stored; raises StoreError."""
+        """Store the input and return whether it is new; raises StoreError."""
         stored: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting.append((row, stored))
         if self._drain_task is None:
@@ -211,10 +211,10 @@ class InputBatcher:
             self._drain_task = None
 
     async def _store(self, batch: Sequence[tuple[InboxRow, "asyncio.Future[bool]"]]) -> None:
-        """All or none of them; whoever went away meanwhile hears nothing, its input is stored all the same."""
+        """Store all inputs of the batch or none; the input of a caller who disconnected is stored all the same."""
         try:
             fresh = await self._receive([row for row, _ in batch])
-        except Exception as error:  # noqa: BLE001 - whatever it is belongs to those who wait
+        except Exception as error:  # noqa: BLE001 - every error is passed on to the waiting callers
             for _, stored in batch:
                 if not stored.done():
                     stored.set_exception(error)

@@ -1,6 +1,6 @@
-"""What a caller of `/chat` sends: read with limits, checked field by field. Ring 3; a `user_id` is a label and gives no rights (row M4).
+"""Reads and validates a `/chat` request with its limits, and applies its overrides (S004-60, A6, M4).
 
-What a caller may set otherwise for one request (rows S004-60, A6, M4): a lower mode, and no directory but our own. Ring 3.
+A `user_id` is a label and gives no rights. An override may only lower the mode, and name no directory but the configured one.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from state.canonical import to_storable_text
 MAX_BODY: Final = 256 * 1024
 READ_WITHIN: Final = 10.0
 READ_AT_ONCE: Final = 200
-"""Bodies that are read side by side; the others wait, and their time begins when they are read."""
+"""Maximum number of bodies read at once; others wait, and their timeout starts when they are read."""
 LONGEST_USER: Final = 128
 LONGEST_MESSAGE: Final = 20_000
 _OVERRIDES: Final = ("mode", "state_dir", "log_dir")
@@ -58,7 +58,7 @@ class ChatBody(BaseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class ChatRequest:
-    """A body that was read: whose conversation, what they say, and what they want otherwise than it is set."""
+    """A parsed body: the conversation, the message and the overrides."""
 
     user_id: str
     message: str
@@ -67,20 +67,20 @@ class ChatRequest:
 
     @property
     def conversation(self) -> str:
-        """The user id as part of a session's name: different ids never give the same, and none holds a colon."""
+        """The user id as part of a session's name: different ids never collide, and none contains a colon."""
         return quote(self.user_id, safe="")
 
 
 class BodyReader:
-    """Reads bodies, a bounded number at once."""
+    """Reads request bodies, a bounded number at once."""
 
     def __init__(self, within: float = READ_WITHIN) -> None:
-        """Each gets `within` seconds."""
+        """Create the reader; each body gets `within` seconds."""
         self._timeout = within
         self._reading = asyncio.Semaphore(READ_AT_ONCE)
 
     async def read(self, request: Request) -> ChatRequest:
-        """The request of the body; raises ApiError 400, 408 or 413."""
+        """Return the parsed request; raises ApiError 400, 408 or 413."""
         try:
             async with self._reading, asyncio.timeout(self._timeout):
                 body = await _read_body(request)
@@ -90,7 +90,7 @@ class BodyReader:
 
 
 async def _read_body(request: Request) -> bytes:
-    """What was posted, read no further than it may be long."""
+    """Return the body; stops reading and raises ApiError 413 above the limit."""
     announced = request.headers.get("content-length", "")
     read = bytearray()
     too_long = announced.isascii() and announced.isdecimal() and int(announced[:20]) > MAX_BODY
@@ -105,7 +105,7 @@ async def _read_body(request: Request) -> bytes:
 
 
 def parse_body(body: bytes) -> ChatRequest:
-    """The request; ApiError 400 for a body that is none (S004-65)."""
+    """Parse the body; raises ApiError 400 for an invalid one (S004-65)."""
     try:
         given = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -123,7 +123,7 @@ def parse_body(body: bytes) -> ChatRequest:
 
 
 def _parse_quoted(given: Mapping[str, Any]) -> str:
-    """What somebody else wrote; a blank one is none."""
+    """Return text quoted from somebody else; "" for a blank one."""
     value = given.get("quoted")
     if value is None or (isinstance(value, str) and not value.strip()):
         return ""
@@ -143,15 +143,15 @@ def _parse_text(given: Mapping[str, Any], name: str, longest: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Overrides:
-    """What this installation allows."""
+    """The overrides that this installation allows."""
 
     allowed: bool
     mode: Mode
     folders: Mapping[str, Path]
-    """STATE_DIR and LOG_DIR under the names that they have in a body."""
+    """STATE_DIR and LOG_DIR by their field names in a body."""
 
     def apply(self, actor: Actor, wanted: Mapping[str, str]) -> Actor:
-        """The actor with the mode that was asked for; raises ApiError 400 for what is not allowed."""
+        """Return the actor with the requested mode; raises ApiError 400 for an override that is not allowed."""
         if not wanted:
             return actor
         if not self.allowed:
@@ -171,7 +171,7 @@ class Overrides:
         return actor.model_copy(update={"max_mode": mode})
 
     def _check(self, name: str, wanted: str) -> None:
-        """The base itself only: one process has one journal, and a second one would know nothing of what waits, ran or was frozen."""
+        """Accept only the configured directory: one process has one journal, and a second would not know what waits, ran or was frozen."""
         base = self.folders[name].resolve()
         try:
             found = (base / wanted).resolve() if not Path(wanted).is_absolute() else Path(wanted).resolve()

@@ -1,8 +1,6 @@
-"""Waits for the answer to an input and gives it: in one piece, or as it comes. Ring 3. Who goes away leaves the turn running.
+"""Waits for the answer to an input and sends it whole or as server-sent events. A caller who disconnects does not stop the turn.
 
-Rights are those of the moment in which something is told, not of the one in which it was asked.
-
-Server-sent events, as browsers and `curl -N` read them. Ring 3, pure.
+Rights are checked when something is sent, not when it was asked for.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -39,7 +37,7 @@ from state.journal.store import InboxRow, StoreError
 from state.trace import HEADER
 
 STREAM_WITHIN: Final = 1800.0
-"""A stream of events ends after so many seconds whatever the turn does."""
+"""Seconds after which a stream of events ends, whatever the turn does."""
 BEAT_EVERY: Final = 15.0
 _ACCEPTED: Final = 202
 _KEPT: Final = "It cannot be answered at the moment; the message is kept. Ask again with the same Idempotency-Key."
@@ -47,26 +45,29 @@ _KEPT: Final = "It cannot be answered at the moment; the message is kept. Ask ag
 
 @dataclass(frozen=True, kw_only=True)
 class ChatContext:
-    """What the endpoint works with."""
+    """Dependencies of the endpoint."""
 
     orchestrator: Orchestrator
     mailbox: Mailbox
     overrides: Overrides
     clock: Clock
     answer_within: float
-    """Seconds that a request is kept waiting; then it is told how to go on."""
+    """Seconds a request waits; after that it gets 202 with where the answer will be."""
     reader: BodyReader
     intake: InputBatcher
     beat_every: float = BEAT_EVERY
 
     @property
     def tools(self) -> Tools:
-        """The store, the gate and the questions that may be asked."""
+        """The orchestrator's tools: store, gate and queries."""
         return self.orchestrator.tools
 
 
 async def store_request(row: InboxRow, chat: ChatContext) -> InboxRow:
-    """The input as it is stored: the first one with that key. Raises ApiError 422 for another request, StoreError."""
+    """Store the input and return the first one stored with its Idempotency-Key.
+
+    Raises ApiError 422 for a different request, and StoreError.
+    """
     if await chat.intake.take(row):
         return row
     known = await chat.orchestrator.tools.store.find_inbox(row.source)
@@ -80,8 +81,8 @@ async def store_request(row: InboxRow, chat: ChatContext) -> InboxRow:
 
 
 async def wait_for_answer(row: InboxRow, client: Client, chat: ChatContext) -> Response:
-    """The answer in one piece: 200, or 202 when it is not there in time; raises ApiError 401, 422, 500 or 503."""
-    with chat.mailbox.open_ticket(row) as ticket:  # before it is stored, or its end might come unseen
+    """Return the whole answer: 200, or 202 if it is not ready in time; raises ApiError 401, 422, 500 or 503."""
+    with chat.mailbox.open_ticket(row) as ticket:  # opened before the input is stored, or its end could be missed
         known = await store_request(row, chat)
         if known is row:
             return await _wait_on_ticket(ticket, client, chat)
@@ -104,11 +105,11 @@ async def _wait_on_ticket(ticket: Ticket, client: Client, chat: ChatContext) -> 
 
 
 async def stream_answer(row: InboxRow, client: Client, chat: ChatContext) -> AsyncIterator[bytes]:
-    """The answer as it comes: progress, delta, then card for each that waits, then final; or error."""
+    """Yield the answer as events: progress and delta while it runs, then card for each open card, then final; or error."""
     with chat.mailbox.open_followed_ticket(row) as ticket:
         end = read_boottime() + STREAM_WITHIN
         flow = _AnswerStream(row, client, chat)
-        with suppress(StoreError):  # looked for again every second
+        with suppress(StoreError):  # the mailbox polls every second
             await chat.mailbox.check_closed(ticket)
         while not ticket.is_over and not ticket.has_trouble and read_boottime() < end:
             await ticket.wait_for_news(chat.beat_every)
@@ -122,7 +123,7 @@ async def stream_answer(row: InboxRow, client: Client, chat: ChatContext) -> Asy
 
 
 async def _finish_stream(ticket: Ticket, flow: "_AnswerStream", client: Client, chat: ChatContext) -> list[bytes]:
-    """How the stream ends."""
+    """Return the last events of a stream."""
     try:
         client = _refresh_client(client, chat)
     except ApiError as error:
@@ -141,16 +142,16 @@ async def _finish_stream(ticket: Ticket, flow: "_AnswerStream", client: Client, 
 
 
 class _AnswerStream:
-    """What a stream has said so far."""
+    """The state of one stream: what it has sent so far."""
 
     def __init__(self, row: InboxRow, client: Client, chat: ChatContext) -> None:
-        """Nothing yet."""
+        """Create a stream that has sent nothing."""
         self._row, self._tr = row, build_translator(client)
         self._hosts, self._locale = chat.tools.allowed_hosts, client.actor.locale
         self._sent_text, self._count = "", 0
 
     def collect_news(self, ticket: Ticket) -> list[bytes]:
-        """The news as events: steps in words, and how the text differs from what was said."""
+        """Return the news as events: steps as text, and the difference to the text sent so far."""
         found = []
         while ticket.steps:
             found.append(self.format_event("progress", {"text": self._translate_step(ticket.steps.popleft())}))
@@ -162,7 +163,7 @@ class _AnswerStream:
         return found
 
     def format_event(self, name: str, data: dict[str, Any]) -> bytes:
-        """One event; its id names the input and its place in this stream."""
+        """Return one event; its id is the input's id and a running number."""
         self._count += 1
         return format_event(name, f"{self._row.id}:{self._count}", data)
 
@@ -171,7 +172,7 @@ class _AnswerStream:
 
 
 def _refresh_client(client: Client, chat: ChatContext) -> Client:
-    """The client with the rights of now; raises ApiError 401 where its token is gone."""
+    """Return the client with present rights; raises ApiError 401 if its token was revoked."""
     actor = chat.tools.refresh_actor(client.actor)
     if actor is None:
         raise ApiError(401, "unauthorized", MEANINGS[401])
@@ -179,13 +180,13 @@ def _refresh_client(client: Client, chat: ChatContext) -> Client:
 
 
 def _count_common_prefix(one: str, other: str) -> int:
-    """How many characters both begin with."""
+    """Return the length of the common prefix."""
     longest = min(len(one), len(other))
     return longest if one[:longest] == other[:longest] else next(at for at in range(longest) if one[at] != other[at])
 
 
 async def _collect_answer(ticket: Ticket, client: Client, chat: ChatContext) -> ChatAnswer:
-    """The answer of an input that is over; from the journal where its beginning was not seen here. Raises StoreError."""
+    """Build the answer of a closed input; reads the journal if the turn began before the ticket was opened. Raises StoreError."""
     row, store = ticket.row, chat.tools.store
     happened = trim_to_answer(ticket.events if ticket.is_complete else await store.read(read_events, row))
     missing = any("before" not in card for card in collect_open_cards(happened))
@@ -202,7 +203,7 @@ def _build_working_answer(ticket: Ticket, client: Client) -> ChatAnswer:
 
 
 def _refuse_failed(answer: ChatAnswer) -> None:
-    """What nobody foresaw is told as such, unless the caller must know what was done or waits (S004-66)."""
+    """Raise ApiError 500 for an internal failure, unless the caller must learn of changes made or cards open (S004-66)."""
     if answer.state == "failed" and not answer.waiting and not answer.done:
         raise ApiError(500, "internal_error", MEANINGS[500], headers={HEADER: answer.turn_id})
 
@@ -213,9 +214,9 @@ def _build_response(answer: ChatAnswer, status: int) -> Response:
 
 MEDIA_TYPE: Final = "text/event-stream"
 HEARTBEAT: Final = b": still here\n\n"
-"""A comment: it keeps proxies from closing a line on which nothing is said."""
+"""An SSE comment; it keeps proxies from closing an idle connection."""
 
 
 def format_event(name: str, identity: str, data: Mapping[str, Any]) -> bytes:
-    """One event. JSON holds no line end of its own, so each is three lines."""
+    """Return one server-sent event in three lines; the JSON contains no line break."""
     return f"event: {name}\nid: {identity}\ndata: ".encode() + orjson.dumps(data) + b"\n\n"

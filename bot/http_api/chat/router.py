@@ -1,4 +1,4 @@
-"""`POST /chat`: a message becomes an input, the answer is what came of it (S004-58 … S004-67). Ring 3; decides nothing."""
+"""The endpoint `POST /chat`: turns a message into an input and returns its outcome (S004-58 to S004-67). Decides nothing."""
 
 import re
 from collections.abc import Callable, Coroutine
@@ -27,7 +27,7 @@ _COMMAND: Final = re.compile(r"/(?P<name>[a-z_]{1,32})(?:\s+(?P<args>.*))?", re.
 
 
 def build_chat_router(chat: ChatContext) -> APIRouter:
-    """The one endpoint."""
+    """Return the router with the one endpoint."""
     router = APIRouter(tags=["chat"], route_class=_DirectRoute)
 
     @router.post(
@@ -60,10 +60,10 @@ def build_chat_router(chat: ChatContext) -> APIRouter:
 
 
 class _DirectRoute(APIRoute):
-    """Described as any other; to solve the two arguments of its endpoint takes FastAPI longer than all the rest of the request."""
+    """A route documented as usual but called directly: resolving its two arguments takes FastAPI longer than the rest of the request."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The endpoint with its client."""
+        """Return a handler that resolves the client and calls the endpoint."""
 
         async def handle(request: Request) -> Response:
             client = await resolve_client(request, request.headers.get("x-api-key"))
@@ -91,7 +91,7 @@ def _parse_idempotency_key(request: Request) -> str | None:
 
 
 def _build_row(client: Client, actor: Actor, asked: ChatRequest, key: str | None, clock: Clock) -> InboxRow:
-    """The input; its source is unique, so a repeat finds what the first one began."""
+    """Build the input; its source is unique, so a repeated request finds the first one."""
     row_id = get_trace_id() or generate_id()
     kind, lane, body = _parse_customer_message(asked) if client.customers else _parse_message(asked)
     quoted = {"quoted": asked.quoted} if asked.quoted else {}
@@ -109,7 +109,7 @@ def _build_row(client: Client, actor: Actor, asked: ChatRequest, key: str | None
 
 
 def _parse_message(asked: ChatRequest) -> tuple[str, Lane, dict[str, Any]]:
-    """A command, a choice, or a request; one that came over HTTP is whole, nothing is joined to it."""
+    """Parse a message into a command, a choice or a request; a message over HTTP is complete and never merged with others."""
     text = asked.message
     if command := _COMMAND.fullmatch(text):
         lane: Lane = "turn" if command["name"] == "new" else "express"
@@ -121,7 +121,7 @@ def _parse_message(asked: ChatRequest) -> tuple[str, Lane, dict[str, Any]]:
 
 
 def _parse_customer_message(asked: ChatRequest) -> tuple[str, Lane, dict[str, Any]]:
-    """Words that nobody of the company wrote: as if forwarded, whatever they look like. A choice that was offered is one all the same."""
+    """Parse a message of a customer: treated as forwarded text, never as an instruction, except for a choice that was offered."""
     if _CHOICE.fullmatch(asked.message):
         return _parse_message(asked)
     return "message", "turn", {"text": "", "quoted": f"{asked.message}\n\n{asked.quoted}".strip(), "origin": "typed", "pieces": 1}

@@ -1,4 +1,7 @@
-"""The HTTP door as one FastAPI app: its parts are routers. Ring 3; no server name, nothing from other servers, no page without tokens."""
+"""Builds the FastAPI app of the HTTP door from routers.
+
+Sends no server name, loads nothing from other servers, shows no docs without tokens.
+"""
 
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -21,7 +24,7 @@ _ABOUT = "The copilot over HTTP: the same conversations, the same gate and the s
 
 
 def build_app(*routers: APIRouter, identity: Authenticator | None = None) -> FastAPI:
-    """The app with these routers, `/healthz` and the address for events; with an `identity` the API is described at its /docs."""
+    """Return the app with these routers, `/healthz` and the address for portal events; with an `identity` the API is described at /docs."""
     described = "/openapi.json" if identity is not None else None
     app = _App(
         title="Sdelka",
@@ -51,10 +54,10 @@ def build_app(*routers: APIRouter, identity: Authenticator | None = None) -> Fas
 
 
 class _App(FastAPI):
-    """Its description names the answers that there are: what cannot be read is a 400 here, never FastAPI's own 422."""
+    """An app whose OpenAPI description lists the real error answers: invalid input is a 400 here, never FastAPI's own 422."""
 
     def openapi(self) -> dict[str, Any]:
-        """The description, made once."""
+        """Return the OpenAPI description, built once."""
         made = self.openapi_schema is None
         schema = super().openapi()
         if made:

@@ -1,8 +1,7 @@
-"""Who calls: the token of X-API-Key, after the limits. Ring 3; a refusal tells nothing about what exists.
+"""Authenticates callers by the token of X-API-Key, within limits, and decides who may read metrics and health details.
 
-Who may see how the program does: METRICS_TOKEN as a bearer, or the token of an admin. Ring 3; nobody by default, loopback is no proof.
-
-A proxy on the same machine makes every caller look local, so where a request comes from gives no rights.
+Monitoring needs METRICS_TOKEN or an admin's token; coming from loopback gives no rights, since a proxy on the same machine makes every
+caller look local. Refusals do not reveal what exists.
 """
 
 import hmac
@@ -29,26 +28,26 @@ log = logging.getLogger(__name__)
 Network = IPv4Network | IPv6Network
 _KEY = APIKeyHeader(name="X-API-Key", auto_error=False, description="A token of HTTP_API_TOKENS.")
 _LINES_PER_MINUTE: Final = 10
-"""Lines a minute about addresses that are locked out: whoever has thousands of addresses must not fill the log."""
+"""Maximum log lines a minute about lock-outs, so that a caller with thousands of addresses cannot fill the log."""
 _SITE_PREFIX: Final = 64
-"""Bits of an IPv6 address that name its site: whoever has one has all its addresses."""
+"""Prefix length of an IPv6 site: all addresses in one site count as one caller."""
 
 
 class Authenticator:
-    """Knows tokens and limits; one for the app, kept at `app.state.identity`."""
+    """Checks tokens and limits; one instance per app, at `app.state.identity`."""
 
     def __init__(
         self, tokens: Tokens, *, per_minute: int = 0, proxies: Sequence[Network] = (), clock: Callable[[], float] = read_boottime
     ) -> None:
-        """`proxies` may say whom they speak for; `per_minute` counts for each address and each token."""
+        """`proxies` are trusted to name the caller's address; `per_minute` limits each address and each token."""
         self._tokens, self._proxies = tokens, tuple(proxies)
         self._rate, self._lockout = RequestRate(per_minute, clock), Lockout(clock)
         self._lines = RequestRate(_LINES_PER_MINUTE, clock)
         self.refused_count = 0
-        """Wrong tokens and requests over a limit since the start, for the metrics."""
+        """Wrong tokens and rate-limited requests since the start, for the metrics."""
 
     def check(self, request: Request, presented: str | None) -> Client:
-        """The client; raises ApiError 401 or 429."""
+        """Return the client; raises ApiError 401 or 429."""
         address = self.find_address(request)
         self._wait(max(self._lockout.wait(address), self._rate.wait(f"address {address}")))
         client = self._tokens.find_client(presented) if presented else None
@@ -67,7 +66,7 @@ class Authenticator:
             raise ApiError(429, "too_many_requests", sentence, headers={"Retry-After": str(seconds)})
 
     def find_address(self, request: Request) -> str:
-        """Where the request comes from; what X-Forwarded-For says counts only as far as our own proxies wrote it."""
+        """Return the caller's address; X-Forwarded-For is believed only as far as trusted proxies wrote it."""
         hops = [request.client.host if request.client else ""]
         if self._proxies:
             forwarded = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
@@ -90,7 +89,7 @@ def _is_address(text: str) -> bool:
     return True
 
 
-@lru_cache(256)  # of callers who write again and again
+@lru_cache(256)  # for callers who send many requests
 def _find_network_site(address: str) -> str:
     if not _is_address(address):
         return address
@@ -103,7 +102,7 @@ def _find_network_site(address: str) -> str:
 
 
 def parse_networks(listed: str) -> list[Network]:
-    """The proxies of HTTP_TRUSTED_PROXIES; raises SettingsError naming the faulty one."""
+    """Parse HTTP_TRUSTED_PROXIES; raises SettingsError naming the invalid entry."""
     found: list[Network] = []
     for entry in (part.strip() for part in listed.split(",") if part.strip()):
         try:
@@ -114,7 +113,7 @@ def parse_networks(listed: str) -> list[Network]:
 
 
 async def resolve_client(request: Request, presented: Annotated[str | None, Security(_KEY)]) -> Client:
-    """The client of this request; raises ApiError 401 or 429 (S004-61, S004-63, X10)."""
+    """Return the client of this request; raises ApiError 401 or 429 (S004-61, S004-63, X10)."""
     known: Client | None = getattr(request.state, "client", None)
     if known is not None:
         return known
@@ -126,10 +125,10 @@ ClientOf = Annotated[Client, Depends(resolve_client)]
 
 
 class Guarded(APIRoute):
-    """A route whose body is read for nobody but the holder of a token: FastAPI by itself reads it before it asks for anything else."""
+    """A route that authenticates before it reads the body; FastAPI by itself reads the body first."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """What serves one request; raises ApiError 401 or 429 before a byte of the body is looked at."""
+        """Return a handler that raises ApiError 401 or 429 before it reads any of the body."""
         inner = super().get_route_handler()
 
         async def guarded(request: Request) -> Response:
@@ -140,12 +139,12 @@ class Guarded(APIRoute):
 
 
 MonitoringCheck = Callable[[Request], bool]
-"""Whether the request may see all; False where it presents nothing. Raises ApiError 401, 403 or 429 for a token that may not."""
+"""Returns whether the request may see everything; False without credentials. Raises ApiError 401, 403 or 429 for an insufficient token."""
 _UNAUTHORIZED: Final = "A valid token is needed."
 
 
 def build_monitoring_check(token: SecretStr | None) -> MonitoringCheck:
-    """By `Authorization: Bearer METRICS_TOKEN`, or an admin's token as bearer or X-API-Key."""
+    """Return a check for `Authorization: Bearer METRICS_TOKEN`, or an admin's token as bearer or X-API-Key."""
     wanted = _hash_metrics_token(token.get_secret_value()) if token is not None else None
 
     def may(request: Request) -> bool:

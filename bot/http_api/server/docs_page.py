@@ -1,4 +1,4 @@
-"""The description of the API as one page for people: plain HTML, no script, nothing fetched from anywhere. Ring 3, pure."""
+"""Renders the OpenAPI description as one HTML page, without scripts and without anything from other servers. Pure."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ Schema = Mapping[str, Any]
 
 
 def render_docs_page(description: Schema) -> str:
-    """The page of an OpenAPI description."""
+    """Return the HTML page of an OpenAPI description."""
     title = escape(f"{description['info']['title']}: the HTTP API")
     intro = escape(str(description["info"].get("description", "")))
     schemas = description.get("components", {}).get("schemas", {})

@@ -1,6 +1,6 @@
-"""What the endpoints beside /chat work with: the orchestrator, the clock and what is known of the journal. Ring 3; decides nothing.
+"""Shared context of the endpoints beside /chat, and cursors for their lists. Decides nothing.
 
-Places in lists as callers carry them: opaque, checked, and worth nothing to anybody but who may see the list. Ring 3, pure.
+A cursor is opaque and validated, and gives no access to anybody who may not see the list.
 """
 
 import asyncio
@@ -26,32 +26,32 @@ from state.journal.async_store import AsyncStore
 T = TypeVar("T")
 CARD: Final = re.compile(r"[0-9a-f]{6,64}", re.ASCII)
 LONGEST_SESSION: Final = 1600
-"""A user id of 128 letters may take twelve characters for each."""
+"""A user id of 128 characters may take twelve characters for each when quoted."""
 SESSION: Final = re.compile(r"[!-~]{1,1600}", re.ASCII)
 _LOOK_EVERY: Final = 0.5
-"""Seconds after which it is looked although nobody has told that there is something: what another process did may go untold."""
+"""Seconds between checks without a notification, since changes by another process may come without one."""
 
 
 class EndpointContext:
-    """See the module docstring. One for the app."""
+    """The orchestrator, the clock and the journal indexes for endpoints; one instance per app."""
 
     def __init__(self, orchestrator: Orchestrator, clock: Clock) -> None:
-        """Nothing is read yet."""
+        """Create the context; nothing is read yet."""
         self.orchestrator, self.clock = orchestrator, clock
         self.card_homes = CardSessions(orchestrator.tools.store)
         self.index = RecordIndex(orchestrator.tools.store)
 
     @property
     def store(self) -> AsyncStore:
-        """The memory of the product."""
+        """The orchestrator's store."""
         return self.orchestrator.tools.store
 
     def build_viewer(self, client: Client) -> Viewer:
-        """The eyes of that client, with the rights and the rules of this moment."""
+        """Return the viewer for the client, with present rights and rules."""
         return Viewer(actor=client.actor, deps=self.orchestrator.tools.gate.deps)
 
     async def find_card(self, client: Client, confirmation_id: str) -> Card | None:
-        """That card, None for one that is not there or that the client may not see; both take the same way. Raises StoreError."""
+        """Return the card, None if it does not exist or the client may not see it; both cases take the same time. Raises StoreError."""
         known = CARD.fullmatch(confirmation_id) is not None
         home = await self.card_homes.find_session(confirmation_id) if known else ""
         session = home or client.actor.key
@@ -60,11 +60,11 @@ class EndpointContext:
         if found is not None and self.build_viewer(client).may_see_card(session, found.entry):
             return found
         if home:
-            await self.card_homes.refresh()  # as for one that is not known
+            await self.card_homes.refresh()  # the same work as for an unknown card, so that timing reveals nothing
         return None
 
     async def wait_until(self, look: Callable[[], Awaitable[T | None]], within: float) -> T | None:
-        """What `look` finds, looked for whenever something was worked, for so many seconds; None when it found nothing in them."""
+        """Call `look` after each change until it returns a result, at most `within` seconds; None if it found nothing."""
         end = read_boottime() + within
         told = asyncio.Event()
         places = (self.orchestrator.listeners, self.store.listeners)
@@ -81,7 +81,7 @@ class EndpointContext:
 
 
 def build_translator(client: Client) -> Translator:
-    """The language and the zone of the client."""
+    """Return a translator for the client's language and time zone."""
     return Translator(client.actor.locale, client.actor.time_zone)
 
 
@@ -103,12 +103,12 @@ CursorText = Annotated[
 
 
 def encode_cursor(kind: str, *place: str) -> str:
-    """A place in lists of that kind."""
+    """Encode a place in a list of the given kind."""
     return base64.urlsafe_b64encode(orjson.dumps([kind, *place])).decode().rstrip("=")
 
 
 def parse_cursor(text: str | None, kind: str, parts: int) -> Sequence[str] | None:
-    """The place behind a cursor, None for none; ApiError 400 for one that was not made for such a list."""
+    """Return the place that the cursor encodes, None without one; raises ApiError 400 for a cursor of another list."""
     if text is None:
         return None
     try:

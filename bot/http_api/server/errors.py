@@ -1,4 +1,4 @@
-"""Every refusal of the HTTP API in one form: `{"error": {"code", "message"}}`. Ring 3; never tells internals or the value of a secret."""
+"""Gives every error of the HTTP API one form, `{"error": {"code", "message"}}`. Never reveals internals or secrets."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -54,25 +54,25 @@ class ErrorBody(BaseModel):
 
 
 class ApiError(HTTPException):
-    """A request is refused with this status, code and sentence. FastAPI lets no other exception through from the reading of a body."""
+    """An error answer with this status, code and sentence. It is an HTTPException, since FastAPI passes no other on from reading a body."""
 
     def __init__(self, status: int, code: str, message: str, *, headers: Mapping[str, str] | None = None) -> None:
-        """Keep the parts."""
+        """Create the error with its HTTP status, code and sentence."""
         super().__init__(status, code, dict(headers or {}))
         self.status, self.code, self.message = status, code, message
 
     def to_response(self) -> JSONResponse:
-        """The refusal as it is sent."""
+        """Return the JSON response of the error."""
         return JSONResponse({"error": {"code": self.code, "message": self.message}}, self.status, self.headers)
 
 
 def describe_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The `responses` of a route or router for OpenAPI."""
+    """Return the `responses` of a route or router for OpenAPI."""
     return {status: {"model": ErrorBody, "description": MEANINGS[status]} for status in statuses}
 
 
 def explain_errors(app: FastAPI) -> None:
-    """Give every error of `app` the one form."""
+    """Install the handlers that give every error of `app` the one form."""
     app.add_exception_handler(HTTPException, _handle_http_error)
     app.add_exception_handler(RequestValidationError, _handle_validation_error)
     app.add_exception_handler(StoreError, _handle_store_error)
@@ -80,8 +80,8 @@ def explain_errors(app: FastAPI) -> None:
 
 
 async def _handle_http_error(request: Request, error: Exception) -> JSONResponse:
-    """What we refuse, and what the router itself refuses: an address or a method that does not exist."""
-    assert isinstance(error, HTTPException)  # noqa: S101 - starlette hands over what was registered
+    """Convert our refusals and those of the router itself, such as an unknown address or method."""
+    assert isinstance(error, HTTPException)  # noqa: S101 - starlette passes the registered exception type
     if isinstance(error, ApiError):
         return error.to_response()
     headers = error.headers or {}
@@ -90,21 +90,21 @@ async def _handle_http_error(request: Request, error: Exception) -> JSONResponse
     if error.status_code == _NOT_ALLOWED:
         headers = {**headers, "Allow": ", ".join(_list_methods(request)) or headers.get("Allow", "")}
         return ApiError(405, "method_not_allowed", "This address does not know this method.", headers=headers).to_response()
-    if error.status_code == _BAD_REQUEST:  # what FastAPI says of a body nested too deep, or with a number too long
+    if error.status_code == _BAD_REQUEST:  # FastAPI's answer to a body nested too deep, or with a number too long
         return ApiError(400, "invalid_json", "The body cannot be read as JSON.", headers=headers).to_response()
     status = error.status_code if error.status_code in MEANINGS else _BAD_REQUEST
     return ApiError(status, "bad_request", MEANINGS[status], headers=headers).to_response()
 
 
 def _list_methods(request: Request) -> list[str]:
-    """What may be done with the address: the router names the methods of the first route only."""
+    """Return the methods of the address over all its routes; the framework names those of the first route only."""
     routes: Sequence[APIRoute] = getattr(request.app.state, "known_routes", ())
     found = (route.methods or () for route in routes if route.matches(request.scope)[0] is not Match.NONE)
     return sorted(set().union(*found))
 
 
 async def _handle_validation_error(request: Request, error: Exception) -> JSONResponse:
-    """A parameter of the wrong kind; its name is told, what was sent is not repeated."""
+    """Report invalid parameters by name, without repeating the values sent."""
     del request
     assert isinstance(error, RequestValidationError)  # noqa: S101 - as above
     faults = error.errors()
@@ -121,7 +121,7 @@ async def _handle_store_error(request: Request, error: Exception) -> JSONRespons
 
 
 class _ErrorBoundary:
-    """Outermost: whatever nobody foresaw is logged here, once, and told as a 500 that reveals nothing (S004-66)."""
+    """Outermost middleware: logs an unexpected exception once and answers a 500 that reveals nothing (S004-66)."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap `app`."""

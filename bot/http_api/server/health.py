@@ -1,4 +1,4 @@
-"""`/healthz`: the loop answers. `/readyz`: each party, by name only unless a token says who asks. Ring 3."""
+"""Endpoints `/healthz` (the event loop answers) and `/readyz` (each dependency; details only for a token that may see them)."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ class Ready(BaseModel):
 
 
 def build_health_router(parties: HealthChecks | None, may: MonitoringCheck) -> APIRouter:
-    """The two addresses; without `parties` only the first."""
+    """Return the router with both endpoints; without `parties` only `/healthz`."""
     router = APIRouter(tags=["operation"])
 
     @router.get("/healthz", summary="Whether the program answers")

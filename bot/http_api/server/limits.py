@@ -1,6 +1,6 @@
-"""Who comes too often, or with wrong tokens: counters in memory, bounded whatever is sent. Ring 3.
+"""Rate limits per caller and lock-out after wrong tokens: counters in bounded memory.
 
-They are of this process; several processes behind one address each count for themselves.
+They belong to this process; several processes behind one address each count for themselves.
 """
 
 from collections import OrderedDict, deque
@@ -12,7 +12,7 @@ from typing import Final, Generic, TypeVar
 T = TypeVar("T")
 
 MAX_REMEMBERED: Final = 10_000
-"""Addresses and tokens that are remembered; beyond it the one seen longest ago is forgotten."""
+"""Maximum number of remembered addresses and tokens; above it the one seen longest ago is forgotten."""
 FAILURES: Final = 5
 FAILURE_WINDOW: Final = 15 * 60.0
 LOCKED_FOR: Final = 15 * 60.0
@@ -20,14 +20,14 @@ _MINUTE: Final = 60.0
 
 
 class _RecentKeys(Generic[T]):
-    """A table that forgets whom it has not seen for longest."""
+    """A bounded table that drops the entry seen longest ago."""
 
     def __init__(self, most: int = MAX_REMEMBERED) -> None:
         self._most = most
         self._kept: OrderedDict[str, T] = OrderedDict()
 
     def find(self, key: str) -> T | None:
-        """What is kept for `key`, which counts as seen."""
+        """Return the value kept for `key`, and count it as seen now."""
         if key in self._kept:
             self._kept.move_to_end(key)
         return self._kept.get(key)
@@ -52,15 +52,15 @@ class _Bucket:
 
 
 class RequestRate:
-    """So many requests a minute each, all of them at once if need be; 0 = no limit."""
+    """A limit of requests a minute per key; all of them may come at once. 0 means no limit."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float]) -> None:
-        """Nobody has come yet."""
+        """Create a limit with no requests counted."""
         self._size, self._clock = float(per_minute), clock
         self._buckets: _RecentKeys[_Bucket] = _RecentKeys()
 
     def wait(self, key: str) -> int:
-        """Take one request of `key`: 0, or the seconds until there is room for one."""
+        """Count one request of `key`: return 0, or the seconds until it is allowed."""
         if not self._size:
             return 0
         now = self._clock()
@@ -77,16 +77,16 @@ class RequestRate:
 
 
 class Lockout:
-    """After five wrong tokens within 15 minutes an address is not heard for 15 minutes, whatever it sends (row X10)."""
+    """After five wrong tokens within 15 minutes an address is refused for 15 minutes, whatever it sends (row X10)."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        """Nobody has failed yet."""
+        """Create a lock-out with no failures recorded."""
         self._clock = clock
         self._failed: _RecentKeys[deque[float]] = _RecentKeys()
         self._locked: _RecentKeys[float] = _RecentKeys()
 
     def wait(self, address: str) -> int:
-        """0, or the seconds that the address has to wait."""
+        """Return 0, or the seconds that the address has to wait."""
         until = self._locked.find(address)
         left = until - self._clock() if until is not None else 0.0
         if until is not None and left <= 0:
@@ -94,7 +94,7 @@ class Lockout:
         return max(0, ceil(left))
 
     def record_failure(self, address: str) -> bool:
-        """Count one wrong token; whether that was the one too many."""
+        """Count one wrong token; return whether the address is now locked out."""
         now = self._clock()
         times = self._failed.find(address)
         if times is None:
@@ -108,5 +108,5 @@ class Lockout:
         return True
 
     def __len__(self) -> int:
-        """How many addresses are remembered."""
+        """Return how many addresses are remembered."""
         return len(self._failed) + len(self._locked)

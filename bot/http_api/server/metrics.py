@@ -1,4 +1,4 @@
-"""`/metrics` for Prometheus, and the middleware that counts requests. Ring 3; nobody scrapes without a token."""
+"""The endpoint `/metrics` for Prometheus, which requires a token, and the middleware that counts requests."""
 
 import logging
 from typing import Final
@@ -19,7 +19,7 @@ _REFUSAL_REASONS: Final = {401: "unauthorized", 403: "forbidden", 429: "too_many
 
 
 def build_metrics_router(scrape: Scrape, may: MonitoringCheck) -> APIRouter:
-    """The one address."""
+    """Return the router with the endpoint."""
     router = APIRouter(tags=["operation"])
 
     @router.get(
@@ -37,7 +37,7 @@ def build_metrics_router(scrape: Scrape, may: MonitoringCheck) -> APIRouter:
 
 
 class RequestCounter:
-    """Counts each request by the template of its route, never by the address that was asked."""
+    """Counts each request by the template of its route, never by the requested path."""
 
     def __init__(self, app: ASGIApp, meters: Meters) -> None:
         """Wrap `app`."""
@@ -61,7 +61,7 @@ class RequestCounter:
         try:
             await self._app(scope, receive, noted)
         finally:
-            if not status:  # it failed, or the caller was gone, before there was an answer
+            if not status:  # it failed, or the caller disconnected, before there was an answer
                 self._count(scope, 499, read_boottime() - begun)
 
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
@@ -69,5 +69,5 @@ class RequestCounter:
             self._meters.count_request(str(scope["method"]), str(getattr(scope.get("route"), "path", "")), status, seconds)
             if status in _REFUSAL_REASONS:
                 self._meters.count_turned_away(_REFUSAL_REASONS[status])
-        except Exception:  # a request is answered whether it is counted or not
+        except Exception:  # a metrics error must not fail the request
             log.exception("a request was not counted", extra={"action": "watcher_failed"})

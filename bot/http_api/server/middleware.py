@@ -1,6 +1,6 @@
-"""No body above 16 KB, none slower than ten seconds, for all addresses that read none or a small one. Ring 3.
+"""ASGI middleware: limits request bodies to 16 KB and ten seconds, and gives each request a trace id.
 
-Each request gets a trace id, told in the header of its answer; what it begins goes back to it. Ring 3.
+The trace id is returned in a header; everything the request causes carries it.
 """
 
 import asyncio
@@ -20,10 +20,10 @@ _CLOSE: Final = {"Connection": "close"}
 
 
 class BodyLimit:
-    """A body that is longer or slower raises ApiError 413 or 408 where it is read; whoever reads large ones is `exempt`."""
+    """Raises ApiError 413 or 408 while a body is read that is too long or too slow; endpoints that read large bodies are `exempt`."""
 
     def __init__(self, app: ASGIApp, exempt: Collection[str] = ()) -> None:
-        """`exempt` are paths."""
+        """Wrap `app`; `exempt` are paths."""
         self._app, self._exempt = app, frozenset(exempt)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -35,7 +35,7 @@ class BodyLimit:
 
         async def bounded() -> Message:
             nonlocal size, ended
-            if ended:  # what comes now is only the end of the connection
+            if ended:  # after the body only the disconnect can follow
                 return await receive()
             try:
                 async with asyncio.timeout(max(0.0, end - read_boottime())):
@@ -55,7 +55,7 @@ _FIXED_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosnif
 
 
 class TraceHeaders:
-    """Outermost of all; answers of the API are for their caller only, so nobody keeps them."""
+    """Outermost middleware: sets the trace id and forbids caching, since an answer is for its caller only."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap `app`."""

@@ -1,6 +1,6 @@
-"""`POST /bitrix/events`: an event of the portal is checked, stored, and answered at once. Ring 3; what it means is worked out later.
+"""The endpoint `POST /bitrix/events`: checks and stores an event of the portal and answers at once; it is processed later.
 
-Says nothing to whoever has no token, and never logs one.
+Answers nothing useful to a caller without a token, and never logs a token.
 """
 
 import asyncio
@@ -21,28 +21,28 @@ log = logging.getLogger(__name__)
 PATH = "/bitrix/events"
 READ_WITHIN = 10.0
 READ_AT_ONCE = 100
-"""Bodies that are read side by side; the others wait, and their time begins when they are read."""
+"""Maximum number of bodies read at once; others wait, and their timeout starts when they are read."""
 LOG_INTERVAL = timedelta(minutes=1)
-"""Strangers are logged once in this time, with their number: a flood of them must not fill the log."""
+"""Refused events are logged once per interval with their count, so that a flood cannot fill the log."""
 
 Receive = Callable[[Sequence[InboxRow]], Awaitable[list[bool]]]
 
 
 class _TooLong(Exception):
-    """More was posted than an event can have."""
+    """The body is longer than any event."""
 
 
 class RefusedEvents:
-    """Counts who came without a valid token or with something that is no event."""
+    """Counts requests without a valid token or without a valid event."""
 
     def __init__(self, clock: Clock) -> None:
-        """Nobody has come yet."""
+        """Create a counter at zero."""
         self._clock = clock
         self._silent_until: datetime | None = None
         self.count = 0
 
     def record(self, why: str) -> None:
-        """Count one, and say so if it was quiet for a while."""
+        """Count one refused event, and log it unless one was logged within `LOG_INTERVAL`."""
         self.count += 1
         now = self._clock.now()
         if self._silent_until is None or now >= self._silent_until:
@@ -51,9 +51,9 @@ class RefusedEvents:
 
 
 def build_portal_events_router(receive: Receive, tokens: Sequence[SecretStr], session: str, clock: Clock) -> APIRouter:
-    """The receiver, which puts events into `session`.
+    """Return the router that stores portal events in `session`.
 
-    200 stored or known, 400 no event, 403 no valid token, 408 too slow, 413 too long, 503 not stored.
+    Answers 200 stored or already known, 400 no event, 403 no valid token, 408 too slow, 413 too long, 503 not stored.
     """
     router = APIRouter()
     strangers = RefusedEvents(clock)
@@ -90,7 +90,7 @@ def build_portal_events_router(receive: Receive, tokens: Sequence[SecretStr], se
 
 
 def build_closed_portal_events_router(clock: Clock) -> APIRouter:
-    """The same address where no events are wanted: no token fits, and nothing tells a stranger that none could."""
+    """Return the same endpoint for an installation without events: every token is refused, and the answers do not reveal why."""
 
     async def nowhere(rows: Sequence[InboxRow]) -> list[bool]:
         raise StoreUnwritable(f"{len(rows)} events, and no portal is listened to")
@@ -99,7 +99,7 @@ def build_closed_portal_events_router(clock: Clock) -> APIRouter:
 
 
 async def _read_body(request: Request) -> bytes:
-    """What was posted, read no further than an event can be long."""
+    """Return the body; raises _TooLong above an event's maximum length."""
     announced = request.headers.get("content-length", "")
     if announced.isascii() and announced.isdecimal() and int(announced[:20]) > MAX_BYTES:
         raise _TooLong
@@ -112,7 +112,7 @@ async def _read_body(request: Request) -> bytes:
 
 
 def _build_row(event: PortalEvent, session: str, now: datetime) -> InboxRow:
-    """The input of the portal's own session; a second delivery has the same source."""
+    """Build the input for the portal's session; a repeated delivery has the same source and is stored once."""
     return InboxRow(
         id=generate_id(),
         source=f"bitrix:{event.identity}",

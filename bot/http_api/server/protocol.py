@@ -1,7 +1,4 @@
-"""HTTP/1.1 as uvicorn speaks it, with an end for those who begin a request and do not go on, and so many connections at most. Ring 3.
-
-A connection whose pieces of one moment go out together: the head of an answer and its body are one call of the system. Ring 3.
-"""
+"""uvicorn's HTTP/1.1 protocol with timeouts for slow requests and a maximum of connections, and a transport that joins small writes."""
 
 import asyncio
 import json
@@ -13,26 +10,26 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from state.clock import read_boottime
 
 HEAD_WITHIN: Final = 10.0
-"""Seconds from the beginning of a connection, or of a further request on it, to the end of the request's head."""
+"""Seconds from the start of a connection, or of the next request on it, to the end of the request's head."""
 REST_WITHIN: Final = 5.0
-"""Seconds in which a body that nobody reads any more, as its request is answered, must end."""
+"""Seconds for the rest of a body after its request has been answered."""
 
 
 class LimitedProtocol(H11Protocol):
-    """Closes connections whose request has no head in time; heads above 64 KB are refused by h11 itself."""
+    """Closes connections whose request head does not arrive in time; heads above 64 KB are refused by h11 itself."""
 
     most = 1000
-    """Connections at once; `build_protocol` makes a class with another number."""
+    """Maximum number of connections; `build_protocol` makes a class with another limit."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Nothing is awaited yet."""
+        """Create a protocol with no timer running."""
         super().__init__(*args, **kwargs)
         self._head: asyncio.TimerHandle | None = None
         self._rest: asyncio.TimerHandle | None = None
         self._since = read_boottime()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """The time of the first request begins; where there are too many, whoever has said nothing for longest goes."""
+        """Start the timeout for the first request; above the limit, close the connection that has been idle longest."""
         super().connection_made(BufferedTransport(transport, self.loop))  # type: ignore[arg-type]
         if len(self.connections) > self.most and not self._discard_idle():
             transport.write(_build_refusal(503, "unavailable", "Too many connections."))
@@ -41,7 +38,7 @@ class LimitedProtocol(H11Protocol):
         self._start_head_timer()
 
     def data_received(self, data: bytes) -> None:
-        """The time of the head ends with it, and begins with the first byte of the next one."""
+        """Stop the head timeout when the head is complete, and start it with the first byte of the next one."""
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
             self._cancel_head_timer()
@@ -52,32 +49,32 @@ class LimitedProtocol(H11Protocol):
             self._rest = None
 
     def on_response_complete(self) -> None:
-        """What is left of a body that was not wanted may come for a while, or the caller would lose the answer."""
+        """Allow the rest of an unread body some time: closing at once could lose the answer for the caller."""
         self._since = read_boottime()
         super().on_response_complete()
         if self.conn.their_state is h11.SEND_BODY and self._rest is None and not self.transport.is_closing():
             self._rest = self.loop.call_later(REST_WITHIN, self.transport.abort)
 
     def send_400_response(self, msg: str) -> None:
-        """What is no HTTP is refused in the form of all refusals; it is not logged, as anybody can send as much of it as they like."""
+        """Refuse what is not HTTP in the form of all errors; it is not logged, since anybody could fill the log with it."""
         del msg
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
             self.transport.write(_build_refusal(400, "invalid_http", "This is no HTTP/1.1 request."))
         self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing is awaited any more."""
+        """Cancel all timers."""
         self._cancel_head_timer()
         if self._rest is not None:
             self._rest.cancel()
         super().connection_lost(exc)
 
     def _discard_idle(self) -> bool:
-        """Whether one that has begun no request made room."""
+        """Close the connection that has been idle longest; return whether there was one."""
         idle = [other for other in self.connections if isinstance(other, LimitedProtocol) and other is not self and other.is_idle]
         if not idle:
             return False
-        eldest = min(idle, key=lambda other: other._since)  # noqa: SLF001 - one of our own
+        eldest = min(idle, key=lambda other: other._since)  # noqa: SLF001 - an instance of this class
         eldest._cancel_head_timer()  # noqa: SLF001 - as above
         self.connections.discard(eldest)
         eldest.transport.abort()
@@ -85,7 +82,7 @@ class LimitedProtocol(H11Protocol):
 
     @property
     def is_idle(self) -> bool:
-        """Nothing is being answered here."""
+        """Whether no request is being answered on this connection."""
         return self.cycle is None or self.cycle.response_complete
 
     def _start_head_timer(self) -> None:
@@ -103,7 +100,7 @@ class LimitedProtocol(H11Protocol):
 
 
 def build_protocol(most: int) -> type[LimitedProtocol]:
-    """The protocol with so many connections at once."""
+    """Return a protocol class that allows `most` connections at once."""
     return type("PatientOnce", (LimitedProtocol,), {"most": most})
 
 
@@ -115,20 +112,20 @@ def _build_refusal(status: int, code: str, message: str) -> bytes:
 
 
 MAX_BUFFERED: Final = 64 * 1024
-"""Bytes that are kept back; more go out at once, so that a caller who reads slowly is noticed."""
+"""Maximum buffered bytes; more are sent at once, so that a slow reader is noticed."""
 
 
 class BufferedTransport:
-    """Stands for a transport; what was written goes out before the loop waits again, in its order, and before a close."""
+    """Wraps a transport: writes of one loop iteration are sent together, in order, before the loop waits and before a close."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
-        """Nothing is written yet."""
+        """Wrap `transport`, with nothing buffered."""
         self._transport, self._loop = transport, loop
         self._pieces: list[bytes] = []
         self._size = 0
 
     def write(self, data: bytes) -> None:
-        """Keep it for the end of this moment."""
+        """Buffer the data until the end of this loop iteration."""
         if not data:
             return
         if not self._pieces:
@@ -139,7 +136,7 @@ class BufferedTransport:
             self._flush()
 
     def close(self) -> None:
-        """Send what there is, then close."""
+        """Send what is buffered, then close."""
         self._flush()
         self._transport.close()
 
@@ -151,5 +148,5 @@ class BufferedTransport:
             self._transport.write(whole)
 
     def __getattr__(self, name: str) -> Any:
-        """Everything else is the transport's own."""
+        """Delegate everything else to the wrapped transport."""
         return getattr(self._transport, name)

@@ -1,4 +1,4 @@
-"""Serves the HTTP door in the loop of the bot, and leaves the stop signals to their one owner. Ring 3."""
+"""Serves the HTTP door in the bot's event loop; signals are left to `bot.process`."""
 
 import asyncio
 import contextlib
@@ -14,32 +14,32 @@ from bot.http_api.server.protocol import build_protocol
 from orchestrator.domain.errors import SettingsError
 
 _MAX_CONNECTIONS: Final = 2000
-"""Connections, well above a storm of events: what comes beyond is answered 503, and the portal does not post it again."""
+"""Maximum connections, well above a burst of events: above it callers get 503, and the portal does not repeat an event."""
 _RESERVED_FILES: Final = 256
-"""Open files that are left to the database, the portal, the model and Telegram, however many connections come."""
+"""Open files reserved for the database, the portal, the model and Telegram, however many connections there are."""
 _ACCEPT_BATCH: Final = 64
 _UNREAD_MS: Final = 30_000
-"""A caller that takes nothing of its answer for so long is gone."""
+"""Milliseconds after which a caller that reads nothing of its answer is considered gone."""
 _STOP_TIMEOUT: Final = 5
 
 
 class _Server(uvicorn.Server):
-    """uvicorn without signal handlers: `bot.process` has them; and with a queue before the door that is longer than one step through it."""
+    """uvicorn without signal handlers, which `bot.process` owns, and with a listen queue longer than the number accepted at once."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """What is accepted in one go is bounded: asyncio takes as many as may wait, before the first is turned away again."""
+        """Accept connections in bounded batches: asyncio accepts the whole queue at once, before it could refuse the first."""
         await super().startup(sockets=sockets)
         for listener in sockets or ():
             listener.listen(_MAX_CONNECTIONS)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take none."""
+        """Install no signal handlers."""
         yield
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
-    """A socket bound to that address; raises SettingsError when it is taken or not ours."""
+    """Return a socket bound to that address; raises SettingsError if the address is taken or not ours."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         made = socket.create_server((host, port), family=family, backlog=_MAX_CONNECTIONS)
@@ -47,26 +47,27 @@ def bind_socket(host: str, port: int) -> socket.socket:
         raise SettingsError(f"HTTP_PORT: {port} is no port") from None
     except OSError as error:
         raise SettingsError(f"HTTP_HOST and HTTP_PORT: {host}:{port} cannot be listened on ({error.strerror or error})") from None
-    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # inherited by what is accepted; else an answer in two parts waits 40 ms
+    # inherited by accepted connections; without it an answer sent in two parts waits 40 ms
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_MS)
     return made
 
 
 def calculate_max_connections(files: int) -> int:
-    """How many connections a process that may open so many files (`ulimit -n`) can bear without harm to its other work."""
+    """Return how many connections leave enough open files (limit `files`, see `ulimit -n`) for the process's other work."""
     return _MAX_CONNECTIONS if files < 0 else min(_MAX_CONNECTIONS, max(files - _RESERVED_FILES, files // 2))
 
 
 async def serve(app: FastAPI, listener: socket.socket) -> None:
-    """Answer until cancelled; requests under way are heard to their end, within a few seconds."""
+    """Serve until cancelled; running requests get a few seconds to finish."""
     config = uvicorn.Config(
         app,
         log_config=None,
-        log_level="error",  # what callers do wrong is no news, and would fill the log
+        log_level="error",  # callers' mistakes would fill the log
         access_log=False,
         lifespan="off",
-        proxy_headers=False,  # whom to believe says HTTP_TRUSTED_PROXIES alone, in `identity`
+        proxy_headers=False,  # which proxies to trust is decided by HTTP_TRUSTED_PROXIES alone, in `authentication`
         http=build_protocol(calculate_max_connections(resource.getrlimit(resource.RLIMIT_NOFILE)[0])),
         ws="none",
         server_header=False,

@@ -1,4 +1,4 @@
-"""The tokens of HTTP_API_TOKENS and what each may do. Ring 3. Keeps digests only; says which entry is wrong, never its value."""
+"""Tokens of HTTP_API_TOKENS and their rights. Keeps digests only; error messages name an entry by position, never its value."""
 
 import hmac
 import re
@@ -21,22 +21,22 @@ _TOKEN = re.compile(r"[!-~]+")
 
 
 Grants = Callable[[str], TokenGrant | None]
-"""What the access file says now of the token with this name."""
+"""Returns what the access file now grants to the token with this name."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Client:
-    """Who calls: one token. `name` and `actor` are not secret, `digest` is only compared."""
+    """A caller, identified by its token. `name` and `actor` are not secret; `digest` is only compared."""
 
     name: str
     actor: Actor
     digest: bytes
     customers: bool = False
-    """Its messages are words of customers, as its entry in the access file says."""
+    """Whether its messages are words of customers, as its entry in the access file says."""
 
 
 class Tokens:
-    """All tokens of this installation; their rights are looked up anew at each call, as the access file may have changed."""
+    """All tokens of this installation; rights are looked up at each call, since the access file may change."""
 
     def __init__(self, clients: Sequence[Client], grants: Grants = lambda _: None) -> None:
         """Keep the clients."""
@@ -44,11 +44,11 @@ class Tokens:
         self._grants = grants
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of tokens."""
         return len(self._clients)
 
     def find_client(self, presented: str) -> Client | None:
-        """Whose token that is, with the rights of now; takes the same time for every wrong one."""
+        """Return the client of the token with its present rights, None for a wrong one; every wrong token takes the same time."""
         digest = _hash_token(presented)
         found: Client | None = None
         for client in self._clients.values():
@@ -57,7 +57,7 @@ class Tokens:
         return self._apply_grant(found) if found is not None else None
 
     def refresh_actor(self, actor: Actor) -> Actor | None:
-        """The rights of now behind a stored actor "http:…", no mode above the stored one; None where its token is gone."""
+        """Return a stored actor "http:…" with present rights and no mode above the stored one; None if its token was removed."""
         client = self._clients.get(actor.key.removeprefix(PREFIX)) if actor.key.startswith(PREFIX) else None
         if client is None:
             return None
@@ -79,12 +79,12 @@ class Tokens:
 
 
 def pick_lower_mode(one: Mode, other: Mode) -> Mode:
-    """The mode that allows less."""
+    """Return the mode that allows less."""
     return min(one, other, key=MODES.index)
 
 
 def read_tokens(listed: SecretStr | None, mode: Mode) -> list[Client]:
-    """The clients of HTTP_API_TOKENS (S004-62); raises SettingsError that names an entry by its place."""
+    """Return the clients of HTTP_API_TOKENS (S004-62); raises SettingsError that names an invalid entry by its position."""
     entries = [entry.strip() for entry in listed.get_secret_value().split(",")] if listed is not None else []
     clients = [_parse_client(entry, number, mode) for number, entry in enumerate(entries, start=1) if entry]
     if listed is not None and not clients:
@@ -99,7 +99,7 @@ def read_tokens(listed: SecretStr | None, mode: Mode) -> list[Client]:
 
 
 def _parse_client(entry: str, number: int, mode: Mode) -> Client:
-    """ "name=token:role:mode", "name=token" or a bare token; without a role it may not approve."""
+    """Parse "name=token:role:mode", "name=token" or a bare token; without a role the client may not approve."""
 
     def wrong(why: str) -> SettingsError:
         return SettingsError(f"HTTP_API_TOKENS: entry {number} {why}; write name=token:role:mode")

@@ -1,4 +1,4 @@
-# What shows while a turn goes on: one line a step, in words of code, never of the model.
+# What is shown while a turn goes on: one line a step, in words of code, never of the model.
 step-running = ⏳ { $words }
 step-done = ✓ { $words }
 step-waiting = ✋ { $words } — waits for your decision

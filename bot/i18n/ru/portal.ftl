@@ -1,4 +1,4 @@
-# What changed in the portal without the person's doing. Fluent drops blanks at the ends of a value: they are put between by the code.
+# What changed in the portal without the person's doing. Fluent drops blanks at the ends of a value, so the code adds them.
 news-deal = Сделка
 news-lead = Лид
 news-task = Задача

@@ -1,6 +1,6 @@
-"""What a press of a button means. Access is checked at every press; its data is user input. Ring 3, pure.
+"""Parses button clicks and the Stop button of a draft into inbox rows.
 
-The Stop button of a draft as the command /stop. Ring 3, pure.
+Pure: access is checked at every click, and click data is user input.
 """
 
 from datetime import datetime
@@ -30,7 +30,7 @@ from state.journal.store import InboxRow
 
 
 def parse_click(query: CallbackQuery, access: Access, source: str, now: datetime) -> ParsedUpdate:
-    """The input that a press is; one by a stranger, by a bot or of a button we never made is answered with a word and stored nowhere."""
+    """Return the input that a click stands for. Clicks by strangers, by bots or with unknown data get a short answer and are not stored."""
     actor = None if query.from_user.is_bot else access.find_actor(query.from_user.id)
     if actor is None:
         return ParsedUpdate(callback_id=query.id, toast=Notice(code="stranger", args={"id": str(query.from_user.id)}))
@@ -51,7 +51,7 @@ def parse_click(query: CallbackQuery, access: Access, source: str, now: datetime
 
 
 def _format_click_session(query: CallbackQuery) -> str:
-    """The conversation of the chat and topic in which the button stands."""
+    """Return the session of the chat and topic in which the clicked button stands."""
     if query.message is None:
         return ""
     thread = getattr(query.message, "message_thread_id", None) if getattr(query.message, "is_topic_message", None) else None
@@ -59,9 +59,9 @@ def _format_click_session(query: CallbackQuery) -> str:
 
 
 def _find_topic(query: CallbackQuery, session: str) -> str:
-    """The conversation of a card that stands outside of its topic, since that is closed; "" where it stands at its place.
+    """Return the session of a card shown outside its topic because the topic is closed; "" when the card stands in its own place.
 
-    The buttons that decide name it, and they stand under the same message.
+    The session is read from the deciding buttons, which stand under the same message.
     """
     markup = getattr(query.message, "reply_markup", None)
     buttons = (button for line in markup.inline_keyboard for button in line) if markup is not None else ()
@@ -71,10 +71,10 @@ def _find_topic(query: CallbackQuery, session: str) -> str:
 
 
 def _dispatch_click(press: ButtonClick, query: CallbackQuery, make: RowBuilder) -> ParsedUpdate:
-    """Whoever works a decision or a feature's button answers the press; the others are answered at once."""
+    """Build the row for a click. Handlers of decisions and of feature buttons answer the click later; all others are answered at once."""
     topic = _find_topic(query, make.session)
     match press:
-        case ActionClick() if topic:  # what it asks would be answered there, where nobody may write
+        case ActionClick() if topic:  # the answer would go to the closed topic, where nobody may write
             return ParsedUpdate(session=make.session, callback_id=query.id, toast=Notice(code="card-in-topic"))
         case CardClick():
             body = {"confirmation_id": press.confirmation_id, "nonce": press.nonce, "approve": press.approve}
@@ -84,7 +84,7 @@ def _dispatch_click(press: ButtonClick, query: CallbackQuery, make: RowBuilder) 
             return make.build("press", "express", {"words": list(press.words), "callback_id": query.id, "message_id": shown})
         case ChoiceClick():
             body = {"answers": press.question_id, "option": press.option, "origin": "choice"}
-            if query.message is not None and query.message.chat.type != "private":  # whoever works it knows whose question it is
+            if query.message is not None and query.message.chat.type != "private":  # only the handler knows whom the question was put to
                 return make.build("message", "turn", {**body, "callback_id": query.id})
             routed = make.build("message", "turn", body)
         case ExampleClick():
@@ -102,9 +102,9 @@ def _dispatch_click(press: ButtonClick, query: CallbackQuery, make: RowBuilder) 
 
 
 def parse_stop(update: Update, access: Access, source: str, now: datetime) -> ParsedUpdate | None:
-    """The person wants no more of the answer being written; None for other updates, nothing from strangers.
+    """Return /stop for a person who stopped the generation of an answer; None for other updates, nothing to do for strangers.
 
-    Drafts exist in private chats only, so the chat is the person.
+    Drafts exist in private chats only, so the chat id identifies the person.
     """
     stop = update.stopped_message_generation
     if stop is None:

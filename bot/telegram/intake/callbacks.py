@@ -1,4 +1,4 @@
-"""What the buttons carry: at most 64 bytes, short ids and nonces, never the payload. Data of a press is user input. Ring 3."""
+"""Packs and parses callback data of buttons: at most 64 bytes, short ids and nonces, never the payload. Data of a click is user input."""
 
 import re
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ _CALLBACK_DATA = re.compile(
     rf"c1:{_ID}:[0-9A-Za-z]{{1,20}}:[yn]|c2:[0-9a-f]{{10}}:[0-9a-f]{{8}}:[yn]:{_HOME}"
     rf"|n1:{_ID}:[0-9]{{1,3}}|e1:example-[a-z]{{1,40}}|[ud]1:{_ID}|s1|a1(?::{_WORD})+"
 )
-"""What `pack` can make, and nothing else: what goes on from here is stored."""
+"""Matches exactly what `pack` can produce: data that passes is stored later."""
 _LONGEST = 64
 
 
 @dataclass(frozen=True, kw_only=True)
 class CardClick:
-    """A button of a card; `home` is the session where the card lives when it is shown elsewhere, in the chat of a lead."""
+    """A button of a card. `home` is the session the card belongs to when it is shown elsewhere, such as in a lead's chat."""
 
     confirmation_id: str
     nonce: str
@@ -26,7 +26,7 @@ class CardClick:
 
 @dataclass(frozen=True, kw_only=True)
 class ChoiceClick:
-    """A button under a question: names one option."""
+    """A button under a question; names one option."""
 
     question_id: str
     option: int
@@ -34,33 +34,33 @@ class ChoiceClick:
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleClick:
-    """A button that says something for the person."""
+    """A button that sends an example request on behalf of the person."""
 
     code: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckClick:
-    """Look again at an unknown outcome."""
+    """A button that checks an unknown outcome against the portal again."""
 
     confirmation_id: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class DetailsClick:
-    """Show the exact call of a card."""
+    """A button that shows the exact call of a card."""
 
     confirmation_id: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class StopClick:
-    """End what is under way in this conversation, as /stop does."""
+    """A button that stops the running turn of this conversation, as /stop does."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ActionClick:
-    """A button of a feature: the first word says whose, the others are its own."""
+    """A button of a feature: the first word names the feature's handler, the others are its arguments."""
 
     words: tuple[str, ...]
 
@@ -69,7 +69,7 @@ ButtonClick = CardClick | ChoiceClick | ExampleClick | CheckClick | DetailsClick
 
 
 def pack(press: ButtonClick) -> str:
-    """The callback data of a button; ValueError for one that could not be read back or is longer than a button may carry."""
+    """Return the callback data of a button; raises ValueError if `unpack` could not read it or it exceeds 64 bytes."""
     data = _format_click(press)
     if len(data) > _LONGEST or not _CALLBACK_DATA.fullmatch(data):
         msg = f"no button can carry {data!r}"
@@ -99,7 +99,7 @@ def _format_click(press: ButtonClick) -> str:
 
 
 def unpack(data: str) -> ButtonClick | None:
-    """The press behind callback data; None for anything we never made."""
+    """Parse callback data into a click; None for data that `pack` never produced."""
     if len(data) > _LONGEST or not _CALLBACK_DATA.fullmatch(data):
         return None
     match data.split(":"):

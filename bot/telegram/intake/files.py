@@ -1,4 +1,7 @@
-"""Files of people out of Telegram, bounded in size and time. Ring 3; their addresses hold the bot's token and are never told."""
+"""Downloads people's files from Telegram, bounded in size and time.
+
+File addresses contain the bot's token and never leave this module.
+"""
 
 import asyncio
 from io import BytesIO
@@ -15,20 +18,23 @@ DOWNLOAD_TIMEOUT: Final = 30
 
 
 class TelegramFiles:
-    """Reads files that were sent to one bot."""
+    """Downloads files that were sent to one bot."""
 
     def __init__(self, bot: Bot) -> None:
-        """Nothing is read yet."""
+        """Create the reader for `bot`; nothing is downloaded yet."""
         self._bot = bot
 
     async def read(self, file_id: str, limit: int) -> bytes:
-        """The file; raises FileUnavailable where Telegram does not give it, in time or at all, and for one above `limit` bytes."""
+        """Return the content of the file.
+
+        Raises FileUnavailable if Telegram does not deliver it, is too slow, or it exceeds `limit` bytes.
+        """
         try:
             async with asyncio.timeout(DOWNLOAD_TIMEOUT):
                 return await self._read(file_id, limit)
         except TimeoutError:
             raise FileUnavailable("it did not come in time") from None
-        except (AiogramError, ClientError, OSError) as error:  # the words of some name the address
+        except (AiogramError, ClientError, OSError) as error:  # messages of some of these errors contain the address
             raise FileUnavailable(type(error).__name__) from None
 
     async def _read(self, file_id: str, limit: int) -> bytes:
@@ -41,14 +47,14 @@ class TelegramFiles:
 
 
 class _LimitedBuffer(BytesIO):
-    """Takes no more than it was told; what Telegram said of the size need not be so."""
+    """A buffer that refuses more than its limit; the size that Telegram reports may be wrong."""
 
     def __init__(self, limit: int) -> None:
         super().__init__()
         self._left = limit
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
-        """Keep it; FileUnavailable above the limit."""
+        """Append `data`; raises FileUnavailable above the limit."""
         self._left -= len(data)
         if self._left < 0:
             raise FileUnavailable("it is too large")

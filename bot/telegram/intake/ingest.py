@@ -1,6 +1,6 @@
-"""Takes updates from Telegram and stores each durably before it is confirmed (facts: telegram §2, 1–5); polls for them. Ring 3.
+"""Takes updates from Telegram, stores each durably before it is confirmed, and polls for them; the webhook uses the same intake.
 
-Updates are decoded one by one: a bad one is quarantined and stops nobody. Confirmed means stored. The webhook takes them the same way.
+Updates are decoded one by one: one that cannot be read is quarantined and does not block the others.
 """
 
 import asyncio
@@ -19,20 +19,20 @@ from state.journal.store import StoreError
 log = logging.getLogger(__name__)
 
 ALLOWED_UPDATES = ["message", "edited_message", "callback_query", "my_chat_member", "stopped_message_generation"]
-"""Said with each poll and with the webhook: what is not named does not come, and what is not said stays as it was."""
+"""Sent with each poll and with the webhook: kinds not listed do not arrive, and without the list Telegram keeps its previous setting."""
 LONG_POLL = 25
 STORE_PAUSE = 1.0
 LONGEST_WAIT = 3600
-"""Telegram's number is obeyed up to here; a nonsensical one must not silence the bot for years."""
+"""Seconds; upper bound for the wait that Telegram asks for, so that a nonsensical value cannot silence the bot for years."""
 PAUSES = (1.0, 2.0, 5.0, 15.0)
 
 Accept = Callable[[Update], Awaitable[None]]
-"""Stores the update durably (or raises, and it will come again)."""
+"""Stores the update durably, or raises, and then Telegram sends it again."""
 Quarantine = Callable[[int, str], Awaitable[None]]
 
 
 class RawUpdates(TelegramMethod[list[dict[str, Any]]]):
-    """getUpdates whose answer stays plain data, so that one bad update cannot hide the others."""
+    """The getUpdates method with its answer left as plain data, so that one malformed update cannot hide the others."""
 
     __returning__ = list[dict[str, Any]]
     __api_method__ = "getUpdates"
@@ -43,18 +43,18 @@ class RawUpdates(TelegramMethod[list[dict[str, Any]]]):
 
 
 class UpdateIntake:
-    """One raw update into the inbox, however it came."""
+    """Stores one raw update in the inbox, from polling or from the webhook."""
 
     def __init__(self, bot: Bot, accept: Accept, quarantine: Quarantine) -> None:
-        """`accept` must return only when the update is stored."""
+        """Create the intake; `accept` must return only when the update is stored."""
         self._bot = bot
         self._accept = accept
         self._quarantine = quarantine
 
     async def take(self, raw: Mapping[str, Any]) -> int | None:
-        """Store one update, or set it aside if it cannot be read; its number, None where it has none. Raises StoreError: it is not stored.
+        """Store one update and return its number, None where it has none. Raises StoreError when it is not stored.
 
-        An update that nothing can be made of is set aside too, so that it blocks nobody.
+        An update that cannot be read or processed is quarantined, so that it blocks nobody.
         """
         number = raw.get("update_id") if isinstance(raw, Mapping) else None
         if not isinstance(number, int):
@@ -77,16 +77,16 @@ class UpdateIntake:
 
 
 class Poller:
-    """Polls until cancelled."""
+    """Polls for updates until cancelled."""
 
     def __init__(self, bot: Bot, intake: UpdateIntake) -> None:
-        """`intake` stores what comes."""
+        """Create the poller; `intake` stores what arrives."""
         self._bot = bot
         self._intake = intake
         self._offset: int | None = None
 
     async def run(self) -> None:
-        """Poll for ever; raises TelegramUnauthorizedError and TelegramConflictError, which no waiting mends."""
+        """Poll for ever; raises TelegramUnauthorizedError and TelegramConflictError, which no retry can resolve."""
         failures = 0
         while True:
             try:
@@ -102,15 +102,15 @@ class Poller:
                 await asyncio.sleep(PAUSES[min(failures, len(PAUSES)) - 1])
 
     async def _poll_once(self) -> None:
-        await self._bot.me()  # asked once and kept: whoever accepts must know which commands and mentions are for this bot
+        await self._bot.me()  # fetched once and cached: parsing must know which commands and mentions are for this bot
         method = RawUpdates(offset=self._offset, timeout=LONG_POLL, allowed_updates=ALLOWED_UPDATES)
         for raw in await self._bot(method, request_timeout=LONG_POLL + 15):
             number = await self._take_until_stored(raw)
             if number is not None:
-                self._offset = number + 1  # the next poll confirms it
+                self._offset = number + 1  # the next poll confirms the update
 
     async def _take_until_stored(self, raw: Mapping[str, Any]) -> int | None:
-        """Stored, however long the store takes: until then nothing is confirmed."""
+        """Retry until the update is stored; nothing is confirmed before that."""
         while True:
             try:
                 return await self._intake.take(raw)

@@ -1,6 +1,6 @@
-"""Whether a message is meant for the bot, and its words. Tells no person from another. Ring 3, pure.
+"""Extracts from a message its words, whether it is addressed to the bot, and text of others (forwarded, quoted, a contact).
 
-Text of others that came with a message: forwarded, of another bot, quoted, a shared contact. Never an instruction. Ring 3, pure.
+Pure: it does not check who wrote, and text of others is data, never an instruction.
 """
 
 import re
@@ -35,14 +35,14 @@ _CONTENT_TYPES = frozenset(
         ContentType.VOICE,
     }
 )
-"""What a person sends to be read; all else is a note of what happened (joined, pinned, renamed …), to which nobody expects an answer."""
+"""Content that a person sends to be read. Service messages (joined, pinned, renamed …) are excluded: nobody expects an answer to them."""
 _COMMAND = re.compile(r"/(?P<name>[^\s@]*)(?:@(?P<addressee>\w+))?")
 
 
 def is_addressed_to(message: Message, me: User) -> bool:
-    """True for what asks for an answer: in private all that was sent, in a group commands, mentions of `me` and replies to it.
+    """Return whether the message asks the bot for an answer: all in private; in groups commands, mentions of `me` and replies to it.
 
-    A command that names another bot is that bot's everywhere; one without a name is ours in a group only when we have it.
+    A command that names another bot belongs to that bot everywhere; one without a name is ours in a group only if we have such a command.
     """
     if message.content_type not in _CONTENT_TYPES:
         return False
@@ -55,13 +55,13 @@ def is_addressed_to(message: Message, me: User) -> bool:
 
 
 def extract_words(message: Message, me: User) -> str:
-    """What was said, without the mention it begins with; a mention alone stays."""
+    """Return the message's text without a leading mention of the bot; a message that is only the mention keeps it."""
     text = _extract_text(message).strip()
     return re.sub(rf"^@{re.escape(_find_username(me))}\b[\s,:]*(?=\S)", "", text, count=1, flags=re.IGNORECASE)
 
 
 def _extract_text(message: Message) -> str:
-    """As it can be stored, with every offset where it was."""
+    """Return the text in a form that can be stored, with every entity offset still valid."""
     return to_storable_text(message.text or message.caption or "")
 
 
@@ -70,7 +70,10 @@ def _find_username(me: User) -> str:
 
 
 def _is_reply_to(message: Message, me: User) -> bool:
-    """In a topic every message replies to the note that opened it, whoever that was: no reply to the bot."""
+    """Return whether the message replies to `me`.
+
+    In a topic every message formally replies to the one that opened it; that does not count.
+    """
     answered = message.reply_to_message
     if answered is None or answered.from_user is None or answered.forum_topic_created is not None:
         return False
@@ -93,12 +96,12 @@ _LONGEST_NAME = 80
 
 
 def is_foreign(message: Message) -> bool:
-    """Whether its words are not the person's own: forwarded, or put together by another bot that was asked inline."""
+    """Return whether the message's words are not the sender's own: forwarded, or composed by another bot inline."""
     return message.forward_origin is not None or message.via_bot is not None
 
 
 def extract_quoted_text(message: Message) -> str:
-    """What others said in it, with the name of whoever said it where Telegram tells; "" where there is none."""
+    """Return text of others in the message, preceded by its author's name where Telegram tells it; "" where there is none."""
     if message.contact is not None:
         return _format_contact(message.contact)
     if is_foreign(message):
@@ -108,7 +111,7 @@ def extract_quoted_text(message: Message) -> str:
 
 
 def _format_contact(contact: Contact) -> str:
-    """A person's card out of the address book."""
+    """Return name and phone number of a shared contact."""
     name = " ".join(filter(None, (contact.first_name, contact.last_name)))
     return to_storable_text(f"{name}\n{contact.phone_number}")
 

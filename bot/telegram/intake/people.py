@@ -1,4 +1,4 @@
-"""Which language a chat is spoken to in, what strangers may do, and the screens of the registry of people. Ring 3; decides nothing."""
+"""The language of a chat, what strangers may do and how often, and the keyboards and clicks of the people screens. It grants no access."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -21,10 +21,10 @@ from state.journal.store import InboxRow
 
 STRANGER: Final = "stranger"
 REPLY_INTERVAL: Final = timedelta(minutes=1)
-"""A stranger is answered no more often than this."""
+"""Minimum time between two answers to one stranger."""
 ACCESS_REQUEST_INTERVAL: Final = timedelta(days=1)
 _MOST: Final = 5000
-"""Strangers that are remembered; beyond that the eldest is forgotten."""
+"""Maximum number of remembered strangers; beyond it the oldest is forgotten."""
 _LONGEST_NAME: Final = 80
 _START = re.compile(r"/start(?:@\w+)?\s+(?P<payload>\S+)")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -33,28 +33,28 @@ _LIMIT = 64
 
 
 class ChatPeople:
-    """Private chats speak the person's language, others the default; strangers are heard at a bounded rate."""
+    """Chooses a chat's language (private chats the person's, others the default) and rate-limits strangers."""
 
     def __init__(self, access: Access) -> None:
-        """Keep the access list."""
+        """Keep the access list; no stranger has been seen yet."""
         self.access = access
         self._replied_at: dict[str, datetime] = {}
         self._requested_at: dict[str, datetime] = {}
 
     def build_translator(self, session: str) -> Translator:
-        """How to speak to the chat of `session`."""
+        """Return the translator for the chat of `session`."""
         number = int(session.split(":")[1]) if session else 0
         actor = self.access.find_actor(number) or self.access.find_listed_actor(number)
         return Translator(actor.locale, actor.time_zone) if actor else Translator("ru")
 
     def list_admins(self) -> list[int]:
-        """The Telegram numbers of the administrators."""
+        """Return the Telegram ids of the administrators."""
         return [int(actor.key.partition(":")[2]) for actor in self.access.list_admins()]
 
     def throttle_strangers(
         self, rows: Sequence[InboxRow], said: Notice | None, now: datetime
     ) -> tuple[tuple[InboxRow, ...], Notice | None]:
-        """What is left of a message once a stranger's many are one: a sentence a minute, a request a day. Others pass as they are."""
+        """Rate-limit a stranger's messages: one answer a minute, one access request a day. Other messages pass unchanged."""
         if said is None or said.code != STRANGER:
             return tuple(rows), said
         who = str(said.args["id"])
@@ -63,7 +63,7 @@ class ChatPeople:
 
 
 def _claim_turn(last: dict[str, datetime], who: str, now: datetime, every: timedelta) -> bool:
-    """Whether it is time again; if so it is noted. A clock that was set back counts from then."""
+    """Return whether `every` has passed since the last turn of `who`, and record the new one. A clock set back counts as passed."""
     if who in last and timedelta(0) <= now - last[who] < every:
         return False
     last.pop(who, None)
@@ -74,15 +74,15 @@ def _claim_turn(last: dict[str, datetime], who: str, now: datetime, every: timed
 
 
 def extract_start_payload(text: str) -> str:
-    """What a deep link brought along ("/start <payload>"), "" for everything else."""
+    """Return the payload of a deep link ("/start <payload>"), "" for every other text."""
     found = _START.fullmatch(text.strip())
     return found["payload"] if found and _TOKEN.fullmatch(found["payload"]) else ""
 
 
 def parse_stranger_message(message: Message, source: str, now: datetime) -> tuple[tuple[InboxRow, ...], Notice | None]:
-    """What a message of somebody without access is: a link that is brought, or a sentence for them and a request to the admins.
+    """Parse a message of somebody without access: a brought link becomes a join request, anything else an access request and an answer.
 
-    Nothing outside private chats. The link's token goes no further than here: only what it proves is stored.
+    Only private chats count. The link's token is not passed on: only its fingerprint and the key to the sealed name are stored.
     """
     user = message.from_user
     if user is None or user.is_bot or message.chat.type != "private":
@@ -97,7 +97,7 @@ def parse_stranger_message(message: Message, source: str, now: datetime) -> tupl
 
 
 def parse_people_click(data: str, source: str, session: str, actor: Actor, now: datetime) -> InboxRow | None:
-    """The input that a press of one of our buttons in the chat `session` is; None for data that is not ours."""
+    """Return the input for a click on a button of the people screens in the chat `session`; None for other data."""
     if len(data) > _LIMIT or not _PRESS.fullmatch(data):
         return None
     body = {"press": data.split(":")[1:], "chat": session}
@@ -105,7 +105,7 @@ def parse_people_click(data: str, source: str, session: str, actor: Actor, now: 
 
 
 def build_preference_row(name: str, value: str, source: str, actor: Actor, now: datetime) -> InboxRow:
-    """The wish of a person, such as "locale" and "en"."""
+    """Return the inbox row for a changed preference of a person, such as "locale" set to "en"."""
     return _build_row("preference", source, actor.model_dump(mode="json"), {"preference": name, "value": value}, now)
 
 
@@ -114,14 +114,14 @@ def _build_row(kind: str, source: str, actor: Mapping[str, Any], body: Mapping[s
 
 
 def _describe_sender(user: User) -> dict[str, str]:
-    """A stranger as the registry knows them: key, and what Telegram calls them."""
-    # A stranger chose it: nothing in it hides or turns around, and the only "@" is that of the username, which Telegram gives once.
+    """Return a stranger's key and name as Telegram gives them."""
+    # The stranger chose this name: invisible and bidirectional characters are escaped, and "@" is kept only for the username from Telegram.
     full = escape_text(to_storable_text(user.full_name), limit=_LONGEST_NAME).replace("@", "")
     return {"key": f"tg:{user.id}", "name": f"{full} (@{user.username})" if user.username else full}
 
 
 def build_people_keyboard(body: Mapping[str, Any], tr: Translator) -> InlineKeyboardMarkup | None:
-    """Its buttons, None where it has none."""
+    """Return the buttons of a people screen, None where it has none."""
     rows = [[_build_button(button, tr) for button in line] for line in body.get("buttons") or () if line]
     return InlineKeyboardMarkup(inline_keyboard=rows) if rows else None
 

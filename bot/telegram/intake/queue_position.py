@@ -1,6 +1,6 @@
-"""Tells somebody whose request waits behind another one which place it has, where the wait is longer than a moment. Ring 3.
+"""Tells a person the queue position of a request that waits behind another one for longer than a moment.
 
-A courtesy beside the outbox: it may come to nothing, and nothing waits for it.
+A courtesy beside the outbox: it may fail, and nothing waits for it.
 """
 
 import asyncio
@@ -13,26 +13,26 @@ from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, StoreError
 
 NOTICE_DELAY: Final = 2.0
-"""Seconds; what begins sooner is not worth a word."""
+"""Seconds; a request that starts sooner gets no notice."""
 MAX_WATCHED: Final = 256
-"""Conversations that are watched at once."""
+"""Maximum number of conversations watched at once."""
 _REQUESTS: Final = frozenset({"message", "voice"})
 
 Tell = Callable[[str, Notice], Awaitable[None]]
 
 
 class QueueNotices:
-    """One look ahead a conversation, at its newest request."""
+    """Watches the newest waiting request of each conversation."""
 
     def __init__(self, store: AsyncStore, tell: Tell, *, after: float = NOTICE_DELAY) -> None:
-        """`tell` says something in a chat at once, and may fail silently."""
+        """Create the watcher; `tell` sends a notice to a chat at once and may fail silently."""
         self._store = store
         self._tell = tell
         self._after = after
         self._watch_tasks: dict[str, asyncio.Task[None]] = {}
 
     def watch_requests(self, rows: Sequence[InboxRow], *, busy: bool) -> None:
-        """New inputs came in; `busy` says whether the conversation was at work already. Returns at once."""
+        """Start watching the newest of the new inputs; `busy` tells whether the conversation was already working. Returns at once."""
         newest = next((row for row in reversed(rows) if row.kind in _REQUESTS and row.lane == "turn"), None)
         if newest is None or not busy:
             return
@@ -45,7 +45,7 @@ class QueueNotices:
             task.add_done_callback(lambda done: self._discard_watch(newest.session, done))
 
     def close(self) -> None:
-        """Watch nobody any more."""
+        """Stop all watching."""
         for task in self._watch_tasks.values():
             task.cancel()
 

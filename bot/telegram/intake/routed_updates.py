@@ -1,8 +1,7 @@
-"""Inbox rows of one update, and what else it may come to. Ring 3, pure.
+"""Inbox rows built from one update, and the guard that drops inputs from before a restored backup.
 
-What comes from Telegram a second time after a backup was restored: the database has forgotten that it took it. Ring 3.
-
-Whatever was written, or stands under a message, from before the restore is not worked; its person is told. Cards go on: they are checked.
+After a restore Telegram may repeat updates the database no longer knows: those are not processed and their sender is told. Card decisions
+pass, because the gate checks them itself.
 """
 
 from collections.abc import Mapping
@@ -22,19 +21,19 @@ from state.journal.store import RESTORED, InboxRow, Lane
 
 @dataclass(frozen=True, kw_only=True)
 class ParsedUpdate:
-    """An update as the product understands it: inputs to store, or an answer to give at once."""
+    """A parsed update: inputs to store, or an answer to give at once."""
 
     session: str = ""
     rows: tuple[InboxRow, ...] = ()
     say: Notice | None = None
     callback_id: str = ""
-    """A press that is answered at once, with `toast` if there is something to say."""
+    """Set for a click that is answered at once, with `toast` as its text if there is one."""
     toast: Notice | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class RowBuilder:
-    """Builds the inbox rows of one update: of whom, from where, when."""
+    """Builds the inbox rows of one update, which share source, actor and time."""
 
     source: str
     session: str
@@ -42,7 +41,7 @@ class RowBuilder:
     now: datetime
 
     def build(self, kind: str, lane: Lane, body: Mapping[str, Any], *, session: str = "") -> ParsedUpdate:
-        """One input, of this conversation or of another one."""
+        """Return one input row, of this conversation or of `session`."""
         row = InboxRow(
             id=generate_id(),
             source=self.source,
@@ -58,20 +57,23 @@ class RowBuilder:
 
 _NOTICE = Notice(code="restored-not-worked")
 _READ_ONLY = frozenset({"start", "help", "pending", "today", "stop"})
-"""Commands that change nothing, however often they come."""
+"""Commands that change nothing, however often they are repeated."""
 
 
 class RestoreGuard:
-    """Knows when this database was restored, if it was."""
+    """Filters updates written before the time this database was restored, if it ever was."""
 
     def __init__(self, store: AsyncStore) -> None:
-        """Read when the first update comes."""
+        """Create the guard; the restore time is read with the first update."""
         self._store = store
         self._known = False
         self._at: datetime | None = None
 
     async def filter_update(self, update: Update, routed: ParsedUpdate) -> ParsedUpdate:
-        """`routed`, or a sentence in its place; raises StoreError where it cannot be known yet."""
+        """Return `routed`, or a notice in its place if it is from before the restore.
+
+        Raises StoreError if the restore time cannot be read.
+        """
         at = await self._load_restore_time()
         if at is None or not routed.rows or all(row.kind == "decision" for row in routed.rows):
             return routed
@@ -90,7 +92,7 @@ class RestoreGuard:
 
 
 def _find_written_time(update: Update) -> datetime | None:
-    """When the person wrote it, or of a press when the message with the button was; None where nobody can tell."""
+    """Return when the update was written, for a click when its message was; None where that is unknown."""
     if update.callback_query is not None:
         message = update.callback_query.message
         return _to_utc(message.date) if message is not None else None
@@ -101,5 +103,5 @@ def _find_written_time(update: Update) -> datetime | None:
 
 
 def _to_utc(moment: datetime | int) -> datetime:
-    """Of a message that Telegram does not show any more the moment is 0: long ago."""
+    """Return `moment` in UTC; 0, which Telegram sends for a message it no longer shows, becomes 1970 and so counts as long ago."""
     return datetime.fromtimestamp(moment, UTC) if isinstance(moment, int) else moment.astimezone(UTC)

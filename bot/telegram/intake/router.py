@@ -1,7 +1,6 @@
-"""What an update means: an inbox row for the orchestrator, or a sentence for a stranger. Decides nothing about the CRM. Ring 3.
+"""Parses a Telegram update into an inbox row for the orchestrator, or an answer to a stranger. Decides nothing about the CRM.
 
-Access is checked on every message and every press. Whoever speaks as a chat (an anonymous administrator, a channel) and other bots are
-nobody. Presses: `pressing`; «да» and «нет»: `typed`.
+Access is checked for every message and click. Other bots and people who write as a chat (anonymous administrators, channels) are ignored.
 """
 
 import re
@@ -26,12 +25,12 @@ __all__ = ["MAX_TEXT", "OpenCard", "ParsedUpdate", "format_session", "parse_upda
 
 MAX_TEXT: Final = 20_000
 _RECORD = re.compile(r"(?P<kind>deal|lead|contact|company|task)_(?P<number>[0-9]{1,10})")
-"""A deep link that opens a conversation about a record."""
+"""Payload of a deep link that opens a conversation about a record."""
 _LONGEST_ARGS: Final = 200
 
 
 def parse_update(update: Update, access: Access, me: User, cards: tuple[OpenCard, ...], now: datetime) -> ParsedUpdate:
-    """The meaning of `update` for the bot `me`; `cards` are the open ones of its chat."""
+    """Return what `update` means for the bot `me`; `cards` are the open cards of its chat."""
     source = f"telegram:{me.id}:{update.update_id}"
     if update.callback_query is not None:
         return parse_click(update.callback_query, access, source, now)
@@ -43,13 +42,13 @@ def parse_update(update: Update, access: Access, me: User, cards: tuple[OpenCard
 
 
 def format_session(message: Message) -> str:
-    """ "tg:<chat>[:<thread>]"."""
+    """Return the session id of the message's chat: "tg:<chat>[:<thread>]"."""
     thread = f":{message.message_thread_id}" if message.is_topic_message and message.message_thread_id else ""
     return f"tg:{message.chat.id}{thread}"
 
 
 def _is_nobody(message: Message) -> bool:
-    """Written by no person who could answer for it."""
+    """Return whether the message was written by nobody who can be held responsible: a bot, a channel or an anonymous administrator."""
     return message.from_user is None or message.from_user.is_bot or message.sender_chat is not None
 
 
@@ -80,13 +79,13 @@ def _parse_message(message: Message, access: Access, me: User, *, source: str, c
 
 
 def _build_request(message: Message, text: str, quoted: str, make: RowBuilder) -> ParsedUpdate:
-    """A request; what was forwarded, or written by another bot, is somebody else's text, never an instruction."""
+    """Build a request; forwarded text and text of another bot is stored as quoted, never as an instruction."""
     own = "" if is_foreign(message) else text
     return make.build("message", "turn", {"text": own, "quoted": quoted, "origin": "typed", **_describe_place(message)})
 
 
 def _describe_place(message: Message) -> dict[str, Any]:
-    """When and where it stands, and what it belongs to."""
+    """Return the message's time and id, and the reply or album it belongs to."""
     place: dict[str, Any] = {"at": int(message.date.timestamp()), "message_id": message.message_id}
     if message.reply_to_message is not None and not is_foreign(message):
         place["reply_to"] = message.reply_to_message.message_id
@@ -94,7 +93,7 @@ def _describe_place(message: Message) -> dict[str, Any]:
 
 
 def _describe_voice(message: Message) -> dict[str, Any]:
-    """A recording to be heard; what was forwarded stays somebody else's words."""
+    """Return the data of a voice message to transcribe; a forwarded one is marked as somebody else's words."""
     voice = message.voice
     if voice is None:
         return {}
@@ -103,7 +102,7 @@ def _describe_voice(message: Message) -> dict[str, Any]:
 
 
 def _parse_command(message: Message, text: str, make: RowBuilder) -> ParsedUpdate:
-    """A typed command with what stands after it; all but /new overtake a running turn."""
+    """Parse a typed command with its arguments; every command but /new takes the express lane, ahead of a running turn."""
     head, *rest = text[1:].split(maxsplit=1) or [""]
     name, args = head.split("@", maxsplit=1)[0].lower(), (rest[0].strip()[:_LONGEST_ARGS] if rest else "")
     payload = extract_start_payload(text)
@@ -113,14 +112,14 @@ def _parse_command(message: Message, text: str, make: RowBuilder) -> ParsedUpdat
     if record is not None:
         asked = Translator(make.actor.locale).translate(f"start-{record['kind']}", number=record["number"])
         return make.build("message", "turn", {"text": asked, "origin": "button"})
-    rows, said = parse_stranger_message(message, make.source, make.now)  # a link that is brought by somebody who is in already
+    rows, said = parse_stranger_message(message, make.source, make.now)  # a link opened by somebody who already has access
     return ParsedUpdate(session=make.session, rows=rows, say=said)
 
 
 def _parse_reason(message: Message, text: str, me: User, make: RowBuilder) -> ParsedUpdate | None:
-    """Words in answer to a card of somebody else's request: why its reader says no. None for other messages.
+    """Parse a reply to a card of somebody else's request: the reason why the lead refuses it. None for other messages.
 
-    Which card that is stands on its buttons: the message that is answered is the bot's own, and the gate checks nonce and person.
+    The card is identified by its buttons: the replied-to message is the bot's own, and the gate checks nonce and person.
     """
     answered = message.reply_to_message
     if answered is None or answered.from_user is None or answered.from_user.id != me.id or answered.reply_markup is None:
@@ -136,7 +135,7 @@ def _parse_reason(message: Message, text: str, me: User, make: RowBuilder) -> Pa
         return ParsedUpdate(session=make.session, say=Notice(code="only-button"))
     if is_no(text):
         return make.build("decision", "express", {**card, "approve": False, "via": "typed"}, session=press.home)
-    if not is_refusal(text):  # «хорошо», «а почему?»: words that are no clear refusal deny nothing
+    if not is_refusal(text):  # words that are no clear refusal («хорошо», «а почему?») must not reject the card
         return ParsedUpdate(session=make.session, say=Notice(code="lead-answer-how"))
     return make.build(
         "reason", "express", {**card, "home": press.home, "text": to_storable_text(extract_reason(text)), "message_id": message.message_id}
@@ -144,7 +143,7 @@ def _parse_reason(message: Message, text: str, me: User, make: RowBuilder) -> Pa
 
 
 def _parse_edit(message: Message, access: Access, me: User, *, source: str, now: datetime) -> ParsedUpdate:
-    """New words for an old message; what only moves by itself, such as a live location, is no edit of words."""
+    """Parse an edited message into its new text; edits without text, such as a moving live location, lead to nothing."""
     actor = _find_writer(message, access)
     text = extract_words(message, me)
     if actor is None or not text or is_foreign(message) or len(text) > MAX_TEXT:

@@ -1,4 +1,4 @@
-"""«да» and «нет» typed in a private chat: when they decide a card (DESIGN §3). Ring 3, pure."""
+"""Recognizes «да» and «нет» typed in a private chat and binds them to an open card; consent by words works for harmless classes only."""
 
 import re
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ _AGAINST = re.compile(
     r"|отклон\w+|отказ\w*|запре\w+|стоп|рано|den(?:y|ied)|reject\w*|refuse\w*|don['’]t|do not|not (?:now|yet)|stop)(?!\w)",
     re.IGNORECASE,
 )
-"""How words begin that say no, whatever comes after them: «не против» and «не вопрос» do not."""
+"""Matches texts that begin as a refusal, whatever follows; «не против» and «не вопрос» do not match."""
 _BECAUSE = re.compile(r"(?:нет|no|отклонить)(?:[,.:;!]\s*|\s+[—–-]\s+)(?P<why>\S.*)", re.IGNORECASE | re.DOTALL)
 _LONGEST_REASON = 500
 _LONGEST_WORD = 20
-"""«подтверждаю!» is shorter."""
+"""Maximum length of a one-word answer; «подтверждаю!» is shorter."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenCard:
-    """A card that waits, as the door knows it: where it was shown, for typed answers."""
+    """A card that waits for a decision, with the message that shows it."""
 
     confirmation_id: str
     nonce: str
@@ -33,32 +33,32 @@ class OpenCard:
     call_class: str
     taps: int
     is_last: bool | None = None
-    """Whether it is the bot's last message in the chat; None where nobody knows."""
+    """Whether the card is the bot's last message in the chat; None where that is unknown."""
 
 
 def may_decide(message: Message) -> bool:
-    """Whether its words could decide a card, so that the open ones are worth looking up."""
+    """Return whether the text could decide a card, so that the open cards are worth looking up."""
     text = (message.text or "").strip()
     return bool(text) and (len(text) <= _LONGEST_WORD or _BECAUSE.fullmatch(text) is not None)
 
 
 def is_yes(text: str) -> bool:
-    """Whether these are words of consent and nothing else."""
+    """Return whether `text` consists of a word of consent and nothing else."""
     return _normalize_words(text) in _YES
 
 
 def is_no(text: str) -> bool:
-    """Whether these are words of refusal and nothing else."""
+    """Return whether `text` consists of a word of refusal and nothing else."""
     return _normalize_words(text) in _NO
 
 
 def is_refusal(text: str) -> bool:
-    """Whether these words begin as a refusal: nothing else that stands in answer to a card denies it."""
+    """Return whether `text` begins as a refusal; no other reply to a card rejects it."""
     return _AGAINST.match(text.strip()) is not None
 
 
 def extract_reason(text: str) -> str:
-    """The reason in «нет, потому что …», all of it where it has no such form."""
+    """Return the reason in «нет, потому что …», or all of `text` where it has no such form."""
     because = _BECAUSE.fullmatch(text.strip())
     return because["why"] if because else text
 
@@ -68,10 +68,10 @@ def _normalize_words(text: str) -> str:
 
 
 def parse_typed_decision(message: Message, text: str, cards: tuple[OpenCard, ...], make: RowBuilder) -> ParsedUpdate | None:
-    """The decision that the words are, a sentence why they are none, or None: they are something else.
+    """Return the decision the words express, a notice why they decide nothing, or None if they are no answer to a card.
 
-    Never of what was forwarded, edited or written through another bot; a «да» decides harmless classes only. «Нет, потому что …» in answer
-    to a card brings its reason along.
+    Forwarded, edited and inline-bot messages never decide; «да» decides harmless classes only. «Нет, потому что …» as a reply to a card
+    also gives its reason.
     """
     word = _normalize_words(text)
     because = _BECAUSE.fullmatch(text.strip())
@@ -101,14 +101,15 @@ def _is_reply(message: Message) -> bool:
 
 
 def _find_meant_card(message: Message, cards: tuple[OpenCard, ...]) -> OpenCard | None:
-    """The card a typed answer is bound to: the one it replies to, or the only one when it was the bot's last message."""
+    """Return the card a typed answer refers to: the one it replies to, or the only open one if it was the bot's last message."""
     if message.external_reply is not None or message.reply_to_story is not None:
-        return None  # it answers something that stands elsewhere
+        return None  # it answers a message in another chat
     if message.reply_to_message is not None:
         wanted = str(message.reply_to_message.message_id)
         return next((card for card in cards if card.message_id == wanted), None)
     if len(cards) != 1 or not cards[0].message_id.isdecimal():
         return None
     before = message.message_id - int(cards[0].message_id)
-    last = before == 1 if cards[0].is_last is None else cards[0].is_last and before > 0  # numbers run through all private chats of a bot
+    # message ids are shared by all private chats of a bot, so a difference of 1 proves it
+    last = before == 1 if cards[0].is_last is None else cards[0].is_last and before > 0
     return cards[0] if last else None

@@ -1,6 +1,6 @@
-"""Updates by webhook: checked, stored, then answered; the same intake as polling. Ring 3; says nothing to whoever has no secret.
+"""Receives updates by webhook: checks the secret, stores the update, then answers. Without the secret a caller learns nothing.
 
-200 stored or set aside, 403 no valid secret, 408 too slow, 413 too long, 503 not stored: Telegram repeats all but the first.
+Answers 200 stored or quarantined, 403 wrong secret, 408 too slow, 413 too long, 503 not stored; Telegram repeats all but 200.
 """
 
 import asyncio
@@ -26,19 +26,19 @@ log = logging.getLogger(__name__)
 
 HEADER = "X-Telegram-Bot-Api-Secret-Token"
 MAX_BYTES = 1_000_000
-"""An update is some kilobytes; the longest text is 4096 characters."""
+"""Bytes; an update takes some kilobytes, its longest text 4096 characters."""
 READ_WITHIN = 10.0
 STORE_WITHIN = 20.0
-"""Telegram gives up a post after a minute or so, and repeats it: it must not be under way twice."""
+"""Seconds. Telegram abandons and repeats a request after about a minute; the same update must not be in progress twice."""
 LOOK_EVERY = 300.0
-"""Seconds between two looks whether the webhook still stands."""
+"""Seconds between two checks that the webhook is still set."""
 
 Take = Callable[[Mapping[str, Any]], Awaitable[object]]
-"""Store one raw update; raises StoreError."""
+"""Stores one raw update; raises StoreError."""
 
 
 def build_webhook_router(webhook: Webhook, take: Take) -> APIRouter:
-    """The receiver; `take` stores an update and returns."""
+    """Return the router with the webhook's endpoint; `take` stores an update and returns."""
     router = APIRouter()
     wanted = webhook.secret.get_secret_value().encode()
 
@@ -59,7 +59,7 @@ def build_webhook_router(webhook: Webhook, take: Take) -> APIRouter:
 
 
 async def _read_body(request: Request) -> bytes | None:
-    """The body, None for one that is too long."""
+    """Return the request body, None if it is too long."""
     read = bytearray()
     async for chunk in request.stream():
         read += chunk
@@ -69,11 +69,11 @@ async def _read_body(request: Request) -> bytes | None:
 
 
 async def _store_body(body: bytes, take: Take) -> int:
-    """200 also for what cannot be read: it would come again and again, and hold up all that follows it."""
+    """Store the update and return the HTTP status. Unreadable updates also get 200: repeated, they would block all that follow."""
     try:
         raw = orjson.loads(body)
     except orjson.JSONDecodeError:
-        log.error("an update is no JSON", extra={"action": "update_quarantined"})  # noqa: TRY400 - its content is nobody's business
+        log.error("an update is no JSON", extra={"action": "update_quarantined"})  # noqa: TRY400 - its content is private
         return 200
     try:
         async with asyncio.timeout(STORE_WITHIN):
@@ -85,14 +85,14 @@ async def _store_body(body: bytes, take: Take) -> int:
 
 
 async def keep_webhook(bot: Bot, webhook: Webhook) -> None:
-    """Have Telegram post to us until cancelled; what waits there is kept. Raises what no waiting mends, such as a wrong token."""
+    """Keep the webhook set until cancelled, with pending updates kept. Raises what no retry can resolve, such as a wrong token."""
     while True:
         await _retry_until_accepted(lambda: _set_webhook(bot, webhook))
         await asyncio.sleep(LOOK_EVERY)
 
 
 async def _retry_until_accepted(call: Callable[[], Awaitable[None]]) -> None:
-    """Make the call until Telegram takes it; raises what no waiting mends."""
+    """Repeat `call` until Telegram accepts it; raises what no retry can resolve."""
     failures = 0
     while True:
         try:
@@ -106,7 +106,7 @@ async def _retry_until_accepted(call: Callable[[], Awaitable[None]]) -> None:
 
 
 async def _set_webhook(bot: Bot, webhook: Webhook) -> None:
-    """Set it anew each time: the secret and the kinds of updates cannot be looked at."""
+    """Set the webhook even if it is set: its secret and kinds of updates cannot be read back for comparison."""
     await bot.me()
     info = await bot.get_webhook_info()
     if info.last_error_message and info.url == webhook.url:
@@ -117,7 +117,7 @@ async def _set_webhook(bot: Bot, webhook: Webhook) -> None:
 
 
 async def drop_webhook(bot: Bot) -> None:
-    """Make way for polling: take away a webhook that an earlier setting left, and keep what waits. Raises what no waiting mends."""
+    """Delete a webhook left by an earlier setting, so that polling works; pending updates are kept. Raises what no retry can resolve."""
     await _retry_until_accepted(lambda: _drop_webhook(bot))
 
 

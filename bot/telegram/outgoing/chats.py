@@ -1,10 +1,7 @@
-"""What became of chats: where a group moved to, which ones are closed to the bot. Kept durably, for the whole bot. Ring 3.
+"""State of chats, kept durably for the whole bot: where groups moved, which chats are closed, who may see a stored message.
 
-A chat that blocked the bot is not written to until somebody writes there: to go on asking is what gets a bot limited.
-
-To whom a stored message may still be shown: asked when it is brought, not when it was made. Ring 3; sends and closes nothing.
-
-A row of a group is the group's: it is read by everybody there, and no one person's access opens or shuts it.
+A chat that blocked the bot gets no messages until somebody writes there, since retrying is what gets a bot limited. Whether a row may be
+shown is decided at delivery. A group's rows are for everybody in it and depend on no one person's access.
 """
 
 import asyncio
@@ -31,13 +28,13 @@ _OUTSIDE = frozenset({"kicked", "left"})
 
 
 class Chats:
-    """Known from `load` on; each change is stored before it returns. Raises StoreError where the store cannot be read or written.
+    """Moved and closed chats; known after `load`, each change is stored before the method returns. Raises StoreError if the store fails.
 
-    By webhook every process may take updates while one delivers, so each change begins with what is stored now.
+    With a webhook every process may take updates while one delivers, so each change starts from what is stored now.
     """
 
     def __init__(self, store: AsyncStore, bot_id: int) -> None:
-        """Nothing is known yet."""
+        """Create the state of one bot's chats; nothing is known before `load`."""
         self._store = store
         self._key = f"telegram:{bot_id}:chats"
         self._moved: dict[int, int] = {}
@@ -56,27 +53,27 @@ class Chats:
         self._closed = {int(chat): str(why) for chat, why in stored.get("closed", {}).items()}
 
     def find_current_id(self, chat: int) -> int:
-        """Where a chat is now."""
+        """Return the present id of a chat that may have moved."""
         return self._moved.get(chat, chat)
 
     def find_origin_id(self, chat: int) -> int:
-        """The number under which a chat was first known: its conversation goes on under it."""
+        """Return the id under which a chat was first known; its session keeps that id."""
         return next((old for old, new in self._moved.items() if new == chat), chat)
 
     def find_closed_reason(self, chat: int) -> str:
-        """Why the bot does not write there, "" where it does."""
+        """Return why the bot does not write to the chat, "" where it does."""
         return self._closed.get(self.find_current_id(chat), "")
 
     def record_sent(self, chat: int, message_id: int) -> None:
-        """A message of the bot's has appeared there."""
+        """Record the bot's latest message in the chat."""
         self._last[self.find_origin_id(chat)] = message_id
 
     def find_last_message(self, chat: int) -> int:
-        """The bot's last message in that chat since this process began, 0 where there was none."""
+        """Return the id of the bot's last message in the chat since this process started, 0 where there was none."""
         return self._last.get(self.find_origin_id(chat), 0)
 
     async def move(self, old: int, new: int) -> None:
-        """A group became a supergroup and has another number."""
+        """Record that a group became a supergroup and has a new id."""
         async with self._begin_change():
             if old == new or self._moved.get(self.find_origin_id(old)) == new:
                 return
@@ -85,7 +82,7 @@ class Chats:
             await self._save()
 
     async def close(self, chat: int, why: str) -> None:
-        """The bot is kept out; noted once."""
+        """Record that the bot cannot write to the chat; repeated reports of the same reason change nothing."""
         async with self._begin_change():
             place = self.find_current_id(chat)
             if self._closed.get(place) == why:
@@ -95,7 +92,7 @@ class Chats:
             await self._save()
 
     async def open(self, chat: int) -> None:
-        """Somebody wrote there, or let the bot in again."""
+        """Record that somebody wrote in the chat or let the bot in again."""
         async with self._begin_change():
             place = self.find_current_id(chat)
             if self._closed.pop(place, None) is not None:
@@ -103,7 +100,7 @@ class Chats:
                 await self._save()
 
     async def observe_update(self, update: Update) -> None:
-        """What an update tells of its chat."""
+        """Update the state of the chat from `update`."""
         message = update.message
         if message is not None and message.migrate_to_chat_id is not None:
             await self.move(message.chat.id, message.migrate_to_chat_id)
@@ -122,7 +119,7 @@ class Chats:
                 return
 
     def restore_origin_chat(self, update: Update) -> Update:
-        """The update with the number that its chat was first known by, so that the conversation and its cards stay one."""
+        """Return the update with its chat's original id, so that the conversation and its cards stay together."""
         message = update.message or update.edited_message
         if message is not None and self.find_origin_id(message.chat.id) != message.chat.id:
             name = "message" if update.message is not None else "edited_message"
@@ -134,7 +131,7 @@ class Chats:
 
     @contextlib.asynccontextmanager
     async def _begin_change(self) -> AsyncIterator[None]:
-        """One change at a time, each of what is stored: another process may have written there since."""
+        """Serialize changes and reload before each: another process may have changed the stored state since."""
         async with self._changing:
             await self._load()
             yield
@@ -149,7 +146,7 @@ class Chats:
 
 
 def _is_out(change: ChatMemberUpdated) -> bool:
-    """Kept out; who is restricted may be inside or not."""
+    """Return whether the bot was put out of the chat; a restricted member may be inside or not."""
     member = change.new_chat_member
     return member.status in _OUTSIDE or (isinstance(member, ChatMemberRestricted) and not member.is_member)
 
@@ -162,18 +159,18 @@ NO_ACCESS: Final = "not shown: the person has no access any more"
 NO_LEAD: Final = "not shown: the person decides about cards of others no more"
 _DECIDING_ROLES: Final = frozenset({"lead", "admin"})
 _FOR_STRANGERS: Final = ("people-link-", "people-lost-")
-"""Sentences about a link that does not fit, and about access that is gone; nothing of the company is in them."""
+"""Notices about invalid links and lost access; they contain nothing of the company."""
 _ACCESS_LOST: Final = build_reply(Notice(code="no-access-any-more")).model_dump(mode="json")
-"""All that an input comes to whose sender has lost access before it was worked."""
+"""The only reply to an input whose sender lost access before it was processed."""
 
 
 def build_admission_check(access: Access) -> Callable[[int], bool]:
-    """Whether a chat may be shown what is the company's: a group, or the private chat of somebody with access."""
+    """Return a check whether a chat may see company data: a group, or the private chat of somebody with access."""
     return lambda chat: chat < 0 or access.find_actor(chat) is not None
 
 
 def is_for_anyone(row: OutboxRow) -> bool:
-    """Whether it may be shown to somebody without access: it tells of that, or ends a card that stands in the chat already."""
+    """Return whether a person without access may see the row: it tells of that loss, or closes a card already shown in the chat."""
     if row.kind == KIND:
         return str(row.body.get("code", "")).startswith(_FOR_STRANGERS)
     if row.kind == "reply":
@@ -182,7 +179,7 @@ def is_for_anyone(row: OutboxRow) -> bool:
 
 
 def find_withholding_reason(row: OutboxRow, access: Access, now: datetime) -> str:
-    """Why this row is not to be shown by the rights of this moment, "" where it may be. A toast has other words then instead."""
+    """Return why the row must not be shown under present rights, "" if it may. A toast is never withheld: its text is replaced instead."""
     chat = parse_chat(row.session)[0]
     if chat < 0 or row.kind == "toast" or is_for_anyone(row):
         return ""
@@ -190,7 +187,8 @@ def find_withholding_reason(row: OutboxRow, access: Access, now: datetime) -> st
     if actor is None:
         return NO_ACCESS
     of_another = row.kind == "card" and bool(row.body.get("home"))
-    ends = row.body.get("status") != "requested" and bool(row.sent_ref)  # of what was seen there with the right to see it
+    # it closes a card that was shown there when the person had the right
+    ends = row.body.get("status") != "requested" and bool(row.sent_ref)
     return (
         NO_LEAD
         if of_another and not ends and LeadApprovers(access, lambda: now).apply_delegation(actor).role not in _DECIDING_ROLES

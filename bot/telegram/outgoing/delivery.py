@@ -1,6 +1,6 @@
-"""Brings outbox rows to Telegram, at least once: one task a chat, so that no chat waits for another. Ring 3; see docs/telegram.md.
+"""Delivers outbox rows to Telegram at least once, with one task per chat, so that no chat waits for another (docs/telegram.md).
 
-A row is marked sent after Telegram said so. Of a row that needs several messages each one that arrived is remembered.
+A row is marked sent only after Telegram confirmed it. For a row of several messages, each delivered message is recorded.
 """
 
 import asyncio
@@ -32,15 +32,15 @@ POLL = 0.5
 STORE_PAUSE = 5
 GIVE_UP_AFTER = timedelta(hours=24)
 ACCESS_RETRY = timedelta(minutes=1)
-"""For who has access, where that cannot be read: nothing is closed for good by a database that fails for a while."""
+"""Wait before reading the access registry again: a database that fails for a while must not close a row for good."""
 MAX_CHATS = 256
-"""Chats that are served side by side; each holds one short task."""
+"""Maximum number of chats served at the same time; each holds one short task."""
 LOOK_AHEAD = 64
-"""Rows that are looked for beyond those of the chats at work, of which the store shows one each."""
+"""Rows to fetch beyond those of busy chats; the store returns one row per chat."""
 DRAIN_TIMEOUT = 3.0
-"""Seconds that calls on their way have when the program stops: what Telegram showed is to be marked as shown."""
+"""Seconds that running calls get when the program stops, so that messages Telegram has shown can be marked as sent."""
 MAX_SIDE_CALLS = 64
-"""Answers beside the outbox (to strangers, to presses) that may be on their way; a flood of them is not answered."""
+"""Maximum number of running calls beside the outbox (answers to strangers and clicks); beyond it they are dropped."""
 
 
 class Delivery:
@@ -56,7 +56,7 @@ class Delivery:
         may_send: Callable[[], bool] = lambda: True,
         pacer: RateLimiter | None = None,
     ) -> None:
-        """`people` knows the language and zone of a chat; `may_send` says whether this process is still the one that delivers."""
+        """`people` knows a chat's language and time zone; `may_send` tells whether this process is still the one that delivers."""
         self._store = store
         self._people = people
         self._clock = clock
@@ -64,7 +64,8 @@ class Delivery:
         self._pacer = pacer or RateLimiter()
         self.chats = Chats(store, bot.id)
         admits = build_admission_check(people.access)
-        signs = Sender(bot, self._pacer, self.chats, lambda: True, admits)  # of whoever works the turn, and not only of whoever delivers
+        # progress signs come from whichever process runs the turn, not only from the one that delivers
+        signs = Sender(bot, self._pacer, self.chats, lambda: True, admits)
         self._for_anyone = signs.build_unrestricted()
         parts = DeliveryState(store, bot.id)
         self.progress = Progress(signs, parts, people)
@@ -75,11 +76,11 @@ class Delivery:
         self._side_calls: set[asyncio.Task[None]] = set()
 
     def wake(self) -> None:
-        """Something may be waiting."""
+        """Look for due rows now instead of at the next poll."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Deliver until cancelled; a store that cannot be read is tried again."""
+        """Deliver until cancelled; a store that cannot be read is retried."""
         self._poster.clear_shown()
         async with asyncio.TaskGroup() as group:
             try:
@@ -87,14 +88,15 @@ class Delivery:
                 while True:
                     self._wake.clear()
                     await self._start_due(group)
-                    with contextlib.suppress(TimeoutError):  # wait_for of Python 3.11 would swallow a stop that meets a wake
+                    # wait_for of Python 3.11 would swallow a cancellation that coincides with a wake-up
+                    with contextlib.suppress(TimeoutError):
                         async with asyncio.timeout(POLL):
                             await self._wake.wait()
             finally:
                 await self._drain()
 
     async def wait_until_empty(self) -> None:
-        """Return when nothing that is due waits any more. Raises StoreError."""
+        """Return when no due row is left. Raises StoreError."""
         while self._tasks or await self._store.list_due_outbox("tg", self._clock.now(), 1):  # noqa: ASYNC110 - only the store knows what is due
             await asyncio.sleep(0.05)
 
@@ -109,11 +111,11 @@ class Delivery:
                 return
 
     async def _start_due(self, group: asyncio.TaskGroup) -> None:
-        """One task for each chat that has something due and none yet."""
+        """Start one task for each chat that has a due row and no task yet."""
         room = MAX_CHATS - len(self._tasks)
         if room <= 0 or not self._may_send():
             return
-        busy = set(self._tasks)  # what is read while one of them marks its row may be that row again
+        busy = set(self._tasks)  # a row read while its task marks it sent may be that same row again
         try:
             rows = await self._store.list_due_outbox("tg", self._clock.now(), len(busy) + LOOK_AHEAD)
         except StoreError:
@@ -137,14 +139,14 @@ class Delivery:
             self.wake()
 
     async def _drain(self) -> None:
-        """Those who wait their turn stop at once, calls on their way are heard to their end, within `DRAIN_TIMEOUT`."""
+        """Stop rows that wait for the rate limiter at once; let running calls finish within `DRAIN_TIMEOUT`."""
         self._pacer.stop()
         if self._tasks:
             await asyncio.wait([*self._tasks.values()], timeout=DRAIN_TIMEOUT)
         self._pacer.start()
 
     async def _deliver(self, row: OutboxRow) -> None:
-        """Bring one row out of the way, or put it off. Raises StoreError."""
+        """Deliver one row, mark it failed, or reschedule it. Raises StoreError."""
         try:
             ref = self._delivered_refs.get(row.id)
             if ref is None:
@@ -164,18 +166,19 @@ class Delivery:
             log.exception("a message cannot be made", extra={"action": "delivery_failed", "row": row.id})
             await self._store.mark_outbox_failed(row.id, type(error).__name__)
         else:
-            await self._store.mark_outbox_sent(row.id, ref)  # if the mark cannot be stored now, only the mark is tried again
+            await self._store.mark_outbox_sent(row.id, ref)  # if this fails, only the mark is retried, not the message
             self._delivered_refs.pop(row.id, None)
 
     async def _hold_back(self, row: OutboxRow) -> bool:
-        """Close a row whose reader may not see it, unless the registry, read anew, says otherwise: whoever joined a second ago may.
+        """Close a row whose reader may not see it, after reloading the registry, since the person may have joined a second ago.
 
-        A registry that cannot be read puts the row off, for a day at most. Raises StoreError.
+        While the registry cannot be read the row is rescheduled, for a day at most. Returns whether the row is dealt with. Raises
+        StoreError.
         """
         access, now = self._people.access, self._clock.now()
         try:
             await access.reload_registry(self._store)
-        except Exception:  # see `Access.follow`: whatever keeps it from being read
+        except Exception:  # see `Access.follow`: any failure to read it counts
             log.exception("the registry of people cannot be read", extra={"action": "registry_unreadable", "row": row.id})
             if now - row.created_at <= GIVE_UP_AFTER:
                 await self._store.reschedule_outbox(row.id, now + ACCESS_RETRY, "nobody can tell who has access")
@@ -188,43 +191,44 @@ class Delivery:
 
     async def _post(self, row: OutboxRow) -> str:
         if self.chats.find_closed_reason(parse_chat(row.session)[0]):
-            await self.chats.load()  # another process may have heard from there
+            await self.chats.load()  # another process may have received a message from there
         return await self._poster.post(row)
 
     async def _handle_refusal(self, row: OutboxRow, error: TelegramAPIError | ClientDecodeError) -> None:
-        """Try it again later; what no waiting mends is given up, and so is what did not get through for a day."""
+        """Reschedule a refused row; mark it failed if no retry can succeed or it is older than `GIVE_UP_AFTER`."""
         wait = calculate_retry_wait(error, row.attempts)
         if wait is not None and self._clock.now() - row.created_at <= GIVE_UP_AFTER:
             await self._store.reschedule_outbox(row.id, self._clock.now() + timedelta(seconds=wait), type(error).__name__)
             return
-        level = logging.INFO if isinstance(error, TelegramForbiddenError) else logging.ERROR  # whoever blocks the bot is no trouble of ours
+        # a person who blocks the bot is no fault of ours
+        level = logging.INFO if isinstance(error, TelegramForbiddenError) else logging.ERROR
         log.log(level, "a message cannot be delivered: %s", error.message, extra={"action": "delivery_failed", "row": row.id})
         await self._store.mark_outbox_failed(row.id, f"{type(error).__name__}: {error.message}")
 
     async def report_trouble(self, session: str, notice: Notice) -> None:
-        """Tell a chat directly, when not even the outbox can be written; may fail silently."""
+        """Tell a chat directly when not even the outbox can be written; may fail silently."""
         if session.startswith("tg:"):
             chat, thread = parse_chat(session)
             text = self._people.build_translator(session).translate_notice(notice)
             self._start_beside(SendMessage(chat_id=chat, text=text, message_thread_id=thread), chat, Rank.FINAL)
 
     def reply_to_click(self, callback_id: str, text: str | None) -> None:
-        """Answer a press without the outbox; may fail silently."""
+        """Answer a click without the outbox; may fail silently."""
         self._start_beside(AnswerCallbackQuery(callback_query_id=callback_id, text=text), 0, Rank.TOAST)
 
     def remove_buttons(self, session: str, message: int) -> None:
-        """Take the buttons of a message that stands in the chat a second time, further up; may fail silently."""
+        """Replace a duplicate card message further up in the chat by a text without buttons; may fail silently."""
         chat = parse_chat(session)[0]
         text = self._people.build_translator(session).translate("card-moved")
         self._start_beside(EditMessageText(text=text, chat_id=chat, message_id=message, entities=[], parse_mode=None), chat, Rank.CARD)
 
     async def report_partial(self, session: str, said: str | Notice) -> None:
-        """How far a turn is; returns at once and may come to nothing."""
+        """Show the progress of a running turn; returns at once and may fail."""
         if session.startswith("tg:"):
             await self.progress.tell(session, said)
 
     def _start_beside(self, method: TelegramMethod[Any], chat: int, rank: Rank) -> None:
-        """Nobody who stores updates or works turns waits for Telegram."""
+        """Send in the background, so that neither intake nor turns wait for Telegram."""
         if len(self._side_calls) < MAX_SIDE_CALLS:
             task = asyncio.ensure_future(_run_silently(self._for_anyone.send(method, chat, rank)))
             self._side_calls.add(task)

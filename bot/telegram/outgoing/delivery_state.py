@@ -1,6 +1,6 @@
-"""What must outlive a restart beside the outbox: which pieces of a long answer arrived, which message stands in for a running turn. Ring 3.
+"""Delivery state beside the outbox that must survive a restart.
 
-One small value a session each, written over by the next long answer; it holds message numbers, no text.
+It holds the delivered parts of a long answer and the placeholder of a running turn: one small value per session, message ids, no text.
 """
 
 from typing import Any
@@ -12,36 +12,39 @@ _MAX_PLACEHOLDERS = 5
 
 
 def parse_chat(session: str) -> tuple[int, int | None]:
-    """ "tg:1007:5" → chat 1007, thread 5; "tg:1007:toast" is the chat's, without a thread."""
+    """Return chat and thread of a session: "tg:1007:5" is chat 1007, thread 5; "tg:1007:toast" is chat 1007 without a thread."""
     parts = session.split(":")
     thread = parts[2] if len(parts) > 2 else ""  # noqa: PLR2004 - channel, chat, thread
     return int(parts[1]), int(thread) if thread.isdecimal() else None
 
 
 class DeliveryState:
-    """Reads and writes the notes of one bot; every method may raise StoreError."""
+    """Reads and writes the delivery state of one bot; every method may raise StoreError."""
 
     def __init__(self, store: AsyncStore, bot_id: int) -> None:
-        """Nothing is read yet."""
+        """Create the accessor; nothing is read yet."""
         self._store = store
         self._bot_id = bot_id
 
     async def load_arrived(self, session: str, row_id: str) -> list[int]:
-        """The numbers of the messages that this row has made already, in order."""
+        """Return the ids of the messages already delivered for this row, in order."""
         noted = await self._load_notes("parts", session)
         return [int(ref) for ref in noted["refs"]] if noted.get("row") == row_id else []
 
     async def record_arrived(self, session: str, row_id: str, refs: list[int]) -> None:
-        """So far these messages of the row are out."""
+        """Store the ids of the row's messages delivered so far."""
         await self._store.set_value(self._build_key("parts", session), dumps({"row": row_id, "refs": refs}))
 
     async def find_placeholder(self, session: str, turn: str) -> int:
-        """The message that stands where the answer of this turn will be, 0 without one."""
+        """Return the message that holds the place of this turn's answer, 0 without one."""
         noted = await self._load_notes("placeholder", session)
         return int(noted.get(turn, 0))
 
     async def record_placeholder(self, session: str, turn: str, ref: int) -> None:
-        """This message becomes the answer of the turn; the answers of a few turns may still wait for their place."""
+        """Record the message that will become the turn's answer.
+
+        A few turns' placeholders are kept, since their answers may still be pending.
+        """
         noted = await self._load_notes("placeholder", session)
         newest = sorted(noted.items(), key=lambda item: item[1])[-(_MAX_PLACEHOLDERS - 1) :]
         await self._store.set_value(self._build_key("placeholder", session), dumps({**dict(newest), turn: ref}))

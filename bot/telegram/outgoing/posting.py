@@ -1,4 +1,4 @@
-"""One outbox row onto the wire: edited in place or sent, piece by piece, files last. Ring 3; raises what Telegram says, retries nothing."""
+"""Posts one outbox row to Telegram: edited in place or sent, part by part, files last. It raises Telegram's errors and retries nothing."""
 
 import asyncio
 import contextlib
@@ -27,19 +27,19 @@ log = logging.getLogger(__name__)
 
 _RANKS = {"toast": Rank.TOAST, "card": Rank.CARD}
 _TOAST, _ALERT = 200, 60
-"""UTF-16 units Telegram takes of an answer to a press; above the second it stands in a window instead of passing by at the top."""
+"""Limits in UTF-16 units for the answer to a click: Telegram's maximum, and the length above which it opens as an alert window."""
 _ACCESS_LOST = Notice(code="no-access-any-more")
-"""What a press is answered with, whatever came of it, once whoever pressed has no access any more."""
+"""Answer to any click of a person who lost access, whatever the click led to."""
 _TURN = "turn:"
 _REMEMBERED = 4096
-"""Messages of which it is known how they look, so that an edit that would change nothing is not asked for."""
+"""Maximum number of messages whose shown content is remembered, so that an edit that changes nothing is skipped."""
 
 
 class Poster:
-    """Makes the calls of one row after the other; any number of them side by side, one a session."""
+    """Makes the calls of one row in order; rows of different sessions may be posted concurrently, one per session."""
 
     def __init__(self, outlet: Sender, store: AsyncStore, parts: DeliveryState, people: ChatPeople, progress: Progress) -> None:
-        """`progress` is told before an answer takes its place."""
+        """`progress` is finished before an answer takes its place."""
         self._outlet = outlet
         self._for_anyone = outlet.build_unrestricted()
         self._store = store
@@ -49,7 +49,7 @@ class Poster:
         self._shown_content: dict[tuple[int, int], str] = {}
 
     async def post(self, row: OutboxRow) -> str:
-        """Show the row; where it is shown, for later edits. Raises aiogram's errors, the outlet's, StoreError or rendering's."""
+        """Post the row and return its message reference for later edits. Raises aiogram's, the sender's, StoreError or rendering errors."""
         tr = self._people.build_translator(row.session)
         if row.kind == "toast":
             return await self._reply_to_click(row, tr)
@@ -67,11 +67,11 @@ class Poster:
         return _format_ref(ref, chat, self._outlet.find_current_chat(chat)) if ref else noted
 
     async def _remove_old_buttons(self, row: OutboxRow, known: int, tr: Translator) -> None:
-        """What is shown anew at the end of the chat loses its buttons above, so that only one message of it can be pressed."""
+        """Remove the buttons of the row's earlier message, when it is shown anew at the end of the chat: only one may be clickable."""
         chat = parse_chat(row.session)[0]
         edit = EditMessageText(text=tr.translate("card-moved"), chat_id=chat, message_id=known, entities=[], parse_mode=None)
         self.discard_shown(chat, known)
-        with contextlib.suppress(TelegramBadRequest):  # deleted, or said already
+        with contextlib.suppress(TelegramBadRequest):  # the old message was deleted or is edited already
             await self._outlet.send(edit, chat, Rank.CARD)
 
     async def _reply_to_click(self, row: OutboxRow, tr: Translator) -> str:
@@ -79,32 +79,32 @@ class Poster:
         notice = as_notice(row.body["notice"]) if build_admission_check(self._people.access)(chat) else _ACCESS_LOST
         text = trim_text(tr.translate_notice(notice), _TOAST)
         answer = AnswerCallbackQuery(callback_query_id=row.body["callback_id"], text=text, show_alert=len(text) > _ALERT)
-        with contextlib.suppress(TelegramBadRequest):  # too late to answer the press; the card tells it
+        with contextlib.suppress(TelegramBadRequest):  # too late to answer the click; the card shows the outcome
             await self._for_anyone.send(answer, chat, Rank.TOAST)
         return ""
 
     async def load_arrived(self, row: OutboxRow) -> list[int]:
-        """The messages that an earlier try has made."""
+        """Return the ids of messages that an earlier attempt delivered."""
         return await self._parts.load_arrived(row.session, row.id)
 
     async def record_arrived(self, row: OutboxRow, refs: list[int]) -> None:
-        """So far they are out."""
+        """Record the messages of the row delivered so far."""
         await self._parts.record_arrived(row.session, row.id, refs)
 
     def has_content(self, chat: int, message_id: int, content: str) -> bool:
-        """Whether this process made that message look so: to edit it once more would be refused as no change."""
+        """Return whether this process last gave the message this content; Telegram would refuse such an edit as no change."""
         return self._shown_content.get((self._outlet.find_current_chat(chat), message_id)) == content
 
     def discard_shown(self, chat: int, message_id: int) -> None:
-        """It may look otherwise now."""
+        """Forget the message's content, because it may have changed."""
         self._shown_content.pop((self._outlet.find_current_chat(chat), message_id), None)
 
     def clear_shown(self) -> None:
-        """Another process may have delivered meanwhile."""
+        """Forget all contents: another process may have delivered in between."""
         self._shown_content.clear()
 
     def record_shown(self, chat: int, message_id: int, content: str) -> None:
-        """It looks so now; the eldest of very many are forgotten."""
+        """Record the content of a message; above `_REMEMBERED` the oldest is forgotten."""
         place = self._outlet.find_current_chat(chat)
         self.discard_shown(chat, message_id)
         self._shown_content[place, message_id] = content
@@ -113,7 +113,7 @@ class Poster:
 
 
 class _Posting:
-    """One row on its way."""
+    """The posting of one row."""
 
     def __init__(self, poster: Poster, outlet: Sender, row: OutboxRow, letter: RenderedMessage) -> None:
         self._poster = poster
@@ -125,7 +125,10 @@ class _Posting:
         self._silent = True if row.body.get("quiet") else None
 
     async def run(self, known: int, stands_in: int) -> int:
-        """The message with the buttons; `known` shows an earlier form of the row, and `stands_in` stands where its answer will."""
+        """Post the row and return the id of the message with the buttons.
+
+        `known` is the message of an earlier version of the row; `stands_in` is the placeholder of its answer. Both may be 0.
+        """
         pieces, files = self._letter.pieces, self._letter.files
         if not pieces and not files:
             await self._delete_placeholder(stands_in)
@@ -134,11 +137,11 @@ class _Posting:
             ref = known or stands_in
             return ref if ref and await self._edit_in_place(ref, pieces[0]) else await self._send_piece(pieces[0])
         if known and pieces and await self._edit_in_place(known, pieces[-1]):
-            return known  # of a long text the message holds the last piece, and its files are there already
+            return known  # this message holds the last part of a long text, and its files are there already
         return await self._send_all(stands_in)
 
     async def _send_all(self, stands_in: int) -> int:
-        """Every piece and file that no earlier try has brought."""
+        """Send every part and file that no earlier attempt delivered; return the id of the last text part."""
         pieces, files = self._letter.pieces, self._letter.files
         refs = await self._poster.load_arrived(self._row)
         for number in range(len(refs), len(pieces) + len(files)):
@@ -184,20 +187,21 @@ class _Posting:
         return (await self._outlet.send(document, self._chat, self._rank)).message_id
 
     async def _edit_in_place(self, message_id: int, piece: Piece) -> bool:
-        """Change a message in place; False when Telegram no longer lets it be changed. What is the same already is as good as changed."""
+        """Edit a message in place; return False if Telegram no longer allows it. An unchanged message counts as edited."""
         text, entities = piece
         markup = self._select_markup(piece)
         content = _hash_content(piece, markup)
         if self._poster.has_content(self._chat, message_id, content):
             return True
-        self._poster.discard_shown(self._chat, message_id)  # until Telegram says so: an edit of unknown fate may have been made
+        self._poster.discard_shown(self._chat, message_id)  # until Telegram confirms: an edit of unknown outcome may have been made
         edit = EditMessageText(
             text=text,
             chat_id=self._chat,
             message_id=message_id,
             entities=entities,
             parse_mode=None,
-            reply_markup=markup if isinstance(markup, InlineKeyboardMarkup) else None,  # no other can be given to a message that stands
+            # an existing message accepts no other kind of markup
+            reply_markup=markup if isinstance(markup, InlineKeyboardMarkup) else None,
         )
         try:
             await self._outlet.send(edit, self._chat, self._rank)
@@ -208,25 +212,25 @@ class _Posting:
         return True
 
     async def _delete_placeholder(self, message_id: int) -> None:
-        """A stand-in for an answer without words."""
+        """Delete the placeholder of an answer without text."""
         if message_id:
             with contextlib.suppress(TelegramBadRequest):
                 await self._outlet.send(DeleteMessage(chat_id=self._chat, message_id=message_id), self._chat, Rank.FINAL)
 
 
 def _format_ref(message_id: int, chat: int, place: int) -> str:
-    """What is kept of a message; in a group that moved also in which of its lives, since each numbers its messages anew."""
+    """Return the stored reference of a message; in a moved group it includes the chat id, since message ids restart after a move."""
     return str(message_id) if place == chat else f"{message_id}@{place}"
 
 
 def _find_editable(ref: str, chat: int, place: int) -> int:
-    """The message that can be edited, 0 where none is: nothing was sent, or it stayed behind when the group moved."""
+    """Return the message that can be edited, 0 if there is none: nothing was sent, or the message stayed in the group before its move."""
     number, _, where = ref.partition("@")
     return int(number) if number.isdecimal() and (where or str(chat)) == str(place) else 0
 
 
 def _hash_content(piece: Piece, markup: Markup | None) -> str:
-    """Text, entities and buttons in one short word."""
+    """Return a hash of text, entities and buttons."""
     entities = [entity.model_dump_json(exclude_none=True) for entity in piece[1]]
     return hash_text(dumps([piece[0], entities, markup.model_dump_json(exclude_none=True) if markup else ""]))
 
@@ -236,7 +240,7 @@ def _is_turn_answer(row: OutboxRow) -> bool:
 
 
 def _render_row(row: OutboxRow, tr: Translator) -> RenderedMessage:
-    """The row as a letter; an answer that cannot be put in words is replaced by a sentence that says so."""
+    """Render the row; a reply that cannot be rendered is replaced by a notice that says so."""
     try:
         return build_message(row, tr)
     except Exception:

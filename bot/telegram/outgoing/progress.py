@@ -1,6 +1,6 @@
-"""What shows while a turn goes on: drafts in private chats, elsewhere one message that becomes the answer. Ring 3; never delays a turn.
+"""Shows the progress of a running turn: drafts in private chats, elsewhere one message that becomes the answer. Never delays a turn.
 
-Everything here may be dropped. Nothing of it is shown once the answer is on its way: `over` makes sure of that.
+Anything shown here may be dropped, and nothing is shown once the answer is being sent: `finish` ensures that.
 """
 
 import asyncio
@@ -31,26 +31,26 @@ log = logging.getLogger(__name__)
 
 DRAFT_EVERY = 0.7
 DRAFT_AGAIN = 20.0
-"""A draft is shown for 30 seconds: it is shown again before that."""
+"""Seconds between repeats: Telegram shows a draft for 30 seconds."""
 TYPING_EVERY = 4.5
-"""Clients show "typing" for five seconds."""
+"""Seconds between repeats: clients show "typing" for five seconds."""
 PLACEHOLDER_AFTER = 1.5
-"""A turn that is over sooner leaves no trace but its answer."""
+"""Seconds; a turn that ends sooner shows nothing but its answer."""
 EDIT_EVERY = {"private": 1.5, "group": 3.0}
 SILENCE_LIMIT = 300.0
-"""Seconds without news after which a turn is taken for dead: its process may be."""
+"""Seconds without news after which a turn is considered dead, because its process may be."""
 FINISH_TIMEOUT = 5.0
-"""Seconds that the answer waits for a sign which is on its way."""
+"""Seconds that the answer waits for a progress call in flight."""
 RETRY = 1.0
-"""Seconds to the next look where there was no room for a sign."""
+"""Seconds until the next attempt when the rate limit left no room."""
 
 BEGUN, STEP, OVER = "turn-begun", "step", "turn-over"
-"""The notices that are no sentences: {turn}, {turn, number, state, verb, entity, title, url, method}, {turn}."""
+"""Codes of control notices with their arguments: {turn}; {turn, number, state, verb, entity, title, url, method}; {turn}."""
 
 
 @dataclass(kw_only=True)
 class _TurnView:
-    """One session's running turn as its chat sees it."""
+    """The view that a chat has of its session's running turn."""
 
     session: str
     chat: int
@@ -63,7 +63,7 @@ class _TurnView:
     steps: dict[Any, Mapping[str, Any]] = field(default_factory=dict)
     drafts: bool = False
     fresh: bool = True
-    """There is something that was not shown yet."""
+    """Whether there is something not shown yet."""
     shown_at: float = -math.inf
     typed_at: float = -math.inf
     message: int = 0
@@ -73,12 +73,12 @@ class _TurnView:
 
     @property
     def draft_id(self) -> int:
-        """The same for all drafts of a turn, so that Telegram changes it in place; never 0."""
+        """The draft id of the turn: the same for all its drafts, so that Telegram updates one in place; never 0."""
         return zlib.crc32(self.turn.encode()) % 0x7FFFFFFE + 1
 
 
 class Progress:
-    """The shows of this process. Works while `run` does; before and after, what it is told is forgotten."""
+    """All progress views of this process. Active while `run` runs; before and after, notices are dropped."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Progress:
         hosts: frozenset[str] = frozenset(),
         seconds: Callable[[], float] = read_boottime,
     ) -> None:
-        """`hosts` are where addresses in an unfinished answer may lead; `seconds` is a clock that never goes back."""
+        """`hosts` are the hosts that links in an unfinished answer may lead to; `seconds` is a monotonic clock."""
         self._outlet = outlet
         self._parts = parts
         self._people = people
@@ -100,11 +100,11 @@ class Progress:
         self._group: asyncio.TaskGroup | None = None
 
     def set_hosts(self, hosts: frozenset[str]) -> None:
-        """Where addresses in an unfinished answer may lead, once that is known."""
+        """Set the hosts that links in an unfinished answer may lead to, once they are known."""
         self._hosts = hosts
 
     async def run(self) -> None:
-        """Show until cancelled."""
+        """Show progress until cancelled."""
         async with asyncio.TaskGroup() as group:
             self._group = group
             try:
@@ -116,7 +116,7 @@ class Progress:
                 self._views.clear()
 
     def show_typing(self, session: str) -> None:
-        """A request has arrived: one sign of life at once, before anybody works on it."""
+        """Show "typing" at once for a new request, before anybody processes it."""
         now = self._seconds()
         if now - self._typing_at.get(session, -math.inf) < TYPING_EVERY:
             return
@@ -126,7 +126,7 @@ class Progress:
         self._start(self._run_guarded(show, self._send_typing(show, now)))
 
     async def tell(self, session: str, said: str | Notice) -> None:
-        """The visible answer so far, or a notice; returns at once."""
+        """Take the visible answer so far, or a notice, for the chat of `session`; returns at once."""
         if self._group is None:
             return
         show = self._views.get(session)
@@ -148,12 +148,12 @@ class Progress:
                 show.note = None
             case _:
                 show.note = said
-        if not waiting:  # an answer streams in hundreds of pieces: those in between change nothing
+        if not waiting:  # an answer streams in hundreds of parts, and only the newest matters
             self._cancel_timer(show)
             self._schedule(show)
 
     async def finish(self, session: str, turn: str) -> int:
-        """The answer of `turn` comes now: nothing is shown after this. The message that it replaces, 0 without one. Raises StoreError."""
+        """End the view of `turn` before its answer is sent; return the message the answer replaces, 0 without one. Raises StoreError."""
         show = self._views.get(session)
         if show is None or show.turn not in {turn, ""}:
             return await self._parts.find_placeholder(session, turn)
@@ -166,7 +166,7 @@ class Progress:
         return await self._parts.find_placeholder(session, turn)
 
     def refresh(self, session: str) -> None:
-        """Another message has come: it takes the draft away, so that what was said so far is shown again."""
+        """Show the draft again: another message in the chat has removed it."""
         show = self._views.get(session)
         if show is not None and show.drafts and not show.is_over:
             show.fresh, show.shown_at = True, -math.inf
@@ -174,12 +174,12 @@ class Progress:
             self._schedule(show)
 
     def is_shown_elsewhere(self, session: str, message: int) -> bool:
-        """Whether the running turn of that chat shows in another message than this one, which was left by an earlier turn."""
+        """Return whether the chat's running turn is shown in another message than `message`, which an earlier turn left."""
         show = self._views.get(session)
         return show is not None and not show.is_over and show.message not in {0, message}
 
     def show_due(self) -> None:
-        """Show what is due; for clocks that are moved by hand."""
+        """Show what is due now; for tests whose clock is moved by hand."""
         for show in list(self._views.values()):
             self._cancel_timer(show)
             self._show_if_due(show)
@@ -199,7 +199,7 @@ class Progress:
         self._cancel_timer(show)
 
     def _schedule(self, show: _TurnView) -> None:
-        """At most one look ahead."""
+        """Schedule the next update of the view; at most one timer is pending."""
         wait = max(0.0, self._find_due_time(show) - self._seconds())
         if show.timer is None and show.call_task is None and not show.is_over and wait < math.inf:
             show.timer = asyncio.get_running_loop().call_later(wait, self._show_if_due, show)
@@ -210,7 +210,7 @@ class Progress:
             show.timer = None
 
     def _find_due_time(self, show: _TurnView) -> float:
-        """When there may be something to show next, if nothing new is heard."""
+        """Return when there may be something to show next, if no news arrives."""
         if show.drafts:
             return show.shown_at + (DRAFT_EVERY if show.fresh else DRAFT_AGAIN)
         if show.message:
@@ -218,7 +218,7 @@ class Progress:
         return min(show.typed_at + TYPING_EVERY, self._find_placeholder_time(show))
 
     def _find_placeholder_time(self, show: _TurnView) -> float:
-        """When a message is to stand in for the answer; never where nobody would know which answer replaces it."""
+        """Return when a placeholder message is due; never for a turn without id, since no answer could be matched to it."""
         return max(show.began + PLACEHOLDER_AFTER, show.shown_at + RETRY) if show.turn else math.inf
 
     def _show_if_due(self, show: _TurnView) -> None:
@@ -234,7 +234,7 @@ class Progress:
             self._call(show, self._build_next_call(show, now))
 
     def _call(self, show: _TurnView, work: Coroutine[Any, Any, None] | None) -> None:
-        if work is None:  # no room now: a little later there may be more to show, and room for it
+        if work is None:  # no room now: later there may be room, and more to show
             show.timer = asyncio.get_running_loop().call_later(RETRY, self._show_if_due, show)
             return
         show.call_task = self._start(self._run_guarded(show, work))
@@ -252,7 +252,7 @@ class Progress:
         return self._group.create_task(work)
 
     def _build_next_call(self, show: _TurnView, now: float) -> Coroutine[Any, Any, None] | None:
-        """The call that is due, None where there is no room for it."""
+        """Return the call that is due, None where the rate limit leaves no room."""
         if not show.drafts and not show.message and now < self._find_placeholder_time(show):
             return self._send_typing(show, now)
         if not self._outlet.may_show(show.chat, draft=show.drafts):
@@ -263,10 +263,10 @@ class Progress:
         return self._edit_placeholder(show) if show.message else self._send_placeholder(show)
 
     async def _run_guarded(self, show: _TurnView, work: Coroutine[Any, Any, None]) -> None:
-        """What Telegram does not take is not shown; a flood wait is remembered by whoever made the call."""
+        """Run the call; errors of Telegram or the store end in a log line. The rate limiter has recorded any flood wait already."""
         try:
             await work
-        except (TelegramBadRequest, TelegramNotFound) as error:  # the second one: a server that is older than drafts
+        except (TelegramBadRequest, TelegramNotFound) as error:  # TelegramNotFound: a server that is older than drafts
             if show.drafts:
                 show.drafts = False
                 log.info("no drafts in this chat: %s", error.message, extra={"action": "drafts_refused"})
@@ -276,7 +276,7 @@ class Progress:
             log.debug("progress is not shown: %s", type(error).__name__, extra={"action": "progress_not_shown"})
         except StoreError:
             log.warning("a placeholder could not be noted", extra={"action": "store_trouble"})
-        except Exception:  # words that cannot be made must not cost the door
+        except Exception:  # a rendering error must not end the door
             log.exception("progress cannot be shown", extra={"action": "progress_failed"})
             self._stop_view(show)
 
@@ -288,7 +288,7 @@ class Progress:
         await self._outlet.show(draft, show.chat)
 
     async def _send_placeholder(self, show: _TurnView) -> None:
-        show.message = await self._parts.find_placeholder(show.session, show.turn)  # of a turn that runs again after a restart
+        show.message = await self._parts.find_placeholder(show.session, show.turn)  # exists when the turn runs again after a restart
         if show.message:
             show.fresh = True
             return
@@ -302,12 +302,12 @@ class Progress:
     async def _edit_placeholder(self, show: _TurnView) -> None:
         text, entities = self._render_content(show)
         if text:
-            stop = self._build_stop_keyboard(show)  # an edit without buttons takes them away
+            stop = self._build_stop_keyboard(show)  # an edit without buttons would remove them
             edit = EditMessageText(chat_id=show.chat, message_id=show.message, text=text, entities=entities, reply_markup=stop)
             await self._outlet.show(edit, show.chat)
 
     def _build_stop_keyboard(self, show: _TurnView) -> InlineKeyboardMarkup:
-        """What a draft has by itself; the answer, which takes the place of this message, has it no more."""
+        """Build the Stop button of a placeholder; drafts have one of their own, and the answer that replaces the message has none."""
         return build_stop_keyboard(self._people.build_translator(show.session))
 
     async def _send_typing(self, show: _TurnView, now: float) -> None:
@@ -317,7 +317,7 @@ class Progress:
             await self._outlet.show(typing, show.chat)
 
     def _render_content(self, show: _TurnView) -> Piece:
-        """In the renderer of the answer itself; of a long one the end, where it grows."""
+        """Render the progress with the renderer of the answer itself; of a long text the last part, where it grows."""
         tr = self._people.build_translator(show.session)
         words = strip_unknown_links(show.text, self._hosts, locale=tr.locale)
         piece = split(*render_entities(render_progress(list(show.steps.values()), show.note, words, tr)))[-1]

@@ -1,6 +1,6 @@
-"""How fast Telegram may be written to: a bucket a chat, one for all chats, and the waits that Telegram named. Ring 3; sends nothing.
+"""Rate limiter for Telegram: one bucket per chat, one for all chats, and the waits that Telegram names. It sends nothing itself.
 
-Telegram names no exact limits (facts: about 1/s a chat with short bursts, 20/min a group, 30/s in all; edits count); these stay below them.
+Telegram publishes no exact limits (about 1/s a chat with short bursts, 20/min a group, 30/s in all; edits count); these stay below them.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from state.clock import read_boottime
 
 
 class Rank(IntEnum):
-    """Who goes first when all wait for the same second. A toast is no message and waits only while Telegram takes nothing at all."""
+    """Priority among waiting calls. A toast is no message: it waits only while Telegram accepts nothing from the bot at all."""
 
     TOAST = 0
     CARD = 1
@@ -24,7 +24,7 @@ class Rank(IntEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class BucketRate:
-    """So many a second in the long run, and so many at once after a silence."""
+    """A bucket's long-term rate, and how many calls may go out at once after a silence."""
 
     per_second: float
     burst: int
@@ -32,7 +32,7 @@ class BucketRate:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """A group takes `burst` + 60 * `per_second` = 18 a minute at most, all chats together 27 in any second."""
+    """The limits in force: a group gets at most `burst` + 60 * `per_second` = 18 a minute, all chats together 27 in any second."""
 
     private: BucketRate = BucketRate(per_second=1.0, burst=3)
     group: BucketRate = BucketRate(per_second=14 / 60, burst=4)
@@ -42,16 +42,16 @@ class Limits:
 
 FLOOD_CHATS = 3
 FLOOD_WINDOW = 2.0
-"""So many chats told to wait within so many seconds: it is the bot that is too fast, not they, though Telegram does not say so."""
+"""This many chats told to wait within this many seconds mean that the bot as a whole is too fast, though Telegram does not say so."""
 _FORGET_ABOVE = 2048
 
 
 class Stopped(Exception):
-    """Nothing goes out any more."""
+    """The rate limiter is stopped; no call goes out any more."""
 
 
 class _Bucket:
-    """Fills at its rate up to its burst; what waits for it takes one."""
+    """A token bucket: fills at its rate up to its burst; each call takes one token."""
 
     def __init__(self, rate: BucketRate, now: float) -> None:
         self._rate = rate
@@ -61,7 +61,7 @@ class _Bucket:
         return min(float(self._rate.burst), self._level + max(0.0, now - self._at) * self._rate.per_second)
 
     def wait(self, now: float, keep: int = 0) -> float:
-        """Seconds until one can be taken and `keep` are left."""
+        """Return the seconds until one token can be taken with `keep` left."""
         return max(0.0, (1 + keep - self.measure_level(now)) / self._rate.per_second)
 
     def take(self, now: float) -> None:
@@ -74,7 +74,7 @@ class _Bucket:
 
 @dataclass(order=True)
 class _Waiter:
-    """Somebody who wants to write; sorts by rank, then by who came first."""
+    """A waiting call; sorts by rank, then by order of arrival."""
 
     rank: Rank
     number: int
@@ -83,10 +83,10 @@ class _Waiter:
 
 
 class RateLimiter:
-    """Lets one call after the other pass; `seconds` is a clock that never goes back."""
+    """Admits calls one after the other; `seconds` is a monotonic clock."""
 
     def __init__(self, limits: Limits | None = None, *, seconds: Callable[[], float] = read_boottime) -> None:
-        """Nothing was sent yet."""
+        """Create a limiter with full buckets."""
         self._limits = limits or Limits()
         self._seconds = seconds
         now = seconds()
@@ -102,11 +102,11 @@ class RateLimiter:
         self._stopped = False
 
     def start(self) -> None:
-        """Let calls pass (again)."""
+        """Admit calls (again)."""
         self._stopped = False
 
     def stop(self) -> None:
-        """Let nothing pass; those who wait hear of it at once, what is on its way is not touched."""
+        """Admit nothing more: waiting calls fail with Stopped at once, calls in flight are not touched."""
         self._stopped = True
         for waiter in self._waiting:
             if not waiter.free.done():
@@ -115,7 +115,7 @@ class RateLimiter:
         self._schedule_release(0.0)
 
     async def admit(self, chat: int, rank: Rank) -> None:
-        """Return when this call may go out; it counts from then on. Raises Stopped."""
+        """Return when this call may go out; it is counted from then on. Raises Stopped."""
         if self._stopped:
             raise Stopped
         self._sequence += 1
@@ -130,7 +130,7 @@ class RateLimiter:
             raise
 
     def may_show_now(self, chat: int) -> bool:
-        """Whether a sign of progress may go out at once; it counts then. One place is always left for the answer itself."""
+        """Return whether a progress message may go out at once, and count it if so. One token is always left for the answer itself."""
         now = self._seconds()
         keep = min(1, self._find_bucket(chat, now).burst - 1)
         if self._stopped or self._waiting or self.measure_hold(chat) or self._all.wait(now) or self._find_bucket(chat, now).wait(now, keep):
@@ -139,7 +139,7 @@ class RateLimiter:
         return True
 
     def may_draft_now(self, chat: int) -> bool:
-        """Whether a draft may go out at once; drafts are no messages and have a budget of their own."""
+        """Return whether a draft may go out at once, and count it if so; drafts are no messages and have a bucket of their own."""
         now = self._seconds()
         if self._stopped or self.measure_hold(chat) or self._drafts.wait(now):
             return False
@@ -147,11 +147,11 @@ class RateLimiter:
         return True
 
     def measure_hold(self, chat: int) -> float:
-        """Seconds for which Telegram wants nothing in this chat."""
+        """Return the seconds for which Telegram accepts nothing in this chat."""
         return max(0.0, max(self._closed.get(chat, 0.0), self._all_closed) - self._seconds())
 
     def hold(self, chat: int, seconds: float) -> None:
-        """Telegram named a wait in answer to a call for this chat: all of it waits; many chats at once mean that everybody waits."""
+        """Hold the chat for the wait that Telegram named; the same from several chats at once holds all chats."""
         now = self._seconds()
         self._closed[chat] = max(self._closed.get(chat, 0.0), now + seconds)
         self._flood_marks.append((now, chat))
@@ -160,11 +160,11 @@ class RateLimiter:
         self.release_due()
 
     def hold_all(self, seconds: float) -> None:
-        """Telegram wants nothing of the bot for a while."""
+        """Hold all chats for `seconds`."""
         self._all_closed = max(self._all_closed, self._seconds() + seconds)
 
     def release_due(self) -> None:
-        """Let pass whoever may go now, and look again when the next one may."""
+        """Admit every call that may go now, and schedule the next check for when another one may."""
         now, soonest = self._seconds(), 0.0
         for waiter in list(self._waiting):
             wait = self._wait(waiter, now)
@@ -201,6 +201,6 @@ class RateLimiter:
         return found
 
     def _drop_idle(self, now: float) -> None:
-        """Chats that are silent long enough to be as good as new."""
+        """Drop the buckets of chats silent long enough to be full again."""
         self._chats = {chat: bucket for chat, bucket in self._chats.items() if bucket.wait(now, bucket.burst - 1) > 0}
         self._closed = {chat: until for chat, until in self._closed.items() if until > now}

@@ -1,6 +1,6 @@
-"""The one way to Telegram for what people see: paced, obeying the waits Telegram names, to where the chat is now. Ring 3; retries nothing.
+"""Sends calls to Telegram: rate-limited, respecting Telegram's waits, to the chat's present id. Every visible message goes through it.
 
-What a try came to is raised as aiogram's error; whoever called decides whether it is tried again.
+It retries nothing: a failed attempt raises aiogram's error, and the caller decides whether to repeat it.
 """
 
 import contextlib
@@ -33,12 +33,15 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 LONGEST_WAIT = 3600
-"""Telegram's number is obeyed up to here, then asked for again: a nonsensical one must not silence a chat for years."""
+"""Seconds; upper bound for a wait that Telegram names, so that a nonsensical value cannot silence a chat for years."""
 SEND_WITHIN = 20
-"""Seconds for one call. Telegram answers in tenths of one; what takes longer may or may not have been shown."""
+"""Timeout in seconds for one call.
+
+Telegram answers within tenths of a second; after a timeout the message may or may not have been shown.
+"""
 UPLOAD_WITHIN = 120
 _FLOOD = "Too Many Requests"
-"""A 429 that names no wait, or 0, reaches us as an error of no special kind: aiogram keeps only Telegram's words of it."""
+"""Text of a 429 without a wait, or with 0: aiogram raises it as a generic error and keeps only Telegram's text."""
 _STRIPPABLE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("entit", {"entities": None, "caption_entities": None}),
     ("button", {"reply_markup": None}),
@@ -48,28 +51,28 @@ _STRIPPABLE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("topic_", {"message_thread_id": None}),
     ("message to be replied not found", {"reply_parameters": None}),
 )
-"""What Telegram does not take of a message, and the message without it: words that arrive plain are better than none. In whatever case."""
+"""Phrases of Telegram's refusals (any case) with the fields to drop before a retry: a plain message is better than none."""
 
 
 class NotDelivering(Exception):
-    """While it waited its turn, this process ceased to be the one that delivers, or began to stop."""
+    """While the call waited, this process stopped being the one that delivers, or began to shut down."""
 
 
 class ChatClosed(Exception):
-    """The bot is kept out of the chat; nothing was asked of Telegram."""
+    """The chat is closed to the bot; no call was made."""
 
 
 class NotAdmitted(Exception):
-    """The chat is that of somebody who has no access any more; nothing was asked of Telegram."""
+    """The chat belongs to a person without access; no call was made."""
 
 
 class Sender:
-    """Makes calls for one bot."""
+    """Makes rate-limited calls for one bot."""
 
     def __init__(
         self, bot: Bot, pacer: RateLimiter, chats: Chats, may_send: Callable[[], bool], admits: Callable[[int], bool] = lambda _: True
     ) -> None:
-        """`may_send`, and for which chats it `admits` anything, are asked again after each wait."""
+        """Create the sender; `may_send`, and `admits` for the chat, are checked again after each wait."""
         self._bot = bot
         self._pacer = pacer
         self._chats = chats
@@ -77,11 +80,14 @@ class Sender:
         self._admits = admits
 
     def build_unrestricted(self) -> "Sender":
-        """The same way for the few words that strangers may read too."""
+        """Return a sender without the access check, for the few texts that strangers may read."""
         return Sender(self._bot, self._pacer, self._chats, self._may_send)
 
     async def send(self, method: TelegramMethod[T], chat: int, rank: Rank) -> T:
-        """Make the call in its turn; raises aiogram's errors, ChatClosed, NotAdmitted or NotOurs. What Telegram cannot read is left out."""
+        """Make the call when the rate limit admits it. Parts that Telegram refuses are dropped and the rest is sent.
+
+        Raises aiogram's errors, ChatClosed, NotAdmitted or NotDelivering.
+        """
         if rank is not Rank.TOAST and self._chats.find_closed_reason(chat):
             raise ChatClosed(self._chats.find_closed_reason(chat))
         try:
@@ -89,7 +95,7 @@ class Sender:
         except TelegramMigrateToChat as moved:
             await self._chats.move(self._chats.find_current_id(chat), moved.migrate_to_chat_id)
             gone: TelegramMethod[Any] = method
-            if isinstance(method, EditMessageText | DeleteMessage):  # its number means another message there, or none
+            if isinstance(method, EditMessageText | DeleteMessage):  # in the new chat this message id names another message, or none
                 raise TelegramBadRequest(method=gone, message="message to edit not found") from None
             return await self._send_in_turn(method, chat, rank)
         except TelegramForbiddenError as shut:
@@ -100,14 +106,14 @@ class Sender:
             if mended is None:
                 raise
             log.warning("a message is sent without what Telegram does not take: %s", error.message, extra={"action": "message_mended"})
-            return await self.send(mended, chat, rank)  # each time it is less, so this ends
+            return await self.send(mended, chat, rank)  # each retry has fewer parts, so this ends
 
     def find_current_chat(self, chat: int) -> int:
-        """Where the chat is now."""
+        """Return the chat's present id."""
         return self._chats.find_current_id(chat)
 
     def is_open(self, chat: int) -> bool:
-        """Whether anything may be shown in this chat now, and Telegram takes it."""
+        """Return whether the chat may be shown anything now and Telegram accepts it."""
         return (
             self._admits(chat)
             and not self._chats.find_closed_reason(chat)
@@ -115,14 +121,14 @@ class Sender:
         )
 
     def may_show(self, chat: int, *, draft: bool) -> bool:
-        """Whether a sign of progress may be shown now; it counts then, and `show` is to follow."""
+        """Return whether a progress message may be shown now; if so it is counted, and `show` must follow."""
         place = self._chats.find_current_id(chat)
         if self._chats.find_closed_reason(chat) or not self._admits(chat):
             return False
         return self._pacer.may_draft_now(place) if draft else self._pacer.may_show_now(place)
 
     async def show(self, method: TelegramMethod[T], chat: int) -> T:
-        """Make a call that nobody misses, unpaced; raises AiogramError where Telegram refused it."""
+        """Make an optional call without rate limiting; raises AiogramError if Telegram refused it."""
         return await self._call(method, chat)
 
     async def _send_in_turn(self, method: TelegramMethod[T], chat: int, rank: Rank) -> T:
@@ -151,23 +157,23 @@ class Sender:
 
 
 def parse_flood_wait(error: Exception) -> float | None:
-    """The seconds to wait that a 429 asks for, at least one; None for anything else."""
+    """Return the seconds to wait that a 429 asks for, at least one; None for any other error."""
     if isinstance(error, TelegramRetryAfter):
         return min(max(error.retry_after, 1), LONGEST_WAIT)
     return 1 if isinstance(error, TelegramAPIError) and _FLOOD in str(error.message) else None
 
 
 def calculate_retry_wait(error: Exception, attempts: int) -> float | None:
-    """Seconds until the next try; None for what no waiting mends.
+    """Return the seconds until the next attempt; None if no retry can succeed.
 
-    A token that is not taken (any more) is no fault of the message: it waits, and the door ends by itself. A broken connection, a 5xx or
-    an answer that is no answer (a proxy's page) leaves open whether the message was shown: it is sent again, and may then be there twice.
-    A message too many is a nuisance, a lost answer is a broken promise.
+    A refused token is no fault of the message: it waits, and the door ends by itself. After a broken connection, a 5xx or an unreadable
+    answer (a proxy's page) it is unknown whether the message was shown: it is sent again and may appear twice. A duplicate message is a
+    nuisance, a lost answer is a broken promise.
     """
     wait = parse_flood_wait(error)
     if isinstance(error, TelegramRetryAfter):
         return wait
-    if isinstance(error, TelegramEntityTooLarge):  # a network error by its class only: it would hold up its chat for a day
+    if isinstance(error, TelegramEntityTooLarge):  # a network error by class only; retried, it would block its chat for a day
         return None
     ours = TelegramUnauthorizedError | TelegramNotFound
     passing = isinstance(error, TelegramNetworkError | TelegramServerError | ClientDecodeError | ours)
@@ -175,7 +181,7 @@ def calculate_retry_wait(error: Exception, attempts: int) -> float | None:
 
 
 def _strip_rejected(method: TelegramMethod[T], error: TelegramBadRequest) -> TelegramMethod[T] | None:
-    """The message without what Telegram complains of; None where it complains of something else, or of what is not there."""
+    """Return the message without the part that Telegram refused; None if the refusal names another part, or one that is not set."""
     for words, without in _STRIPPABLE:
         mine = {name: value for name, value in without.items() if getattr(method, name, None)}
         if words in error.message.lower() and mine:

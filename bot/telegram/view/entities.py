@@ -1,6 +1,6 @@
-"""Long texts in pieces Telegram accepts: measured in UTF-16 units, cut at paragraphs and between entities where that is possible. Pure.
+"""Converts spans to Telegram text with entities (offsets in UTF-16 units) and splits long texts into messages Telegram accepts. Pure.
 
-Spans as Telegram text and entities; offsets and lengths in UTF-16 units. Ring 3, pure.
+Cuts are made at paragraphs and between entities where possible.
 """
 
 import re
@@ -19,26 +19,26 @@ _TONES, _FLAGS = range(0x1F3FB, 0x1F400), range(0x1F1E6, 0x1F200)
 
 
 def is_blank(text: str) -> bool:
-    """Whether nothing of it can be seen: Telegram refuses such a message as empty, also where it is made of marks without width."""
+    """Return whether the text has no visible character, including zero-width marks: Telegram refuses such a message as empty."""
     return all(mark.isspace() or mark in _BLANK_LETTERS or unicodedata.category(mark) in _UNSEEN for mark in text)
 
 
 def trim_text(text: str, limit: int) -> str:
-    """At most `limit` UTF-16 units of it, with a sign that something is missing."""
+    """Return `text` cut to at most `limit` UTF-16 units, with "…" where something is missing."""
     if count_units(text) <= limit:
         return text
     return text.encode("utf-16-le")[: (limit - 1) * 2].decode("utf-16-le", "ignore") + "…"
 
 
 def count_units(text: str) -> int:
-    """The length as Telegram counts it."""
+    """Return the length in UTF-16 units, as Telegram counts it."""
     return len(text.encode("utf-16-le")) // 2
 
 
 def split(text: str, entities: list[MessageEntity], *, limit: int = LIMIT) -> list[tuple[str, list[MessageEntity]]]:
-    """Pieces of at most `limit` UTF-16 units with the entities that lie in each; a surrogate pair is never torn.
+    """Split a text into parts of at most `limit` UTF-16 units, each with its entities; a surrogate pair is never cut.
 
-    An entity that would be cut goes to the next piece as a whole, if it can; one that is too long for that goes on there.
+    An entity that would be cut moves to the next part as a whole if it fits; a longer one continues there.
     """
     raw = text.encode("utf-16-le")
     pieces: list[tuple[str, list[MessageEntity]]] = []
@@ -51,14 +51,14 @@ def split(text: str, entities: list[MessageEntity], *, limit: int = LIMIT) -> li
 
 
 def _move_before_entities(raw: bytes, entities: list[MessageEntity], start: int, end: int, limit: int) -> int:
-    """The border before every entity that lies across `end`, where that leaves no tiny piece and the entity fits into the next one."""
+    """Return a cut before all entities that cross `end`, unless that leaves a tiny part or the entity does not fit into the next one."""
     across = [item for item in entities if item.offset < end < item.offset + item.length and item.length <= limit]
     before = min((item.offset for item in across), default=end)
     return before if before - start >= _MIN_PIECE and not _is_inside_surrogate(raw, before) else end
 
 
 def _find_border(raw: bytes, start: int, limit: int) -> int:
-    """The last paragraph, line or space before the limit; else the limit, not inside a surrogate pair."""
+    """Return the cut at the last paragraph, line or space before the limit, else at the limit, never inside a surrogate pair."""
     window = raw[start * 2 : (start + limit) * 2]
     for mark in ("\n\n", "\n", " "):
         place = _find_last(window, mark.encode("utf-16-le"))
@@ -69,7 +69,7 @@ def _find_border(raw: bytes, start: int, limit: int) -> int:
 
 
 def _keep_signs_whole(raw: bytes, start: int, end: int) -> int:
-    """A cut a little earlier, where it would part what is drawn as one sign: a family, a flag, a letter and its accent."""
+    """Move a cut back where it would divide one visible sign: a family emoji, a flag, a letter and its accent."""
     window = raw[start * 2 : end * 2].decode("utf-16-le")
     after = raw[end * 2 : (end + 2) * 2].decode("utf-16-le", "ignore")[:1]
     kept = len(window)
@@ -79,7 +79,7 @@ def _keep_signs_whole(raw: bytes, start: int, end: int) -> int:
 
 
 def _is_joined(before: str, mark: str) -> bool:
-    """Whether `mark` is drawn together with what stands before it."""
+    """Return whether `mark` is drawn together with the character before it."""
     if not before:
         return False
     if mark == _JOINER or before[-1] == _JOINER or unicodedata.combining(mark) or unicodedata.category(mark) in {"Mn", "Me"}:
@@ -89,13 +89,13 @@ def _is_joined(before: str, mark: str) -> bool:
 
 
 def _is_inside_surrogate(raw: bytes, place: int) -> bool:
-    """Whether a cut there would part the halves of a letter."""
+    """Return whether a cut at `place` would divide a surrogate pair."""
     return 0xD800 <= int.from_bytes(raw[(place - 1) * 2 : place * 2], "little") <= 0xDBFF  # noqa: PLR2004 - the range of first halves
 
 
 def _find_last(window: bytes, mark: bytes) -> int:
     place = window.rfind(mark)
-    while place > 0 and place % 2:  # found across two units, no real match
+    while place > 0 and place % 2:  # a match across two code units is none
         place = window.rfind(mark, 0, place + len(mark) - 1)
     return place // 2
 
@@ -111,11 +111,11 @@ def _select_entities(entities: list[MessageEntity], start: int, end: int) -> lis
 
 _ENTITY_TYPES = {"quote": "expandable_blockquote", "strike": "strikethrough"}
 _DIRECTION_MARKS = re.compile("[\u202a-\u202e\u2066-\u2069]")
-"""Marks that turn around what stands behind them: of a name they would turn the sum beside it too. On cards they are named before."""
+"""Characters that reverse the text after them: one in a name would also reverse the sum beside it. Cards show them escaped."""
 
 
 def render_entities(text: Spans) -> tuple[str, list[MessageEntity]]:
-    """The plain text and its entities: what stands in the text can never be read as formatting."""
+    """Return the plain text and its entities; characters of the text are never read as formatting."""
     words: list[str] = []
     entities: list[MessageEntity] = []
     offset = 0

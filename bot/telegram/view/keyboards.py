@@ -1,7 +1,7 @@
-"""Buttons under what goes out, by its kind. Ring 3, pure.
+"""Inline keyboards for each kind of outbox row. Pure.
 
-A button that runs something dangerous never stands where the usual one does, and its second tap stands elsewhere than its first: a
-finger that taps twice denies.
+A button that runs something dangerous never stands where the usual one does, and its second tap stands elsewhere than its first: a finger
+that taps twice denies.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,19 +41,19 @@ _LONGEST_LABEL = 128
 
 
 def build_keyboard(kind: str, body: Body, tr: Translator) -> Markup | None:
-    """The buttons under a row of that kind, None for those without."""
+    """Return the buttons for a row of `kind`, None for kinds without any."""
     draw = _KEYBOARDS.get(kind)
     return draw(body, tr) if draw is not None else None
 
 
 def build_reply_keyboard(reply: Reply, tr: Translator) -> InlineKeyboardMarkup | None:
-    """Buttons under a reply: choices of a question, a look at a call of unknown outcome, taking a change back, or examples to send."""
+    """Return the buttons of a reply: choices of a question, checks of unknown outcomes, actions, undo and example requests."""
     rows: Buttons = []
     for choice in reply.choices:
         question, _, option = choice.token.rpartition(":")
         rows.append([_build_button(choice.label, ChoiceClick(question_id=question, option=int(option)))])
     for notice in reply.notices:
-        if notice.code in _UNKNOWN_OUTCOMES and notice.args.get("effect_id"):  # empty where a card has the button
+        if notice.code in _UNKNOWN_OUTCOMES and notice.args.get("effect_id"):  # empty where a card already has the button
             rows.append([_build_button(tr.translate("button-check"), CheckClick(confirmation_id=str(notice.args["effect_id"])))])
     rows.extend([_build_button(tr.translate_notice(action.label), ActionClick(words=action.words))] for action in reply.actions)
     several = len(reply.undo) > 1
@@ -66,22 +66,22 @@ def build_reply_keyboard(reply: Reply, tr: Translator) -> InlineKeyboardMarkup |
 
 
 def build_stop_keyboard(tr: Translator) -> InlineKeyboardMarkup:
-    """Under a message that stands in for an answer."""
+    """Return the Stop button for a message that holds the place of an answer."""
     return InlineKeyboardMarkup(inline_keyboard=[[_build_button(tr.translate("button-stop"), StopClick())]])
 
 
 def build_card_keyboard(body: Body, tr: Translator) -> InlineKeyboardMarkup | None:
-    """Buttons of a card that waits, and what may still be done with one that is settled."""
+    """Return the buttons of an open card, or the actions still possible on a decided one."""
     rows = _build_waiting_rows(body, tr) if body["status"] == "requested" else _build_settled_rows(body, tr)
     return _build_markup(rows)
 
 
 def _build_waiting_rows(body: Body, tr: Translator) -> Buttons:
     confirmation_id = body["confirmation_id"]
-    if not str(body.get("home") or "tg:").startswith("tg:"):  # a button leads to chats only
+    if not str(body.get("home") or "tg:").startswith("tg:"):  # click data can name Telegram chats only
         return _build_copy_rows(body, tr)
     no = _build_decision_button(body, tr.translate("button-deny"), approve=False)
-    if body.get("home"):  # in the chat of a lead: the card lives elsewhere
+    if body.get("home"):  # shown in a lead's chat; the card belongs to another session
         return [
             *_build_decision_rows(body, no, tr),
             [_build_deny_reason_button(body, tr)],
@@ -96,14 +96,14 @@ def _build_waiting_rows(body: Body, tr: Translator) -> Buttons:
 
 
 def _build_deny_reason_button(body: Body, tr: Translator) -> InlineKeyboardButton:
-    """Of a lead's copy: the next message in this chat is the reason."""
+    """Build the button on a lead's copy that makes the lead's next message in this chat the reason of a refusal."""
     return _build_button(
         tr.translate("button-deny-why"), ActionClick(words=("why", body["confirmation_id"], body["nonce"], _format_origin(body)))
     )
 
 
 def _build_remote_details_button(body: Body, tr: Translator) -> InlineKeyboardButton:
-    """Of a lead's copy: the call is known where the card lives."""
+    """Build the details button of a lead's copy; it names the session of the card, where the call is known."""
     return _build_button(tr.translate("button-details"), ActionClick(words=("details", body["confirmation_id"], _format_origin(body))))
 
 
@@ -119,14 +119,14 @@ def _build_decision_rows(body: Body, no: InlineKeyboardButton, tr: Translator) -
 
 
 def _is_fixed(body: Body) -> bool:
-    """Whether there is nothing on the card that one answer could change."""
+    """Return whether the card has no single value that an answer could change."""
     preview = body.get("preview") or {}
     return bool(preview.get("items")) or not preview.get("lines") or is_undo(body)
 
 
 def _build_settled_rows(body: Body, tr: Translator) -> Buttons:
     confirmation_id = body["confirmation_id"]
-    if body.get("home"):  # what is left to do is done where the card lives
+    if body.get("home"):  # what is left to do is done in the card's own chat
         return []
     if body["status"] == "unknown":
         return [[_build_button(tr.translate("button-check"), CheckClick(confirmation_id=confirmation_id))]]
@@ -139,7 +139,7 @@ def _build_settled_rows(body: Body, tr: Translator) -> Buttons:
 
 
 def _build_copy_rows(body: Body, tr: Translator) -> Buttons:
-    """The number of the record, to be pasted elsewhere."""
+    """Build the button that copies the record's number."""
     number = (body.get("preview") or {}).get("id")
     if not number:
         return []
@@ -161,7 +161,7 @@ def _build_decision_button(body: Body, text: str, *, approve: bool, nonce: str =
 
 
 def build_edit_keyboard(body: Body, tr: Translator) -> Markup | None:
-    """Under the questions of an edit: its fields, the meanings an answer may have, or the invitation to answer."""
+    """Return the buttons for a question of a card edit: its fields, the possible meanings of an answer, or a prompt to reply."""
     confirmation_id = body["confirmation_id"]
     if body["what"] == "fields":
         rows = [
@@ -177,7 +177,7 @@ def build_edit_keyboard(body: Body, tr: Translator) -> Markup | None:
             for number, label in enumerate(body["options"])
         ]
         return _build_markup([*rows, [_build_leave_button(confirmation_id, tr)]])
-    if not body.get("private"):  # in a group everybody would be asked; there the message says how to answer
+    if not body.get("private"):  # in a group a forced reply would prompt everybody; there the message explains how to answer
         return _build_markup([[_build_leave_button(confirmation_id, tr)]])
     return ForceReply(input_field_placeholder=tr.translate("edit-placeholder", field=body["name"])[:_PLACEHOLDER])
 
@@ -210,7 +210,7 @@ def _build_button(text: str, press: ButtonClick, style: str = "") -> InlineKeybo
 
 
 def format_label(text: str) -> str:
-    """Words on a button: one line of bounded length, and never none, for which Telegram would refuse the whole message."""
+    """Return a button label: one line of bounded length, never blank, since Telegram would refuse the whole message."""
     line = trim_text(" ".join(text.split()), _LONGEST_LABEL)
     return "…" if is_blank(line) else line
 

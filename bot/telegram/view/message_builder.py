@@ -1,4 +1,4 @@
-"""An outbox row as what Telegram is to show: pieces of text, buttons, files. Ring 3, pure; the same renderer for first showing and edit."""
+"""Builds the Telegram content of an outbox row: text parts, buttons, files. Pure; first posts and edits use the same renderer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,19 +20,19 @@ from orchestrator.domain.outputs import Notice, Reply, Table, build_reply
 from state.journal.store import OutboxRow
 
 MOST_PIECES = 3
-"""A text that needs more messages goes as its beginning and a file."""
+"""Maximum number of messages; a longer text is sent as its beginning and a file."""
 FIRST_ROWS = 10
-"""Rows that are shown of a list that is too long for a message and comes as a file."""
+"""Rows shown in the message when a longer list is sent as a file."""
 
 CAPTION = 1024
-"""UTF-16 units that Telegram takes under a file."""
+"""Maximum UTF-16 units of a file's caption."""
 
 Piece = tuple[str, list[MessageEntity]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attachment:
-    """A file; `made` builds it, which takes its time and belongs into a thread."""
+    """A file; `build` creates its content, which takes time and must run in a thread."""
 
     name: str
     caption: str
@@ -41,7 +41,7 @@ class Attachment:
 
 @dataclass(frozen=True, kw_only=True)
 class RenderedMessage:
-    """What one row shows, in this order; the buttons stand under the last piece of text."""
+    """Content of one row in posting order; the buttons are under the last text part."""
 
     pieces: tuple[Piece, ...]
     markup: Markup | None = None
@@ -49,8 +49,8 @@ class RenderedMessage:
 
 
 def build_message(row: OutboxRow, tr: Translator) -> RenderedMessage:
-    """The row in the words of its reader; raises where its body is not what its kind says."""
-    safe = disable_message_links(row.kind, row.body, locale=tr.locale)  # for the words only: buttons and files carry what is
+    """Return the row's content in its reader's language; raises if the body does not fit its kind."""
+    safe = disable_message_links(row.kind, row.body, locale=tr.locale)  # for the text only: buttons and files keep the original values
     match row.kind:
         case "card":
             pieces = _split_text(render_message(row.kind, safe, tr))
@@ -67,19 +67,19 @@ def build_message(row: OutboxRow, tr: Translator) -> RenderedMessage:
 
 
 def build_fallback_message(row: OutboxRow, tr: Translator) -> RenderedMessage:
-    """What is said in place of an answer that cannot be shown: a turn never ends in silence. It may have changed something all the same."""
+    """Return the notice sent in place of a reply that cannot be shown: a turn, which may have changed data, never ends in silence."""
     said = build_reply(Notice(code="answer-unshown", args={"id": row.id[-8:]}))
     return RenderedMessage(pieces=_split_text(render_reply(said, tr)))
 
 
 def _add_topic(row: OutboxRow) -> Mapping[str, Any]:
-    """With the topic it belongs to: when that is closed the card stands outside of it, and its buttons must still find their way."""
+    """Return the body with the card's topic: if the topic is closed, the card is shown outside it and its buttons must still lead to it."""
     chat, thread = parse_chat(row.session)
     return {**row.body, "topic": row.session} if thread and chat < 0 else row.body
 
 
 def _attach_batch_sheet(row: OutboxRow, tr: Translator) -> tuple[Attachment, ...]:
-    """Everything that a batch of many commands will write, as a list."""
+    """Attach the list of everything a batch of many commands will write."""
     sheet = build_batch_sheet(row.body, tr)
     if sheet is None:
         return ()
@@ -92,7 +92,7 @@ def _attach_batch_sheet(row: OutboxRow, tr: Translator) -> tuple[Attachment, ...
 
 
 def _build_reply(reply: Reply, safe: Reply, tr: Translator) -> RenderedMessage:
-    """`safe` is the reply as its words are drawn."""
+    """Build the content of a reply; `safe` is the same reply with links disabled, for the text."""
     tables = [(tr.translate("file-list"), part) for part in reply.parts if isinstance(part, Table)]
     tables += [(tr.translate_notice(title), table) for title, table in reply.sections]
     files = tuple(_attach_table(title, table, tr) for title, table in tables if len(table.rows) > MAX_ROWS)
@@ -100,7 +100,7 @@ def _build_reply(reply: Reply, safe: Reply, tr: Translator) -> RenderedMessage:
 
 
 def _build_trimmed(text: Spans, markup: Markup | None, files: Sequence[Attachment], tr: Translator) -> RenderedMessage:
-    """As many messages as people read; of a longer text the beginning, and all of it as a file."""
+    """Build at most `MOST_PIECES` messages; a longer text becomes its beginning and a file with all of it."""
     pieces = _split_text(text)
     if len(pieces) <= MOST_PIECES:
         return RenderedMessage(pieces=pieces, markup=markup, files=tuple(files))
@@ -110,14 +110,14 @@ def _build_trimmed(text: Spans, markup: Markup | None, files: Sequence[Attachmen
 
 
 def _build_beginning(text: Spans, closing: str) -> Piece:
-    """One message: as much of the text as there is room for, and a line that says where the rest is."""
+    """Return one message: as much of the text as fits, and a line that says where the rest is."""
     head, marks = split(*render_entities(text), limit=LIMIT - count_units(closing) - 1)[0]
     said = MessageEntity(type="bold", offset=count_units(head) + 1, length=count_units(closing))
     return f"{head}\n{closing}", [*marks, said]
 
 
 def _split_text(text: Spans) -> tuple[Piece, ...]:
-    """None of them blank: Telegram refuses a message without a visible character."""
+    """Split the text into messages without blank ones, which Telegram refuses."""
     return tuple(piece for piece in split(*render_entities(text)) if not is_blank(piece[0]))
 
 
@@ -131,7 +131,7 @@ def _attach_table(title: str, table: Table, tr: Translator) -> Attachment:
 
 
 def _build_file(row: OutboxRow, tr: Translator) -> Attachment:
-    """A row of kind "file": {name, format, columns, rows, links, caption}."""
+    """Build the file of a row of kind "file", whose body is {name, format, columns, rows, links, caption}."""
     body = row.body
     links = tuple(str(link) for link in body.get("links") or ())
     sheet = Sheet(columns=tuple(body["columns"]), rows=tuple(tuple(cells) for cells in body["rows"]), links=links)
@@ -143,6 +143,6 @@ def _build_file(row: OutboxRow, tr: Translator) -> Attachment:
 
 
 def _build_file_name(words: str) -> str:
-    """Without what a file system keeps for itself."""
+    """Return `words` without characters that file systems reserve."""
     kept = "".join(mark if mark.isalnum() or mark in " -_.,№«»" else " " for mark in words)
     return " ".join(kept.split())[:60].strip(". ") or "list"
