@@ -1,12 +1,12 @@
-"""What the parts of the decision ring exchange: actors, effects, outcomes, replies, errors.
+"""Value types shared by the whole orchestrator: actors, effects, outcomes, replies, errors.
 
-Plain frozen data that imports nothing of ours.
+Frozen data only; nothing here imports another package of this project except `orchestrator.domain` itself.
 """
 
 from pydantic import BaseModel, ConfigDict
 
 
 class Frozen(BaseModel):
-    """A value: immutable, and refusing fields it does not know."""
+    """Base class of immutable values that reject unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
