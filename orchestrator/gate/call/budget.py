@@ -122,7 +122,7 @@ def to_month(moment: datetime, zone: str) -> int:
 
 
 def find_month_start(now: datetime) -> datetime:
-    """Return a time when the month of `now` had not begun in any time zone, less than a month earlier."""
+    """Return a time before the month of `now` began in any time zone, but less than a month before that."""
     latest = now - timedelta(hours=12)
     return latest.replace(day=1, hour=0, minute=0, second=0, microsecond=0) - timedelta(hours=14)
 

@@ -36,7 +36,7 @@ def format_methods(catalogue: Catalogue, policy: Policy, mode: Mode) -> str:
 
 
 def is_offered(method: Method, policy: Policy, mode: Mode) -> bool:
-    """Return whether the model is told of a method; the gate checks calls of methods not offered all the same."""
+    """Return whether the model is told of a method. This is no protection: the gate checks every call anyway."""
     if policy.is_listed(policy.refuse_methods, method.name):
         return False
     seldom = "D" in method.classes or method.closed or method.rare

@@ -32,7 +32,7 @@ from state.journal.store import CapReached, EffectChange, Uncounted
 log = logging.getLogger(__name__)
 
 SEND_WITHIN = timedelta(seconds=5)
-"""After a longer pause between intent and call the process may have lost its lease, and another may have judged the call's outcome."""
+"""After a longer pause between intent and call the process may have lost its lease, and another may have recorded the outcome already."""
 
 
 @dataclass(frozen=True, kw_only=True)
