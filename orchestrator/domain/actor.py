@@ -14,9 +14,9 @@ MODES: tuple[Mode, ...] = ("shadow", "canary", "full")
 
 
 class Actor(Frozen):
-    """Who acts: a person of the access file, a named HTTP token, or the local CLI user (DESIGN §2).
+    """Whoever a request is made for: a person of the access file, a named HTTP token, or the local user of the command line.
 
-    `sees` limits whose records the actor may touch; `max_mode` is the highest mode the actor may use.
+    `sees` limits whose records the actor may touch; `max_mode` is the highest safety mode the actor may use.
     """
 
     key: str

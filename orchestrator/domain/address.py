@@ -1,17 +1,17 @@
-"""Where a conversation takes place: the session key "tg:-100200300:5" as channel, chat and thread."""
+"""The address of a conversation: a session key such as "tg:-100200300:5", split into channel, chat and thread."""
 
 from dataclasses import dataclass
 from typing import Final
 
 PULL_CHANNELS: Final = frozenset({"http"})
-"""Channels to which nothing is delivered: their readers ask for what they are told."""
+"""Channels to which nothing is delivered: their clients fetch the messages themselves."""
 CHAT_CHANNELS: Final = frozenset({"tg"})
-"""Channels of a messenger: people press buttons there, and several may read one chat."""
+"""Messenger channels: people press buttons there, and several people may read one chat."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """One conversation; `thread` is "" outside a topic."""
+    """The address of one conversation; `thread` is "" outside a topic."""
 
     channel: str
     chat: str
@@ -19,32 +19,32 @@ class Address:
 
     @classmethod
     def parse(cls, session: str) -> "Address":
-        """The address that a session key names: "tg:1007", "tg:-100200300:5", "http:site:42"."""
+        """Return the address of a session key such as "tg:1007", "tg:-100200300:5" or "http:site:42"."""
         channel, _, rest = session.partition(":")
         chat, _, thread = rest.partition(":")
         return cls(channel, chat, thread)
 
     @property
     def is_messenger(self) -> bool:
-        """Whether people press buttons there."""
+        """Whether the channel is a messenger, where people press buttons."""
         return self.channel in CHAT_CHANNELS
 
     @property
     def is_group(self) -> bool:
-        """Whether several people read there."""
+        """Whether the chat is a messenger group, which several people read."""
         return self.is_messenger and self.chat.startswith("-")
 
     @property
     def is_pulled(self) -> bool:
-        """Whether its reader asks for what it is told, so that nothing is delivered to it."""
+        """Whether the client fetches its messages itself, so that nothing is delivered to it."""
         return self.channel in PULL_CHANNELS
 
     def format(self) -> str:
-        """The session key."""
+        """Return the address as a session key."""
         return ":".join(part for part in (self.channel, self.chat, self.thread) if part)
 
 
 def parse_target(text: str) -> tuple[str, int]:
-    """The kind and the number of a record: "item:177:5" → ("item:177", 5)."""
+    """Split a record's key into its kind and its number: "item:177:5" → ("item:177", 5)."""
     kind, _, number = text.rpartition(":")
     return kind, int(number)

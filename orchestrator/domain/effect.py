@@ -1,4 +1,4 @@
-"""What an engine wants done outside, and where the words behind it came from."""
+"""An effect (an outside action that an engine proposes), and the origin of the words in it."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -11,10 +11,10 @@ EffectKind = Literal["bitrix", "telegram", "mongo", "schedule", "http", "run"]
 
 
 class Provenance(Frozen):
-    """Where the words behind an effect came from; the gate reads it to find taint (DESIGN §3).
+    """The origin of the words in an effect; the gate reads it to find taint.
 
-    `targets` are records the person named, pressed, had as the current object, or that this turn created, as
-    "deal:481". `external` holds label texts read in this turn, `prose` tells that free text of others was read.
+    `targets` are the records ("deal:481") that the person named or selected, that were the current object, or that this turn
+    created. `external` holds the label texts read in this turn. `prose` says whether free text written by others was read.
     """
 
     prose: bool = False
@@ -24,7 +24,7 @@ class Provenance(Frozen):
 
 
 class Effect(Frozen):
-    """Something an engine wants done outside. Not yet judged, normalised or durable."""
+    """An outside action that an engine proposes, before the gate has checked, normalized or stored it."""
 
     kind: EffectKind = "bitrix"
     method: str

@@ -1,12 +1,12 @@
-"""Errors of the decision ring, each with its addressee. They know no HTTP code and no Telegram: doors translate them.
+"""Errors of the orchestrator, each with the one it is meant for. They know neither HTTP nor Telegram; `bot` translates them.
 
 SdelkaError
-├── SettingsError        ops: a setting is missing or wrong; the sentence names it
-├── ModelClientError     the orchestrator: the model is unreachable or broke the reply format (S004-20, S004-21)
+├── SettingsError        operations staff: a setting is missing or wrong; the message names it
+├── ModelClientError     the orchestrator: the model is unreachable or its answer broke the format (S004-20, S004-21)
 ├── OverBudget           the person: the month's budget is used up, so the model is not asked
-├── JournalUnwritable    the person and ops: the intent could not be stored, so nothing was done
+├── JournalUnwritable    the person and operations staff: the intent could not be stored, so nothing was done
 ├── SessionTaken         the worker: another process holds the lease of this session
-└── DefinitionError      the author of a written definition: what, where, how to mend
+└── DefinitionError      the author of a definition file: what is wrong, where, and how to fix it
 """
 
 
@@ -14,7 +14,7 @@ class SdelkaError(Exception):
     """Something of ours failed in a way that has a name."""
 
     def __init__(self, reason: str | None = None) -> None:
-        """Keep `reason`, or the docstring of the class when none is given."""
+        """Store `reason`, or the first line of the class's docstring when none is given."""
         self.reason = reason or (type(self).__doc__ or "").split("\n", maxsplit=1)[0]
         super().__init__(self.reason)
 

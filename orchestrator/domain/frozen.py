@@ -4,6 +4,6 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Frozen(BaseModel):
-    """A value: immutable, and refusing fields it does not know."""
+    """Base class of immutable values that reject unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

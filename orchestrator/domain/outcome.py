@@ -1,4 +1,4 @@
-"""How an effect ended, or that a person must decide first."""
+"""The result of an effect, or the fact that a person must decide first."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -10,7 +10,7 @@ from orchestrator.domain.outputs import Notice
 
 
 class CommandReport(Frozen):
-    """What became of one command of a batch (S004-71)."""
+    """The result of one command of a batch (S004-71)."""
 
     key: str
     method: str
@@ -19,7 +19,7 @@ class CommandReport(Frozen):
 
 
 class Outcome(Frozen):
-    """How an effect ended. `unknown` means: it may or may not have happened, and a person must look."""
+    """The result of an effect. `unknown` means that it may or may not have happened, and a person must check."""
 
     status: Literal["succeeded", "refused", "unknown", "planned"]
     effect_id: str
@@ -28,31 +28,31 @@ class Outcome(Frozen):
     result: Any = None
     total: int | None = None
     sums: Mapping[str, str] | None = None
-    """Sums by currency ("RUB" → "1200000.50") over all `total` rows of which `result` holds the first; empty if they could not be had."""
+    """Sums by currency ("RUB" → "1200000.50") over all `total` rows, of which `result` holds only the first; empty if unavailable."""
     reason: Notice | None = None
     detail: str = ""
-    """English sentence for the model and for ops."""
+    """An English sentence for the model and for operations staff."""
     commands: tuple[CommandReport, ...] = ()
     call: Mapping[str, Any] = Field(default_factory=dict)
-    """The exact params that were judged and sent."""
+    """The exact params that the gate checked and that were sent."""
     entity: str = ""
-    """What kind of record the call is about: "deal"."""
+    """The kind of record that the call is about, for example "deal"."""
     created: str = ""
-    """The record that the call made: "deal:481"."""
+    """The record that the call created, for example "deal:481"."""
     unchanged: tuple[str, ...] = ()
-    """Fields that the portal left as they were although it said yes; `reason` then says so in words."""
+    """Fields that the portal left unchanged although it reported success; `reason` then tells the person so."""
     foreign_text: bool = False
-    """Texts of the portal in `detail` or in `commands` are not the system's own sentences: reading them is reading prose."""
+    """Whether `detail` or `commands` contain texts from the portal: reading them counts as reading prose (taint)."""
     preview: Mapping[str, Any] = Field(default_factory=dict)
-    """What a planned call would have shown a person."""
+    """What the confirmation card of a planned call would have shown."""
 
 
 class Pending(Frozen):
-    """A person must decide first. The engine finishes what is free and ends its turn."""
+    """The effect waits for a person's decision. The engine finishes the steps that need none and ends its turn."""
 
     effect_id: str
     confirmation_id: str
     method: str
     reasons: tuple[Notice, ...] = ()
     notice: Notice | None = None
-    """What the person is told besides the card: that it has been waiting since an earlier request."""
+    """An extra message next to the card: this call has been waiting since an earlier request."""

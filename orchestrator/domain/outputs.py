@@ -1,4 +1,4 @@
-"""What a turn says to a person: notices, texts, tables, buttons. Doors render it."""
+"""What a turn says to a person: notices, texts, tables, buttons. The rendering code in `bot` turns them into messages."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -9,35 +9,35 @@ from orchestrator.domain.frozen import Frozen
 
 
 class Notice(Frozen):
-    """A sentence for a person as a code with arguments; doors put it into the person's language."""
+    """A sentence for a person as a message code with arguments; `bot` translates it into the person's language."""
 
     code: str
     args: Mapping[str, Any] = Field(default_factory=dict)
 
 
 class Choice(Frozen):
-    """One answer button under a question; pressing it sends `token` back. Never consent to a write."""
+    """An answer button under a question; pressing it sends `token` back. It never approves a write."""
 
     token: str
     label: str
 
 
 class Action(Frozen):
-    """A button of a feature under a reply; pressing it sends `words` back, the first says whose they are. Never consent to a write."""
+    """A feature's button under a reply; pressing it sends `words` back, the first of which names the feature. It never approves a write."""
 
     words: tuple[str, ...]
     label: Notice
 
 
 class Row(Frozen):
-    """One line of a list shown to a person, made by code."""
+    """One line of a list, built by code, that is shown to a person."""
 
     label: str
     url: str = ""
 
 
 class Text(Frozen):
-    """Plain text of the model or of code; doors never read markup in it."""
+    """Plain text written by the model or by code; markup in it is never interpreted."""
 
     kind: Literal["text"] = "text"
     text: str
@@ -54,28 +54,28 @@ class Table(Frozen):
 
 
 class Reply(Frozen):
-    """What one turn says to the person. Doors render it; exactly one final reply ends a turn."""
+    """What one turn says to the person. A turn ends with exactly one final reply."""
 
     parts: tuple[Annotated[Text | Table, Field(discriminator="kind")], ...] = ()
     sections: tuple[tuple[Notice, Table], ...] = ()
-    """Headed lists made by code (/today)."""
+    """Lists with headings, built by code (used by /today)."""
     notices: tuple[Notice, ...] = ()
     choices: tuple[Choice, ...] = ()
     confirmations: tuple[str, ...] = ()
     examples: tuple[Notice, ...] = ()
-    """Requests the person may send with one press (first contact, help)."""
+    """Example requests that the person may send with one press (first contact, help)."""
     undo: tuple[str, ...] = ()
-    """Effects that this turn carried out without a card and that the person may take back with one press."""
+    """Ids of effects that this turn carried out without a card and that the person may undo with one press."""
     actions: tuple[Action, ...] = ()
-    """What a feature offers to do next."""
+    """Next steps that a feature offers as buttons."""
     turn_id: str = ""
 
     @property
     def text(self) -> str:
-        """The words without lists and notices."""
+        """The text parts joined, without lists and notices."""
         return "\n\n".join(part.text for part in self.parts if isinstance(part, Text))
 
 
 def build_reply(*notices: Notice, text: str = "") -> Reply:
-    """A reply of plain words and notices."""
+    """Build a reply from `text` and `notices`."""
     return Reply(parts=(Text(text=text),) if text else (), notices=notices)

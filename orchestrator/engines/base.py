@@ -1,4 +1,4 @@
-"""What every engine is given, and what it hands back. Engines know this and nothing of gate, journal or clients."""
+"""The interface between engines and the turn: input, context, end. Engines never access the gate, the journal or the clients directly."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ EndReason = Literal["answered", "waiting", "asked", "limit", "degraded", "planne
 
 @dataclass(frozen=True, kw_only=True)
 class TurnInput:
-    """What began the turn. `quoted` is text of somebody else (prose); `answers` names the question a choice answers."""
+    """The input that started the turn. `quoted` is text of somebody else (prose); `answers` names the question that a choice answers."""
 
     turn_id: str
     text: str
@@ -24,13 +24,13 @@ class TurnInput:
     origin: str = "typed"
     answers: str = ""
     ref: int = 0
-    """The messenger's number of the message, or of the first of several."""
+    """The messenger's id of the message, or of the first message if several were merged."""
     choice: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelRequest:
-    """One question to the model. `iteration` identifies it within the turn; `prose` tells that external prose is in the prompt."""
+    """One request to the model. `iteration` identifies it within the turn; `prose`: the prompt contains text written by others."""
 
     iteration: int
     messages: Sequence[Mapping[str, str]]
@@ -39,17 +39,17 @@ class ModelRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelText:
-    """The model's answer; `recorded` when it came from the journal after a restart."""
+    """The model's answer; `recorded` is set when it was read from the journal after a restart."""
 
     text: str
     recorded: bool = False
     prose: bool = False
-    """Whether text of others was in the prompt that it answers."""
+    """Whether the prompt that it answers contained text written by others."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TurnEnd:
-    """How the turn ended: what the person reads, and what later turns may know of it."""
+    """How the turn ended: the reply for the person, and what later turns may know about it."""
 
     reason: EndReason
     reply: Reply
@@ -59,7 +59,7 @@ class TurnEnd:
 
 
 class TurnContext(Protocol):
-    """The only door of an engine to the world (DESIGN §1). A fake one tests engines."""
+    """Everything an engine may use of the outside world. Tests of engines replace it with a fake."""
 
     turn: TurnInput
     actor: Actor
@@ -67,51 +67,51 @@ class TurnContext(Protocol):
 
     @property
     def now(self) -> datetime:
-        """The present moment, aware, UTC."""
+        """The current time, timezone-aware, in UTC."""
         ...
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """The session's folded state (see state.events.fold); never changed by engines."""
+        """The session's folded state (see `state.events.fold`); engines never change it."""
         ...
 
     @property
     def halt_on_block(self) -> bool:
-        """Whether the policy stops a plan at its first step that does not run."""
+        """Whether the policy stops a plan at the first step that does not run."""
         ...
 
     async def show_partial(self, text: str) -> None:
-        """Show the visible answer as far as it has come; may be dropped."""
+        """Show the person the visible part of the answer received so far; a call may be dropped."""
         ...
 
     async def ask_model(self, request: ModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelText:
-        """The model's answer, from the journal if this iteration was answered before; raises ModelClientError."""
+        """Return the model's answer, from the journal if this iteration was answered before; raises ModelClientError."""
         ...
 
     async def query(self, name: str, **args: Any) -> Any:
-        """A read-only question to CRM names and state."""
+        """Answer a read-only question about CRM names or the session's state."""
         ...
 
     async def submit(self, effect: Effect) -> Outcome | Pending:
-        """Hand an effect to the gate. Pending: a person must decide; finish what is free, then end the turn."""
+        """Submit an effect to the gate. `Pending`: a person must decide; finish the steps that need no decision, then end the turn."""
         ...
 
     async def record(self, event: Event) -> None:
-        """Append an event of the engine's own to the journal; stored before a call is made or the turn ends."""
+        """Append an event of the engine to the journal; it is stored before a call is made or the turn ends."""
         ...
 
     def find_recorded_plan(self, iteration: int) -> Mapping[str, Any] | None:
-        """The plan of that iteration as it was recorded before a restart: it is gone on with, never made anew."""
+        """Return the plan of `iteration` that was recorded before a restart, or None; such a plan is continued, never built again."""
         ...
 
     def record_iteration(self, iteration: int, blocks: Mapping[str, Any]) -> None:
-        """Tell the audit log what the model's blocks were; the record is written when the iteration's calls are done."""
+        """Give the model's parsed blocks to the audit log; the record is written when the iteration's calls are done."""
         ...
 
 
 class Engine(Protocol):
-    """One way to work on an input."""
+    """One way to process an input."""
 
     async def run(self, ctx: TurnContext) -> TurnEnd:
-        """Work the turn to its end; raises ModelClientError only where a degradation answer is due."""
+        """Process the turn to its end; raises ModelClientError only where the person should get the fallback answer."""
         ...

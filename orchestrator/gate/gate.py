@@ -1,6 +1,6 @@
-"""The one gate: every effect of every engine enters here, and every decision of a person (DESIGN §3). Ring 2.
+"""The gate: every effect of every engine and every decision of a person about a card enters here.
 
-submit: normalise → look up facts → decide (pure) → refuse, plan, ask or run. decide_card: a person's decision → run once.
+submit: normalize → fetch facts → decide (pure) → refuse, plan, ask or run. decide_card: a person's decision → run once.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -57,7 +57,7 @@ class _Case:
 
 
 class Gate:
-    """See the module docstring. Holds no state of its own: all of it is in the ledger it is handed."""
+    """Decides on effects and on people's decisions about cards. Stateless: all state is in the ledger passed to each method."""
 
     def __init__(  # noqa: PLR0913 - the composition root hands in each part once
         self,
@@ -73,7 +73,7 @@ class Gate:
         tally: ChangeCounter | None = None,
         switch: FreezeSwitch | None = None,
     ) -> None:
-        """`present` gives the rights that a person has now, None for those who have none any more."""
+        """`present` returns a person's present rights, or None if the person has no access any more."""
         self._deps = GateDeps(
             catalogue=catalogue,
             policies=FixedPolicy(policy) if isinstance(policy, Policy) else policy,
@@ -96,25 +96,25 @@ class Gate:
 
     @property
     def policy(self) -> Policy:
-        """The rules of this moment."""
+        """The policy in force."""
         return self._deps.policy
 
     @property
     def deps(self) -> GateDeps:
-        """What it works with, for what is built on it: undo reads and names records as cards do."""
+        """The gate's dependencies, for features built on it: undo reads and names records as cards do."""
         return self._deps
 
     def describe_method(self, method: str) -> dict[str, str]:
-        """What a method does to what kind of record, for people who watch; nothing for one that is not known."""
+        """Return verb and kind of record of a method, for people who watch a session; {} for an unknown method."""
         found = self._catalogue.find(method)
         return {"verb": found.verb, "entity": found.entity} if found else {}
 
     async def describe_effect(self, effect: Effect, actor: Actor) -> ProposalLabel | None:
-        """How a sentence names the change that `effect` proposes, whatever becomes of it; None for what changes nothing."""
+        """Return the label of the change that `effect` proposes, whether or not it runs; None if it changes nothing."""
         return await describe_proposal(effect, catalogue=self._catalogue, portal=self._find_portal(effect.kind), actor=actor)
 
     async def submit(self, effect: Effect, *, actor: Actor, mode: Mode, turn_id: str, ledger: Ledger) -> Outcome | Pending:
-        """Judge `effect` and do what the verdict says; the same slot never runs twice, whatever happens.
+        """Check `effect` and do what the verdict says; the same slot never runs twice, whatever happens.
 
         Raises StoreUnwritable when the intent cannot be stored (then nothing was sent).
         """
@@ -139,7 +139,7 @@ class Gate:
         return await self._carry_out(case, call, facts, await self._check_frozen(call, verdict))
 
     async def _check_frozen(self, call: Call, verdict: Verdict) -> Verdict:
-        """The verdict, or the refusal of what would write while writes are frozen."""
+        """Return the verdict, or a refusal if the call would write while writes are frozen."""
         if not isinstance(verdict, Allow | Ask) or freeze_check.may_call_run_while_frozen(call):
             return verdict
         standing = await self._deps.switch.find_freeze()
@@ -167,13 +167,13 @@ class Gate:
                 assert_never(verdict)
 
     async def decide_card(self, decision: Decision, *, mode: Mode, ledger: Ledger, announce: Sequence[OutboxRow] = ()) -> DecisionResult:
-        """Apply a person's decision. An approval runs its exact call at most once; `announce` goes out with the decision.
+        """Apply a person's decision. An approval runs its exact call at most once; `announce` is sent with the decision.
 
-        What came of it is noted: the caller commits it with what the person is told.
+        The result is buffered; the caller commits it with the message to the person.
         """
         entry = ledger.state["agent"]["confirmations"].get(decision.confirmation_id)
         own = entry is None or is_same_person(decision.actor, entry["requested_by"], entry.get("requested_by_user"))
-        if not own:  # nobody stands in for a lead in what is their own, under no account
+        if not own:  # nobody acts as a lead's deputy on their own request, under whatever account
             decision = replace(decision, actor=self._deps.approvers.apply_delegation(decision.actor))
         notice = confirmations.find_objection(entry, decision, ledger) or confirmations.check_entitlement(entry, decision, self._catalogue)
         if entry is not None and decision.approve and (notice is None or notice.code == "card-second-tap"):
@@ -190,19 +190,19 @@ class Gate:
         return await self.run_approved(entry["effect_id"], mode=resolve_mode(mode, decision.actor), ledger=ledger)
 
     async def run_approved(self, effect_id: str, *, mode: Mode, ledger: Ledger) -> DecisionResult:
-        """Run an approved call once, unless the world, the mode or the policy changed since the card was shown."""
+        """Run an approved call once, unless the records, the mode or the policy changed since the card was shown."""
         return await run_approved.run_approved(effect_id, self._deps, mode=mode, ledger=ledger)
 
     async def resume_approved(self, effect_id: str, *, mode: Mode, ledger: Ledger) -> DecisionResult:
-        """As `run_approved`, long after the press: only if whoever approved still has access, and in a mode that is theirs."""
+        """Run an approved call after a crash: only if the approver still has access, and in a mode that person may use."""
         return await run_approved.resume_approved(effect_id, self._deps, mode=mode, ledger=ledger)
 
     async def recover(self, ledger: Ledger, *, announce: Announce) -> list[RecoveredEffect]:
-        """Name what a dead process left without an outcome, and look at the portal; sends no write."""
+        """Mark what a dead process left without an outcome, and check the portal; sends no write."""
         return await recover_started(ledger, self._catalogue, self._performers, announce)
 
     async def reconcile(self, row: EffectRow, ledger: Ledger, *, announce: Announce) -> RecoveredEffect:
-        """Look at the portal for one call of unknown outcome; sends no write."""
+        """Check in the portal one call of unknown outcome; sends no write."""
         return await reconcile(row, ledger, self._catalogue, self._performers, announce)
 
     async def _run(self, case: _Case, call: Call, facts: Facts) -> Outcome:
@@ -211,7 +211,7 @@ class Gate:
         order = self._build_order(case, call, facts, await build_offline_label(call, facts, case.actor))
         try:
             done = await run_within_cap(executor.write, order, self._deps, case.actor, case.ledger)
-        except WriteStopped:  # frozen in this very moment: nothing of it is stored, nothing was sent
+        except WriteStopped:  # frozen just now: nothing was stored and nothing was sent
             done = freeze_check.build_freeze_refusal(await self._deps.switch.fetch_freeze())
         return await self._refuse(case, done) if isinstance(done, Refuse) else done
 
@@ -220,7 +220,7 @@ class Gate:
         shown |= {} if case.mode == "full" else {"mode": case.mode}
         order = self._build_order(case, call, facts, build_call_label(call, shown))
         entry = find_open_card(case.ledger.state, get_essence(call), case.actor)
-        if entry is not None:  # made by the other lane while this one read the portal
+        if entry is not None:  # created by the other lane while this one read the portal
             return build_pending(entry, method=call.method, turn_id=case.turn_id)
         asked = CardRequest(
             order=order,
@@ -261,13 +261,13 @@ class Gate:
         )
 
     async def _deny_by_model(self, case: _Case, call: Call) -> Outcome:
-        """The model may only say no (S004-12, A1, A10)."""
+        """Apply the model's own denial of a step; approving is not open to the model (S004-12, A1, A10)."""
         entry = find_open_card(case.ledger.state, get_essence(call), case.actor)
         decision = Decision(confirmation_id="", nonce="", approve=False, actor=case.actor, via="model")
         if entry is not None:
             try:
                 await confirmations.deny(entry, decision, case.ledger, ())
-            except EffectConflict:  # a person decided in this very moment: that holds
+            except EffectConflict:  # a person decided just now, and that decision holds
                 return await self._refuse(case, Refuse(reason=OUTDATED, detail="a person decided this meanwhile"))
         else:
             bare = {
@@ -289,7 +289,7 @@ class Gate:
         )
 
     async def _collect_facts(self, case: _Case, call: Call) -> Facts:
-        """What judging needs; in shadow a proposed read is not even looked up, since looking up would be making it."""
+        """Read the facts for the check; in shadow mode a proposed read loads no records, since loading them would be making the read."""
         only_planned = case.mode == "shadow" and call.reads_only
         written = await self._deps.count_changes(call, case.actor, case.ledger)
         found = Facts(by_webhook=self._deps.is_by_webhook(call)) if only_planned else await fetch_facts(call, case.actor, self._deps)
@@ -323,7 +323,7 @@ class Gate:
 
 
 def _to_storable(params: Mapping[str, Any]) -> dict[str, Any]:
-    """`params` as they are, or why they cannot be written down: a refusal must always be."""
+    """Return `params`, or why they cannot be stored: a refusal must always be recorded."""
     try:
         dumps(params)
     except NotCanonical as error:

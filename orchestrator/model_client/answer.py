@@ -1,4 +1,4 @@
-"""What a Chat Completions answer says (ring 2), streamed or whole. Accepts only an answer that the model finished."""
+"""Reads a Chat Completions answer, streamed or whole. Accepts only an answer that the model finished."""
 
 import json
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from orchestrator.model_client.failures import NOT_UTF8, Scrub, build_reported_e
 
 MAX_CHARACTERS = 200_000
 FINISHED = frozenset({"stop", "eos", "end_turn"})
-"""How compatible servers name a natural end. Every other reason, `length` first of all, means: not the whole answer."""
+"""How compatible servers report a natural end. Any other reason, such as `length`, means that the answer is incomplete."""
 
 _CUT = {
     "length": "The model's answer was cut off at its length limit.",
@@ -19,7 +19,7 @@ _CUT = {
 
 @dataclass(frozen=True)
 class ModelAnswer:
-    """A finished answer. Token counts are 0 when the service did not tell them."""
+    """A finished answer. Token counts are 0 when the service did not report them."""
 
     text: str
     prompt_tokens: int
@@ -30,10 +30,10 @@ class ModelAnswer:
 
 
 class AnswerReader:
-    """Collects one answer out of its events; a plain JSON body is one event. Raises `ModelClientError` on what is odd."""
+    """Collects one answer from its events; a plain JSON body is one event. Raises `ModelClientError` on malformed data."""
 
     def __init__(self, scrub: Scrub) -> None:
-        """Start empty; `scrub` masks the key in what the service says."""
+        """Start empty; `scrub` masks the API key in the service's messages."""
         self._scrub = scrub
         self._pieces: list[str] = []
         self._size = 0
@@ -44,12 +44,12 @@ class AnswerReader:
 
     @property
     def has_text(self) -> bool:
-        """Tell whether the answer has begun."""
+        """Whether any text has arrived."""
         return self._size > 0
 
     @property
     def is_finished(self) -> bool:
-        """Tell whether the model has said that the answer is whole; only the usage may be missing."""
+        """Whether the model has reported a natural end; only the token usage may still be missing."""
         return self._finish_reason in FINISHED
 
     def take(self, data: str) -> str:
@@ -98,7 +98,7 @@ class AnswerReader:
         return self._keep(content)
 
     def _keep(self, content: str) -> str:
-        """Keep `content`, joining the halves of a character that the service cut in two."""
+        """Store `content` and return it, joining the halves of a character that the service split into two surrogates."""
         content = self._half + content
         self._half = content[-1:] if "\ud800" <= content[-1:] <= "\udbff" else ""
         whole = content.removesuffix(self._half) if self._half else content

@@ -1,6 +1,6 @@
-"""The client of an OpenAI-compatible language model (ring 2). Raises `ModelClientError` and nothing else of its own.
+"""The client of an OpenAI-compatible language model. Raises `ModelClientError` and no other error of its own.
 
-It judges the wire and not the words: what the answer means is for the engine that asked.
+It checks the protocol, not the content: what the answer means is for the calling engine to decide.
 """
 
 import asyncio
@@ -32,13 +32,13 @@ OnDelta = Callable[[str], Awaitable[None]]
 
 MAX_BODY = 8_000_000
 KEEPALIVE_SECONDS = 30.0
-"""Seconds after which an idle connection is given up."""
+"""Seconds after which an idle connection is closed."""
 _OK = 200
 _PROBE = 10.0
 _SHUT = frozenset({401, 403, 429})
 _BROKEN = 500
 _DRAIN = 0.25
-"""How long the end of a finished stream is awaited, so that its connection can serve the next call."""
+"""Seconds to wait for the end of a finished stream, so that its connection can be reused for the next call."""
 _DONE = "[DONE]"
 _WIRE_ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError)
 
@@ -46,10 +46,7 @@ _log = logging.getLogger(__name__)
 
 
 class ModelClient:
-    """Asks one model service over kept connections; close it with `aclose`.
-
-    A call without a key raises `ModelClientError`, except to a service on this machine (S004-17, S004-21).
-    """
+    """Sends requests to one model service over persistent connections; close it with `aclose`."""
 
     def __init__(
         self,
@@ -59,8 +56,8 @@ class ModelClient:
         sleep: Sleep = asyncio.sleep,
         heard: Callable[[ModelClientError | None], None] = lambda _: None,
     ) -> None:
-        """Prepare the connections; `transport` and `sleep` are replaced by tests. `heard` is told how each request ended on the wire."""
-        for name in ("httpx", "httpcore"):  # their request lines hold the address, and an address may hold a password
+        """Prepare the connections; tests replace `transport` and `sleep`. `heard` gets each request's error, or None."""
+        for name in ("httpx", "httpcore"):  # their request lines contain the address, which may contain a password
             logging.getLogger(name).setLevel(logging.WARNING)
         self._settings = settings
         self._sleep = sleep
@@ -78,7 +75,7 @@ class ModelClient:
         await self._http.aclose()
 
     async def probe(self) -> None:
-        """Ask for the list of models, which costs nothing, once; `heard` is told whether the service answers and takes the key."""
+        """Request the list of models once, which costs nothing; `heard` is told whether the service answers and accepts the key."""
         url = self._settings.base_url.rstrip("/") + "/models"
         try:
             async with asyncio.timeout(_PROBE):
@@ -92,10 +89,10 @@ class ModelClient:
             self._heard(ModelClientError("The model service turns us away.") if shut else None)
 
     async def post_chat_completions(self, payload: dict[str, Any], *, verbose: bool = False) -> dict[str, Any]:
-        """Return the standard completion body as it came; `verbose` logs both sides at debug level (S001-8…10, S004-16).
+        """Return the standard completion body unchanged; `verbose` logs request and response at debug level (S001-8…10, S004-16).
 
-        Raises `ModelClientError` when there is no such body. How the answer ended is for the caller to judge: a
-        classification that asks for one token rightly ends with `length`.
+        Raises `ModelClientError` when there is no such body. The caller judges how the answer ended: a classification that asks
+        for one token rightly ends with `length`.
         """
         request = self._prepare(payload, {"stream": False})
         if verbose:
@@ -108,10 +105,10 @@ class ModelClient:
         return body
 
     async def stream_chat(self, payload: dict[str, Any], on_delta: OnDelta | None = None) -> ModelAnswer:
-        """Return the finished answer, handing its text to `on_delta` as it arrives (S004-16, S004-20, S004-21).
+        """Return the finished answer and pass its text to `on_delta` as it arrives (S004-16, S004-20, S004-21).
 
-        Raises `ModelClientError` for an answer that is cut off, empty, refused, late or never came. After the first
-        handed-out piece nothing is tried again. What `on_delta` raises passes through.
+        Raises `ModelClientError` for an answer that is cut off, empty, refused, late or missing. After the first piece was passed
+        on nothing is retried. Exceptions of `on_delta` propagate.
         """
         request = self._prepare(payload, {"stream": True, "stream_options": {"include_usage": True}})
         async with self._deadline():
@@ -173,7 +170,7 @@ class ModelClient:
         return reader.finish(asyncio.get_running_loop().time() - begun)
 
     async def _receive_next(self, events: AsyncGenerator[Sequence[str]], *, patient: bool) -> Sequence[str] | None:
-        """Return the events that came next, or None at the end; once text has flowed a long silence is a failure."""
+        """Return the next events, or None at the end; unless `patient`, a long silence is a failure."""
         watch = asyncio.timeout(None if patient else self._settings.silence)
         try:
             async with watch:
@@ -184,7 +181,7 @@ class ModelClient:
             raise ModelClientError("The model fell silent in the middle of its answer.") from None
 
     async def _stream_events(self, request: bytes) -> AsyncGenerator[Sequence[str]]:
-        """Yield the data of the events that came together; a server that ignores `stream` sends one JSON object, which is one event."""
+        """Yield the data of events that arrived together; a server that ignores `stream` sends one JSON object, which is one event."""
         decoder = SseDecoder()
         async with aclosing(self._stream_body(request)) as chunks:
             head = b""
@@ -198,12 +195,12 @@ class ModelClient:
             if come := decoder.feed(head):
                 yield come
             async for chunk in chunks:
-                if come := decoder.feed(chunk):  # a comment breaks no silence
+                if come := decoder.feed(chunk):  # a chunk with only a comment does not count as a sign of life
                     yield come
             yield decoder.close()
 
     async def _stream_body(self, request: bytes) -> AsyncGenerator[bytes]:
-        """Yield the body of a successful answer; the one place where the wire's errors become ours."""
+        """Yield the body of a successful answer; the one place where network errors become ModelClientError."""
         url = self._settings.base_url.rstrip("/") + "/chat/completions"
         if self._http.is_closed:
             raise ModelClientError("The model client is closed.")
@@ -240,7 +237,7 @@ class ModelClient:
 
 
 def _is_shut(status: int) -> bool:
-    """Whether nobody can be answered with this status, whatever was asked."""
+    """Return whether this status means that the service currently answers no request at all."""
     return status in _SHUT or status >= _BROKEN
 
 

@@ -1,6 +1,6 @@
-"""Every failure of the model service as one `ModelClientError` (ring 2). No reason ever holds the key or an address.
+"""Failures of the model service as ModelClientError, and the retry policy. No message ever contains the key or an address.
 
-When the model is asked once more (ring 2): only after a failure that says so, and only inside the deadline.
+Only a failure that allows it (TryAgainError) is retried, and only within the deadline.
 """
 
 import json
@@ -31,13 +31,13 @@ class TryAgainError(ModelClientError):
     """The model service did not answer this time."""
 
     def __init__(self, reason: str, *, after: float | None = None) -> None:
-        """Keep how many seconds the service asked to wait."""
+        """Store the number of seconds that the service asked to wait."""
         super().__init__(reason)
         self.after = after
 
 
 def build_scrubber(key: SecretStr | None) -> Scrub:
-    """Return a function that masks the key, whatever looks like one, and addresses, and cuts what is long."""
+    """Return a function that masks the key, whatever looks like one, and addresses, and truncates long text."""
     secret = key.get_secret_value().strip() if key else ""
 
     def scrub(text: str) -> str:
@@ -50,13 +50,13 @@ def build_scrubber(key: SecretStr | None) -> Scrub:
 
 
 def build_reported_error(error: object, scrub: Scrub) -> ModelClientError:
-    """Return the failure that an `error` object in a successful answer or in a stream tells of."""
+    """Return the failure reported by an `error` object in a successful answer or in a stream."""
     return ModelClientError(f"The model service reports an error: {_format_error(error, scrub)}.")
 
 
 def build_status_failure(response: httpx.Response, body: bytes, scrub: Scrub) -> ModelClientError:
-    """Return the failure behind a status other than 200; `TryAgainError` where another attempt may help."""
-    if response.status_code in _KEY_REFUSED:  # nothing of the body: some services quote the key, even in part
+    """Return the failure for a status other than 200; `TryAgainError` where another attempt may help."""
+    if response.status_code in _KEY_REFUSED:  # the body is not used: some services quote the key, even in part
         return ModelClientError(f"The model service answers {response.status_code}: check OPENAI_API_KEY.")
     error = _parse_error(body)
     reason = f"The model service answers {response.status_code}: {_format_error(error, scrub)}."
@@ -68,7 +68,7 @@ def build_status_failure(response: httpx.Response, body: bytes, scrub: Scrub) ->
 
 
 def build_wire_failure(error: httpx.HTTPError | httpx.InvalidURL | httpx.StreamError) -> ModelClientError:
-    """Return the failure behind an exception of httpx; its own text is dropped, for it may quote the request."""
+    """Return the failure for an httpx exception; its own text is dropped because it may quote the request."""
     match error:
         case httpx.ConnectError() | httpx.ConnectTimeout():
             return TryAgainError("The model service cannot be reached.")
@@ -89,7 +89,7 @@ def _parse_error(body: bytes) -> object:
 
 
 def _format_error(error: object, scrub: Scrub) -> str:
-    """Return what the service says, masked."""
+    """Return the service's error message, masked."""
     fields: dict[str, Any] = error if isinstance(error, dict) else {"message": error}
     told = [fields.get(name) for name in ("code", "type", "message")]
     parts = [str(part) for part in told if isinstance(part, str | int) and part != ""]
@@ -97,7 +97,7 @@ def _format_error(error: object, scrub: Scrub) -> str:
 
 
 def _parse_retry_after(headers: httpx.Headers) -> float | None:
-    """Return the wait in seconds (RFC 9110, 10.2.3); a date is read against the service's own clock."""
+    """Return the wait in seconds (RFC 9110, 10.2.3); a date is compared with the service's own Date header."""
     value = headers.get("retry-after", "").strip()
     if re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]{1,3})?", value):
         return float(value)
@@ -115,7 +115,7 @@ _LONGEST_PAUSE = 8.0
 
 
 def build_retry_policy(*, attempts: int, deadline: float, sleep: Sleep) -> AsyncRetrying:
-    """Return the policy: `attempts` in all; a pause that would pass `deadline` is not begun and the last error stands."""
+    """Return the retry policy: at most `attempts` in all; no pause is begun that would pass `deadline`, the last error is raised."""
     return AsyncRetrying(
         sleep=sleep,
         stop=stop_after_attempt(attempts) | stop_before_delay(deadline),
@@ -126,7 +126,7 @@ def build_retry_policy(*, attempts: int, deadline: float, sleep: Sleep) -> Async
 
 
 def _calculate_pause(state: RetryCallState) -> float:
-    """Return the wait the service asked for, else one that doubles."""
+    """Return the pause that the service asked for, otherwise one that doubles with each attempt."""
     error = state.outcome.exception() if state.outcome else None
     if isinstance(error, TryAgainError) and error.after is not None:
         return error.after

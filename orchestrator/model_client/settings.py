@@ -1,4 +1,4 @@
-"""What the model client must be told (ring 2). Reads no environment: the door does."""
+"""The settings of the model client. Reads no environment variables: `bot/settings.py` does."""
 
 import ipaddress
 from dataclasses import dataclass, field
@@ -13,11 +13,11 @@ OPENAI_BASE = "https://api.openai.com/v1"
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSettings:
-    """Where the model is and how long to wait for it (S004-16, S004-17, S004-18); raises `SettingsError` on a bad address.
+    """The address of the model service and the timeouts (S004-16, S004-17, S004-18); raises `SettingsError` on a bad address.
 
     `base_url` includes the version segment, as in `https://api.openai.com/v1`; `/chat/completions` is added to it.
-    `total_deadline` covers one call with all its attempts, pauses and the handing out of deltas. `silence` is the
-    longest pause between two pieces once the text flows; before the first piece a thinking model may be silent.
+    `total_deadline` covers one call with all its attempts, pauses and the time spent in `on_delta`. `silence` is the longest pause
+    between two pieces once text arrives; before the first piece a reasoning model may be silent. All times are in seconds.
     """
 
     base_url: str = OPENAI_BASE
@@ -30,13 +30,13 @@ class ModelSettings:
     max_attempts: int = 3
 
     def __post_init__(self) -> None:
-        """Refuse an address that cannot be one, without repeating it: it may hold a password."""
+        """Reject an invalid address without quoting it, since it may contain a password."""
         if not _is_address(self.base_url):
             raise SettingsError("OPENAI_API_BASE must be an http or https address such as https://api.openai.com/v1.")
 
     @property
     def is_loopback(self) -> bool:
-        """Tell whether the model runs on this machine, where no key is needed and no proxy stands between."""
+        """Whether the model runs on this machine, where no key is needed and no proxy is used."""
         host = urlsplit(self.base_url).hostname or ""
         try:
             return ipaddress.ip_address(host).is_loopback

@@ -1,4 +1,4 @@
-"""Server-sent events out of bytes (ring 2): an incremental decoder that no chunk boundary disturbs. Knows no model."""
+"""An incremental decoder of server-sent events from bytes, independent of chunk boundaries. Knows nothing about models."""
 
 import codecs
 import re
@@ -11,9 +11,9 @@ _LINE_END = re.compile(r"\r\n|\n|\r(?=.)", re.DOTALL)
 
 
 class SseDecoder:
-    """Turns chunks of an event stream into the `data` of its events; other fields and comments are skipped.
+    """Converts chunks of an event stream into the `data` of its events; other fields and comments are skipped.
 
-    Raises `ModelClientError` on bytes that are not UTF-8 and on a line without end (WHATWG HTML, 9.2.6).
+    Raises `ModelClientError` on bytes that are not UTF-8 and on a line longer than `MAX_LINE` (WHATWG HTML, 9.2.6).
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class SseDecoder:
         return self._take(self._decode(chunk, final=False))
 
     def close(self) -> list[str]:
-        """Return the data of a last event whose closing blank line never came; many servers end with it."""
+        """Return the data of a last event without its closing blank line; many servers end the stream with one."""
         return self._take(self._decode(b"", final=True) + "\n\n")
 
     def _decode(self, chunk: bytes, *, final: bool) -> str:

@@ -1,4 +1,4 @@
-"""Speech into words by an OpenAI-compatible service (ring 2). Raises `ModelClientError` and nothing else of its own; keeps no recording."""
+"""Transcribes speech with an OpenAI-compatible service. Raises `ModelClientError` and no other error of its own; stores no recording."""
 
 import asyncio
 import json
@@ -19,14 +19,14 @@ from orchestrator.model_client.settings import ModelSettings
 from state.trace import build_trace_headers
 
 WITHIN: Final = 60.0
-"""Seconds for one recording with all attempts."""
+"""Seconds for one recording, with all attempts."""
 MAX_ANSWER: Final = 1_000_000
 _OK: Final = 200
 _WIRE_ERRORS: Final = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError)
 
 
 class Transcriber:
-    """Asks one service over kept connections; close it with `aclose`."""
+    """Sends recordings to one service over persistent connections; close it with `aclose`."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Transcriber:
         transport: httpx.AsyncBaseTransport | None = None,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
-        """`settings` name the service and its key; `transport` and `sleep` are replaced by tests."""
+        """`settings` hold the service's address and key; tests replace `transport` and `sleep`."""
         self._settings = settings
         self._model = model
         self._sleep = sleep
@@ -52,9 +52,9 @@ class Transcriber:
         await self._http.aclose()
 
     async def transcribe(self, recording: bytes, *, language: str) -> str:
-        """The words of an Ogg Opus recording, "" where nothing was said (POST /audio/transcriptions).
+        """Return the words of an Ogg Opus recording, "" if nothing was said (POST /audio/transcriptions).
 
-        Raises `ModelClientError` for an answer that is none, is refused, late or never came.
+        Raises `ModelClientError` for an answer that is malformed, refused, late or missing.
         """
         policy = build_retry_policy(attempts=self._settings.max_attempts, deadline=WITHIN, sleep=self._sleep)
         try:
@@ -91,7 +91,7 @@ class Transcriber:
 
 
 def _parse_words(content: bytes) -> str:
-    """The text of an answer; a proxy's page may pass by itself, anything else that is no answer does not."""
+    """Return the text of an answer. A body that is no JSON, such as a proxy's error page, may be retried; other malformed answers not."""
     if len(content) > MAX_ANSWER:
         raise ModelClientError("The model service sends more than a transcript can hold.")
     try:

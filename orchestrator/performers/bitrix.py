@@ -1,4 +1,4 @@
-"""Makes a decided Bitrix24 call, and nothing else: no judging, no retry of what may have happened. Ring 2."""
+"""Performs a decided Bitrix24 call and nothing else: no safety decision, no retry of a call that may have happened."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,21 +22,21 @@ from state.canonical import to_storable
 SEND_WITHIN = 5.0
 _CHANGES_REFERENCE = frozenset("CM")  # configuration and money: stages, fields, people, currencies
 MAX_ROWS = 500
-"""A list read in a turn keeps so many rows; number and sum of a longer one come from `long_lists`."""
+"""The number of rows kept of a list read in a turn; count and sum of a longer one come from `long_lists`."""
 
 
 class BitrixPerformer:
     """The performer of effects of kind "bitrix"."""
 
     def __init__(self, client: BitrixClient, records: Records) -> None:
-        """`records` reads single records for reconciliation, and keeps the reference data that calls outdate."""
+        """`records` reads single records for reconciliation, and caches the reference data that calls make outdated."""
         self._client = client
         self._records = records
         self.portal = client.portal
         self.is_application = client.is_application
 
     async def execute(self, call: Call) -> CallResult:
-        """Make the call once and say what is known of it; raises nothing of the network."""
+        """Make the call once and return what is known of its result; raises no network errors."""
         try:
             if call.commands:
                 return await self._execute_batch(call)
@@ -59,21 +59,21 @@ class BitrixPerformer:
         return _build_success(call, to_storable(answer.result), answer.total)
 
     def _discard_reference(self, call: Call) -> None:
-        """Reference data that the call changed, or may have changed, is read anew: the bot's own changes need no event."""
+        """Invalidate reference data that the call changed or may have changed: the bot's own changes come with no portal event."""
         for leaf in call.leaves:
             if not _CHANGES_REFERENCE.isdisjoint(leaf.classes):
                 self._records.discard_for_call(leaf.method)
 
     async def reconcile(self, call: Call, before: Mapping[str, Any]) -> Reconciled:
-        """Look whether the call happened; raises BitrixError when the portal cannot be read."""
+        """Check by reads whether the call happened; raises BitrixError when the portal cannot be read."""
         return await reconcile(call, before, self._client, self._records)
 
     async def read_back(self, call: Call, before: Mapping[str, Any], done: Succeeded) -> ReadBack:
-        """Look whether records hold what was written; raises nothing of the network."""
+        """Check whether the records hold what was written; raises no network errors."""
         return await read_back(call, before, done, self._records)
 
     async def find_traces(self, call: Call, since: datetime) -> str:
-        """What a call without a mark, sent at `since`, probably made; raises BitrixError when the portal cannot be read."""
+        """Return what a call without an origin mark, sent at `since`, probably created; raises BitrixError if the portal is unreadable."""
         return await find_traces(call, since, self._client)
 
     async def _execute_list(self, call: Call) -> Succeeded:
@@ -105,7 +105,7 @@ class BitrixPerformer:
 
 
 def _is_declined(call: Call, result: Any) -> bool:
-    """A write that the portal answers with a plain false did not happen (seed row S004-75)."""
+    """Return whether the portal answered a write with plain false, which means that it did not happen (S004-75)."""
     return not call.reads_only and (result is False or (isinstance(result, Mapping) and result.get("task") is False))
 
 
@@ -126,7 +126,7 @@ def _build_success(call: Call, result: Any, total: int | None) -> Succeeded:
 
 
 def _find_send_limit(call: Call) -> float | None:
-    """A write is sent within seconds or given up: a person waits, and the world it was judged in moves on."""
+    """Return the send limit in seconds: a write not sent in time is given up, since a person waits and the checked facts get old."""
     return None if call.reads_only else SEND_WITHIN
 
 
@@ -135,7 +135,7 @@ def _format_failures(reports: Sequence[CommandReport]) -> str:
 
 
 async def call_bitrix(client: BitrixClient, method: str, params: Mapping[str, Any], http_method: str | None = None) -> Any:
-    """The seed's CALL_BITRIX (S004-23): one call, its `result`; raises BitrixError. The verb has no meaning and is ignored."""
+    """Make one call and return its `result` (the seed's CALL_BITRIX, S004-23); raises BitrixError. `http_method` is ignored."""
     del http_method
     return (await client.call(method, params)).result
 

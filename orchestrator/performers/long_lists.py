@@ -1,4 +1,4 @@
-"""Adds up a list that is too long to be kept: every row is read once, only number and sum are kept. Ring 2, reads only."""
+"""Sums up a list that is too long to keep: every row is read once, only count and sum are kept. Never writes."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 WITHIN = 60.0
 """Seconds that a person waits for a sum."""
 MAX_SUMMED_ROWS = 50_000
-"""Rows; a longer list is not added up while somebody waits."""
+"""The highest number of rows summed up while somebody waits."""
 _CLASSIC = ("ID", "OPPORTUNITY", "CURRENCY_ID")
 _WITH_SUMS: Mapping[str, tuple[str, str, str]] = {
     "crm.deal.list": _CLASSIC,
@@ -28,7 +28,7 @@ _WITH_SUMS: Mapping[str, tuple[str, str, str]] = {
     "crm.quote.list": _CLASSIC,
     "crm.item.list": ("id", "opportunity", "currencyId"),
 }
-"""Lists of records that carry a sum: the names of id, sum and currency in filter, `select` and rows."""
+"""Lists of records with a sum: the names of id, sum and currency in filter, `select` and rows."""
 _OURS = frozenset({"select", "order", "start"})
 TOO_LONG = f"the list has more than {MAX_SUMMED_ROWS} rows, so no sum is given; a narrower filter gives one"
 NOT_READ = "the list could not be read to its end in time, so no sum is given; a narrower filter may help"
@@ -36,7 +36,7 @@ NOT_READ = "the list could not be read to its end in time, so no sum is given; a
 
 @dataclass(frozen=True, kw_only=True)
 class ListSums:
-    """A list added up: `sums` by currency as decimal text over `rows` rows; both empty and `trouble` said where that did not work."""
+    """The sums of a list by currency, as decimal text, over `rows` rows; if that failed, both are empty and `trouble` says why."""
 
     sums: Mapping[str, str] = field(default_factory=dict)
     rows: int | None = None
@@ -44,13 +44,13 @@ class ListSums:
 
 
 class _TooLong(Exception):
-    """The list has grown beyond `MOST` while it was read."""
+    """The list grew beyond `MAX_SUMMED_ROWS` while it was read."""
 
 
 async def sum_rows(client: BitrixClient, call: Call, first: Iterable[Any], total: int | None) -> ListSums | None:
-    """The sums of a list of which `first` are the first rows; None for records without sums. Raises nothing of the network.
+    """Return the sums of a list that starts with the rows `first`; None for records without sums. Raises no network errors.
 
-    The rows are counted again: what was added or lost since `total` was told is in both numbers or in none.
+    The rows are counted again, so that rows added or removed since `total` was reported are in both count and sum, or in neither.
     """
     names = _WITH_SUMS.get(call.method.lower())
     if names is None or not any(isinstance(row, Mapping) and parse_amount(row.get(names[1])) is not None for row in first):
@@ -63,7 +63,7 @@ async def sum_rows(client: BitrixClient, call: Call, first: Iterable[Any], total
             return await _read_sums(client, call, names, lambda progress: watch.tell(progress.done, total or 0))
     except _TooLong:
         return ListSums(trouble=TOO_LONG)
-    except (TimeoutError, BitrixError, ValueError) as error:  # ValueError: a filter that no walk can honour
+    except (TimeoutError, BitrixError, ValueError) as error:  # ValueError: a filter that reading in id ranges cannot honour
         log.info("a long list was not added up: %s", type(error).__name__, extra={"action": "sum_left_out"})
         return ListSums(trouble=NOT_READ)
 
@@ -76,7 +76,7 @@ async def _read_sums(client: BitrixClient, call: Call, names: tuple[str, str, st
     params["select"] = list(names)
     sums: dict[str, Decimal] = {}
     count = 0
-    # Bulk: known to be long, so it begins with full batches and lets the short questions of others go first.
+    # BULK: the list is known to be long, so it starts with full batches and lets short requests of others go first.
     async with aclosing(list_all(client, call.method, params, priority=Priority.BULK, on_progress=tell)) as rows:
         async for row in rows:
             count += 1
@@ -90,6 +90,6 @@ async def _read_sums(client: BitrixClient, call: Call, names: tuple[str, str, st
 
 
 def _group_conditions(conditions: Any) -> Any:
-    """An OR as one condition among others, for the bounds of the walk join it by AND; only crm.item.list gets here with one."""
+    """Wrap an OR filter into one condition, because the id bounds of the read are joined by AND; only crm.item.list has such filters."""
     joined = isinstance(conditions, list) or (isinstance(conditions, Mapping) and "logic" in {name.lower() for name in conditions})
     return {"0": conditions} if joined else conditions

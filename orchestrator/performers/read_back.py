@@ -1,7 +1,7 @@
-"""A look at the records after the portal said yes to a write: a successful answer is no proof (DESIGN §3 "Read back"). Ring 2, reads only.
+"""Reads records again after the portal reported success of a write, because a successful answer is no proof. Never writes.
 
-Of an update it names the fields that still hold what they held before, of an add those that were not taken, of both a sum that became
-another one. What it cannot compare it does not blame: robots change records too, and texts come back tidied.
+It reports fields of an update that kept their old value, fields of an add that were not stored, and sums that became another value.
+What cannot be compared is not reported: robots change records too, and the portal trims texts.
 """
 
 import asyncio
@@ -25,15 +25,15 @@ WITHIN = 10.0
 _MINUTE = len("2026-12-01T10:00")
 _CENT = Decimal("0.01")
 _FIRM = frozenset({"money", "stage", "category", "user", "company", "contact", "enum", "flag", "number"})
-"""Kinds whose values the portal gives back as they were sent."""
+"""Kinds of fields whose values the portal returns exactly as sent."""
 _SHOWN_BY_GET = frozenset({*CRM.values(), "item"})
-"""Kinds whose record shows every field it has, the portal's own too."""
+"""Kinds of record whose get method returns every field, custom fields included."""
 _RECOMPUTED = "{name} is {now} now: the portal computes the sum from the product rows"
 
 
 @dataclass(frozen=True, kw_only=True)
 class _RecordCheck:
-    """One written record: what was there before (None for a new one) and the record to read."""
+    """One written record to read: its state before the call (None for a new one)."""
 
     call: Call
     target: Target
@@ -41,9 +41,9 @@ class _RecordCheck:
 
 
 async def read_back(call: Call, before: Mapping[str, Any], done: Succeeded, records: Records) -> ReadBack:
-    """The written fields that the records do not hold, by their names in the call, in a batch with the command's key in front.
+    """Return the written fields that the records do not hold, by their names in the call, in a batch prefixed by the command's key.
 
-    None of them, with the reason in `note`, when nothing can be read. Raises nothing of the network.
+    If nothing can be read, `unchanged` is empty and `note` gives the reason. Raises no network errors.
     """
     looks = list(_list_checks(call, before, done))
     if not looks:
@@ -68,7 +68,7 @@ async def read_back(call: Call, before: Mapping[str, Any], done: Succeeded, reco
 
 
 def _list_checks(call: Call, before: Mapping[str, Any], done: Succeeded) -> Iterator[_RecordCheck]:
-    """The records worth a look; of those that several commands write only the last word counts, so they are left out."""
+    """Yield the records to check; records that several commands write are left out, since only the last write is visible."""
     won = {report.key for report in done.commands if report.status == "success"}
     found: list[_RecordCheck] = []
     for leaf in call.leaves:
@@ -114,7 +114,7 @@ def _is_unchanged(call: Call, written: str, sent: Any, old: Mapping[str, Any], r
 
 
 def _is_not_taken(call: Call, name: str, sent: Any, record: Mapping[str, Any]) -> bool:
-    """Whether a new record lacks what was sent. A field that is known and not shown may be hidden; an unknown one is not there."""
+    """Return whether a new record lacks what was sent. A known field missing in the answer may be hidden; an unknown one does not exist."""
     if sent in (None, "", [], {}):
         return False
     if not fields.has_field(record, name, call.entity):
@@ -139,7 +139,7 @@ def _describe_recomputed(call: Call, name: str, record: Mapping[str, Any]) -> It
 
 
 def _is_near(sent: Any, now: Any) -> bool:
-    """Whether two sums differ by rounding alone; False for what is no number."""
+    """Return whether two sums differ only by rounding; False if either is no number."""
     left, right = fields.parse_number(sent), fields.parse_number(now)
     return left is not None and right is not None and abs(left - right) <= _CENT
 
@@ -150,9 +150,9 @@ def _find_kind(call: Call, name: str) -> str:
 
 
 def _is_equivalent(call: Call, name: str, sent: Any, now: Any) -> bool:
-    """Whether the record says what was sent, in any of the portal's ways; doubt counts for the portal here."""
+    """Return whether the record's value means what was sent, in any of the portal's forms; in doubt True."""
     kind = _find_kind(call, name)
     if fields.is_same_value(sent, now, kind=kind) or is_same_meaning(sent, now):
         return True
-    # a moment without an offset is read in the portal's zone, which is not known here
+    # a time without an offset is read in the portal's zone, which is not known here
     return kind == "datetime" and str(sent)[:_MINUTE].replace(" ", "T") == str(now)[:_MINUTE]

@@ -1,4 +1,4 @@
-"""What a turn and a long read in it know of each other: how far the read is, and that nobody waits for it any more. Ring 2, no wire."""
+"""Connects a turn with a long read inside it: the read reports its progress, the turn can stop it. No network access."""
 
 import asyncio
 import contextlib
@@ -8,10 +8,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextvars import ContextVar
 
 EVERY = 2.0
-"""Seconds from one sign of progress to the next: more often a messenger takes for flooding, and nobody reads."""
+"""Seconds between two progress messages: more frequent ones would count as flooding in a messenger."""
 
 Show = Callable[[int, int], Awaitable[None]]
-"""(done, of all; 0 where that is unknown) → shown; may be dropped."""
+"""Shows (done, total), total 0 if unknown; a call may be dropped."""
 
 
 async def _show_nobody(done: int, total: int) -> None:
@@ -19,10 +19,10 @@ async def _show_nobody(done: int, total: int) -> None:
 
 
 class ReadProgress:
-    """One call as its turn sees it: `tell` shows how far it is, `stop` ends what `limited` runs."""
+    """The progress of one call as its turn sees it: `tell` reports it, `stop` ends what runs in `run_limited`."""
 
     def __init__(self, show: Show = _show_nobody, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`show` is never awaited by the read: a slow messenger must not hold it up."""
+        """`show` is never awaited by the read, so that a slow messenger does not delay it."""
         self._show = show
         self._clock = clock
         self._again = -math.inf
@@ -31,13 +31,13 @@ class ReadProgress:
         self._stopped = False
 
     def stop(self) -> None:
-        """Nobody waits for the read any more: it ends now, as if its time were up."""
+        """End the read now, as if its time were up, because nobody waits for it any more."""
         self._stopped = True
         if self._scope is not None and not self._scope.expired():
             self._scope.reschedule(-math.inf)
 
     def tell(self, done: int, total: int) -> None:
-        """Show it, unless the last sign is fresh or still on its way; raises nothing."""
+        """Show the progress, unless the last message is recent or still being sent; never raises."""
         now = self._clock()
         if now < self._again or (self._showing is not None and not self._showing.done()):
             return
@@ -45,12 +45,12 @@ class ReadProgress:
         self._showing = asyncio.ensure_future(self._show_safely(done, total))
 
     async def _show_safely(self, done: int, total: int) -> None:
-        with contextlib.suppress(Exception):  # a sign that does not get through must not cost the sum
+        with contextlib.suppress(Exception):  # a progress message that fails must not cost the result
             await self._show(done, total)
 
     @contextlib.asynccontextmanager
     async def run_limited(self, seconds: float) -> AsyncGenerator[None, None]:
-        """Run the body for so long at most; raises TimeoutError when the time is up or the read was stopped."""
+        """Run the body for at most `seconds`; raises TimeoutError when the time is up or the read was stopped."""
         try:
             async with asyncio.timeout(0 if self._stopped else seconds) as self._scope:
                 yield
@@ -62,14 +62,14 @@ class ReadProgress:
 
 
 _PROGRESS: ContextVar[ReadProgress | None] = ContextVar("watch", default=None)
-# A context variable, for the way from the turn to the performer is long: as an argument the watch would stand in the signatures of the
-# gate's submit, its runs, the executor, the performers' port and every performer, none of which has a use for it. The task of the call
-# inherits it; a call made elsewhere (an approved card, a recovery) has none and is read without a sign.
+# A context variable, because the way from the turn to the performer is long: as an argument the progress would be in the signatures of
+# the gate's submit, its runs, the executor, the performers' port and every performer, none of which uses it. The task of the call
+# inherits it; a call made elsewhere (an approved card, a recovery) has none and reports no progress.
 
 
 @contextlib.contextmanager
 def attach_progress(watch: ReadProgress) -> Generator[None, None, None]:
-    """Tasks begun in the body belong to `watch`."""
+    """Attach `watch` to tasks begun in the body."""
     token = _PROGRESS.set(watch)
     try:
         yield
@@ -78,5 +78,5 @@ def attach_progress(watch: ReadProgress) -> Generator[None, None, None]:
 
 
 def get_progress() -> ReadProgress:
-    """The watch over the running call, or one that nobody looks at."""
+    """Return the progress of the running call, or one that nobody sees."""
     return _PROGRESS.get() or ReadProgress()

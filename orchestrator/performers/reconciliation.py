@@ -1,12 +1,9 @@
-"""Did a call of unknown outcome happen? Reads the portal and compares; never writes, and says "unclear" rather than guess.
+"""Checks whether a call of unknown outcome happened by reading the portal; never writes, and reports "unclear" rather than guess.
 
-Adds are found by their ORIGIN_ID mark; updates are done when every field has its new value, and not done when every field still has its old
-one; a delete is done when the record is gone. Each command of a batch is looked at alone; a mixed answer is told key by key.
-
-What a call without a mark may have left on the portal: a comment, a plan or a task with the same text from that time. Ring 2.
-
-It only reads. A trace is a hint for who decides, never a verdict: others may have written the same, and what is not found may still come.
-The portal's clock and ours may differ by any amount: its moments are compared with ours only by way of what it says the time is now.
+Adds are found by their ORIGIN_ID mark; an update is done if all fields have their new values and not done if all have their old ones;
+a delete is done if the record is gone. Commands of a batch are checked one by one. For a call without a mark, `find_traces` looks for
+records with the same text from that time: a hint for the person who decides, never a verdict. The portal's clock may differ from
+ours by any amount, so its times are compared with ours only after correction by the time it reports.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +30,7 @@ _STATUS: Final[Mapping[str, Literal["success", "not_run", "unknown"]]] = {"done"
 
 
 async def reconcile(call: Call, before: Mapping[str, Any], client: BitrixClient, records: Records) -> Reconciled:
-    """See the module docstring; raises BitrixError when the portal cannot be read."""
+    """Check by reads whether `call` happened; raises BitrixError when the portal cannot be read."""
     if not call.commands:
         return await _reconcile_call(call, before, client, records)
     seen = [(command, await _reconcile_call(command, before, client, records)) for command in call.commands if not command.reads_only]
@@ -56,14 +53,14 @@ async def _reconcile_call(call: Call, before: Mapping[str, Any], client: BitrixC
 
 
 def _removes_the_record(call: Call) -> bool:
-    """Not a part of it: crm.deal.contact.items.delete leaves the deal where it is."""
+    """Return whether a delete removes the record itself: crm.deal.contact.items.delete, for example, leaves the deal in place."""
     family = call.method.rpartition(".")[0]
     entity = call.entities.get(call.entity)
     return family == "crm.item" or (entity is not None and family == entity.get.rpartition(".")[0])
 
 
 async def _reconcile_marked_add(call: Call, client: BitrixClient) -> Reconciled:
-    """The record with the mark of this call. Filters that a list does not know may be dropped, so the mark is looked at in the rows."""
+    """Search for the record with this call's mark. Lists may ignore unknown filters, so the mark is compared in the returned rows."""
     in_items = call.spec.entity == "item"
     mark = {name: call.params["fields"][name] for name in list_origin_fields(in_items=in_items)}
     method = "crm.item.list" if in_items else _LISTS.get(call.spec.entity)
@@ -107,7 +104,7 @@ async def _reconcile_update(call: Call, before: Mapping[str, Any], records: Reco
 
 
 def is_same_meaning(left: Any, right: Any) -> bool:
-    """Whether two values of the portal mean the same: "120000.00" and 120000, "481" and 481, a date with and without its time."""
+    """Return whether two values mean the same to the portal: "120000.00" and 120000, "481" and 481, a date with and without a time."""
     if left == right:
         return True
     empty: tuple[Any, ...] = (None, "", "0", 0, [])
@@ -129,15 +126,15 @@ def _to_day(text: str) -> str:
 
 
 SLACK: Final = timedelta(seconds=30)
-"""How far a moment of ours, told by the portal's clock, may be off: what a clock has drifted since, and the way of an answer."""
+"""The tolerance after conversion to the portal's clock: clock drift since the call, and the travel time of an answer."""
 LATEST: Final = timedelta(minutes=2)
-"""The cloud cuts requests at a minute; what came later is somebody else's."""
+"""The Bitrix24 cloud aborts requests after a minute; what was created later is not from this call."""
 _BOXES: Final = ("tasks", "items")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _TraceQuery:
-    """Where an add would be seen: the list to ask, which of its fields say the time, and what must be the same."""
+    """Where an add would be visible: the list to read, its field with the time of creation, and the values that must match."""
 
     method: str
     params: Mapping[str, Any]
@@ -146,7 +143,7 @@ class _TraceQuery:
 
 
 async def find_traces(call: Call, since: datetime, client: BitrixClient) -> str:
-    """ "probably done: found 77" for each add of `call` that left something; "" when nothing is seen. Raises BitrixError."""
+    """Return "probably done: found 77" with the traces of each add of `call`, or "". Raises BitrixError."""
     found = [said for leaf in call.leaves for said in await _find_call_traces(leaf, since, client)]
     return f"probably done: {', '.join(found)}" if found else ""
 
@@ -165,7 +162,7 @@ async def _find_call_traces(call: Call, since: datetime, client: BitrixClient) -
 
 
 def _calculate_clock_offset(time: Mapping[str, Any], now: datetime) -> timedelta | None:
-    """How far the portal's clock is ahead of ours, by the moment of an answer that just came; None where it names none."""
+    """Return how far the portal's clock is ahead of ours, by the time in an answer just received; None if it contains none."""
     told = time.get("date_finish") or time.get("date_start")
     try:
         moment = datetime.fromisoformat(str(told))
@@ -175,7 +172,7 @@ def _calculate_clock_offset(time: Mapping[str, Any], now: datetime) -> timedelta
 
 
 def _build_query(call: Call) -> _TraceQuery | None:
-    """None for calls that leave nothing to look for, and for those whose owner another command makes."""
+    """Build the query; None for calls that leave no visible trace, and for those whose owner another command creates."""
     written = call.params.get(call.spec.fields_at) if call.spec.fields_at else call.params
     if not isinstance(written, Mapping) or call.references:
         return None
@@ -201,7 +198,10 @@ def _build_query(call: Call) -> _TraceQuery | None:
 
 
 def _is_trace(row: Mapping[str, Any], where: _TraceQuery, since: datetime) -> bool:
-    """The same text on the same record, from that very time of the portal: filters may have been dropped, so all is compared here."""
+    """Return whether a row has the same text on the same record and is from the time of the call.
+
+    Filters may have been ignored by the portal, so every value is compared here.
+    """
     try:
         made = datetime.fromisoformat(str(fields.find_value(row, where.made_at)))
     except ValueError:
@@ -220,7 +220,7 @@ def _extract_number(row: Mapping[str, Any]) -> str:
 
 
 def _extract_rows(result: Any) -> Iterator[Mapping[str, Any]]:
-    """The rows of a list in any of the portal's boxes; nothing for an odd answer."""
+    """Yield the rows of a list, whatever key the portal nests them under; none for a malformed answer."""
     if isinstance(result, Mapping):
         result = next((result[box] for box in _BOXES if box in result), [])
     yield from (row for row in result if isinstance(row, Mapping)) if isinstance(result, Sequence) and not isinstance(result, str) else ()

@@ -1,6 +1,6 @@
-"""Performs effects of kind `schedule`: a reminder becomes an inbox row of the person's own chat, whose worker sets the timer. Ring 2.
+"""Performs effects of kind `schedule`: a reminder becomes an inbox row of the person's own chat, whose worker sets the timer.
 
-All it does is one durable row with a source of its own, so it can be asked for again, and looked for, without doubt.
+Its only action is one durable row with a unique source, so it can be repeated safely, and whether it happened can be proven.
 """
 
 from collections.abc import Mapping
@@ -19,23 +19,23 @@ from state.journal.store import InboxRow, Lane, Store, StoreError
 KIND: Final = "reminder_set"
 LANE: Final[Lane] = "express"
 MOST: Final = 100
-"""So many reminders of one person may wait: more of them are no help to anybody."""
+"""The highest number of waiting reminders per person."""
 _OVER: Final = timedelta(minutes=1)
 
 
 class SchedulePerformer:
-    """See the module docstring."""
+    """The performer of effects of kind "schedule"."""
 
     portal = ""
     is_application = True
 
     def __init__(self, store: AsyncStore, clock: Clock) -> None:
-        """Keep the store that chats are worked from."""
+        """Keep the store whose inbox the chats' workers read."""
         self._store = store
         self._clock = clock
 
     async def execute(self, call: Call) -> CallResult:
-        """Store the reminder durably; rejected when its moment is over or too many wait."""
+        """Store the reminder durably; rejected when its time has passed or too many are waiting."""
         due, session = parse_iso(call.params["at"]), str(call.params[PERSON])
         if due < self._clock.now() - _OVER:
             return Rejected(code="reminder-past", detail=f"{call.params['at']} is over: ask the person for another moment", sent=False)
@@ -48,7 +48,7 @@ class SchedulePerformer:
         return Succeeded(result=True, entity="reminder", note=f"set for {format_iso(due)}; code shows the person its time and text")
 
     async def reconcile(self, call: Call, before: Mapping[str, Any]) -> Reconciled:
-        """Whether it is kept; reads only, and proves either."""
+        """Check by reads whether the reminder is stored; both answers are proof."""
         del before
         session, known = str(call.params[PERSON]), str(call.params[MARK])
         kept = await self._store.read(_is_kept, session, known)
@@ -75,7 +75,7 @@ def _count_waiting(store: Store, session: str) -> int:
 
 
 def _is_kept(store: Store, session: str, known: str) -> bool:
-    """Set already, or still to be set by the chat's worker."""
+    """Return whether the reminder is set already, or waits in the inbox for the chat's worker."""
     if any(row.kind == KIND and row.body["effect_id"] == known for row in store.list_waiting_inbox(session, LANE, 1000)):
         return True
     after = 0

@@ -1,4 +1,4 @@
-"""What a successful call changes in agent_state (S004-33 … S004-35, S004-72, S004-75, X5). Pure; the seed's `_update_state_from_action`."""
+"""How a successful call changes agent_state (S004-33 … S004-35, S004-72, S004-75, X5; `_update_state_from_action` of the seed). Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ _LINKED = (("CONTACT_ID", "current_contact_id"), ("COMPANY_ID", "current_company
 
 
 def build_changes(call: Call, result: Any) -> StateChanges:
-    """The changes that one call with this result makes; reads of single records and writes move the current objects."""
+    """Return the changes by one call with this result; reads of single records and writes set the current objects."""
     if call.method.startswith("event."):
         return _build_event_changes(call, result)
     entity = find_entity(call)
@@ -29,7 +29,7 @@ def build_changes(call: Call, result: Any) -> StateChanges:
 
 
 def build_batch_changes(call: Call, reports: tuple[CommandReport, ...], results: Mapping[str, Any]) -> StateChanges:
-    """The changes of a batch: those of its successful commands, and one summary in `done` from two successes on (S004-72, A9)."""
+    """Return the changes by a batch: those of its successful commands, and one summary in `done` if two or more succeeded (S004-72, A9)."""
     won = [report for report in reports if report.status == "success"]
     by_key = {command.key: command for command in call.commands}
     parts = [build_changes(by_key[report.key], results.get(report.key)) for report in won]
@@ -45,21 +45,21 @@ def build_batch_changes(call: Call, reports: tuple[CommandReport, ...], results:
 
 
 def find_entity(call: Call) -> str:
-    """The kind of record a call is about; universal methods tell it by entityTypeId."""
+    """Return the kind of record that a call is about; for universal methods it follows from entityTypeId."""
     if call.spec.entity == "item":
         return CRM.get(_to_number(call.params.get("entityTypeId")) or 0, "item")
     return call.spec.entity
 
 
 def find_created_target(call: Call, result: Any) -> str:
-    """ "deal:481" for a successful add, else ""."""
+    """Return the created record, for example "deal:481", for a successful add, else ""."""
     entity = find_entity(call)
     number = _find_record_id(call, result, entity) if call.spec.verb == "add" else None
     return f"{entity}:{number}" if number else ""
 
 
 def find_created_record(call: Call, result: Any) -> Target | None:
-    """The record that a successful add made, as it is read; None for other calls and for odd answers."""
+    """Return the record that a successful add created, as a target to read; None for other calls and malformed answers."""
     if call.spec.verb != "add" or not call.entity:
         return None
     record = _extract_record(result)

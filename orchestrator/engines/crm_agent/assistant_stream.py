@@ -1,4 +1,4 @@
-"""Shows the ASSISTANT text of an answer while it is still arriving (ring 2). Shows no THOUGHT, ACTION or header."""
+"""Extracts the visible ASSISTANT text while the model's answer is still arriving. Never shows a THOUGHT, an ACTION or a header."""
 
 import re
 
@@ -9,14 +9,14 @@ _LONGEST_FENCE_LINE = 40
 
 
 class AssistantStream:
-    """An incremental reader of one answer; judge the finished answer with `parse`, which alone may refuse it.
+    """An incremental reader of one answer. Only `parse` on the finished answer decides whether the answer is valid.
 
-    For every answer that `parse` accepts, whatever the chunks, the pieces of `feed` and the piece of `close` add up to
-    `parse(text).assistant`, up to trailing blanks.
+    For every answer that `parse` accepts, however it is split into chunks, the results of `feed` and `close` joined equal
+    `parse(text).assistant`, except for trailing whitespace.
     """
 
     def __init__(self) -> None:
-        """Wait for the first header."""
+        """Start before the first header."""
         self._undecided = ""
         self._block = ""
         self._seen: set[str] = set()
@@ -26,7 +26,7 @@ class AssistantStream:
         self._shown = False
 
     def feed(self, chunk: str) -> str:
-        """Return the newly visible text; what may still turn out to be a header is held back. Never fails."""
+        """Return the newly visible text. Text that may still become a header is held back. Never raises."""
         if self._over:
             return ""
         text, self._undecided = self._undecided + chunk, ""
@@ -35,13 +35,13 @@ class AssistantStream:
         return self._read(text)
 
     def close(self) -> str:
-        """Return what was held back at the end of the answer and has turned out to be text. Never fails."""
+        """Return the text that was held back at the end of the answer and is no header. Never raises."""
         rest, self._undecided = self._undecided, ""
         is_fence = self._fenced and _FENCE_TAIL.fullmatch(rest)
         return "" if is_fence or self._over else self._extract_visible(rest)
 
     def _begin(self, text: str) -> str:
-        """Skip blanks and a fence before THOUGHT; return what follows its header."""
+        """Skip whitespace and a code fence before THOUGHT; return what follows its header."""
         text = text.lstrip() if self._fenced else text.lstrip().removeprefix("\ufeff").lstrip()
         if not self._fenced and text.startswith("```"):
             opening = OPENING_FENCE.match(text)
@@ -86,7 +86,7 @@ class AssistantStream:
         return rest in HEADER_PREFIXES or (self._fenced and _FENCE_TAIL.fullmatch(rest) is not None)
 
     def _enter(self, word: str) -> None:
-        """Begin a block; a header that `parse` will refuse ends the showing."""
+        """Begin the block `word`; if `parse` will reject this header, show nothing more."""
         self._over = word in self._seen or word in FOREIGN or "ASSISTANT" in self._seen
         self._seen.add(word)
         self._block = word

@@ -1,7 +1,7 @@
-"""The reply grammar of the CRM agent: THOUGHT, ACTION, ASSISTANT (ring 2). Reads a model answer strictly; runs nothing.
+"""Strict parser of the CRM agent's reply format: the blocks THOUGHT, ACTION, ASSISTANT. Runs nothing.
 
-The order is fixed, ACTION may be missing, each header stands once at a line start. Whatever follows the first ASSISTANT
-never acts: a further header there makes the whole answer an error.
+The order is fixed, ACTION may be missing, each header occurs once, at the start of a line. Text after the first ASSISTANT
+is never executed: another header there makes the whole answer an error.
 """
 
 import re
@@ -31,7 +31,7 @@ _FENCE = "```"
 
 @dataclass(frozen=True)
 class Step:
-    """One proposed portal call, as the model wrote it. `confirmed` is the model's claim and never an approval (A1)."""
+    """One portal call proposed by the model, as written. `confirmed` is only the model's claim and never counts as approval."""
 
     method: str
     params: dict[str, Any] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Blocks:
-    """A well-formed answer. `thought` is never shown to a person; `steps` are proposals for the gate."""
+    """A parsed, well-formed answer. `thought` is never shown to a person; `steps` are proposals for the gate."""
 
     thought: str
     steps: tuple[Step, ...]
@@ -54,8 +54,8 @@ class Blocks:
 def parse(text: str) -> Blocks:
     """Return the blocks of `text`; raise `ModelClientError` on any violation, and nothing else (S004-6, S004-20).
 
-    Mended, for there is one reading: a code fence, a bold or markdown header, a trailing comma, a comment, a raw line
-    break inside a string. The reason of the error is written for the model: what, where, how to mend it.
+    Repaired, because only one reading is possible: a code fence, a bold or markdown header, a trailing comma, a comment, a raw
+    line break inside a string. The error's message is written for the model: what is wrong, where, and how to fix it.
     """
     if odd := _UNSTORABLE.search(text):
         raise build_format_error(text, odd.start(), "a NUL or half of a surrogate pair", "Send plain Unicode text.")
@@ -68,7 +68,7 @@ def parse(text: str) -> Blocks:
 
 
 def _unwrap(text: str) -> tuple[int, int]:
-    """Return the span without surrounding blanks and without a fence around the whole answer."""
+    """Return the span of the answer without surrounding whitespace and without a code fence around the whole answer."""
     start = len(text) - len(text.lstrip().removeprefix("\ufeff").lstrip())
     opening = OPENING_FENCE.match(text, start)
     if opening is None:
@@ -81,7 +81,7 @@ def _unwrap(text: str) -> tuple[int, int]:
 
 
 def _find_headers(text: str, start: int, end: int) -> dict[str, re.Match[str]]:
-    """Return the header of each block; refuse a missing, doubled, misplaced or foreign one."""
+    """Return the header of each block; raise when one is missing, repeated, misplaced or of another format."""
     first = HEADER.match(text, start, end)
     if first is None or extract_word(first) != "THOUGHT":
         cure = "Begin with THOUGHT:, then ACTION: and ASSISTANT:, each at the start of its line."
@@ -174,7 +174,7 @@ def _parse_step(raw: object, number: int) -> Step:
 
 
 def _parse_choice(raw: dict[str, Any], key: str, allowed: tuple[str, ...], number: int) -> str | None:
-    """Return the allowed spelling of `raw[key]`, whatever its case, or None when the key is absent."""
+    """Return the allowed spelling of `raw[key]`, ignoring case, or None when the key is absent."""
     if key not in raw:
         return None
     for spelling in allowed:

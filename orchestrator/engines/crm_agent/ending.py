@@ -1,6 +1,7 @@
-"""How a turn of the CRM agent ends: what is said, what is remembered, what stays planned. Words about steps never stand alone. Ring 2.
+"""Builds the end of a CRM agent's turn: the reply, the text for later prompts, the steps that stay planned.
 
-The words of ASSISTANT with [[list N]] markers replaced by tables that code made.
+[[list N]] markers in the ASSISTANT text are replaced by tables that code built. The model's words about steps that did not run
+are never shown or kept without a notice that says so.
 """
 
 import re
@@ -16,7 +17,7 @@ NOT_DONE = "[written before its steps were judged: what waits for a person is no
 
 
 def finish_turn(work: TurnWork, reason: EndReason, *, assistant: str, turn_id: str) -> TurnEnd:
-    """The end of the turn with the model's last words and what code knows of its steps (S004-15)."""
+    """Build the end of the turn from the model's last text and the recorded results of its steps (S004-15)."""
     reply = Reply(
         parts=insert_tables(assistant if not work.planned else "", work.tables),
         notices=tuple(_drop_duplicates(_build_notices(work, assistant))),
@@ -37,8 +38,8 @@ def _build_notices(work: TurnWork, assistant: str) -> list[Notice]:
     if work.planned:
         items = [{"method": item.method, "preview": dict(item.preview)} for item in work.planned]
         notices.insert(0, Notice(code="shadow-plan", args={"items": items}))
-    waiting = len({item.confirmation_id for item in work.pending if item.notice is None})  # a notice says it of the others
-    if waiting and assistant:  # the model wrote its words before it knew that a person would be asked
+    waiting = len({item.confirmation_id for item in work.pending if item.notice is None})  # for the others `item.notice` says so already
+    if waiting and assistant:  # the model wrote its text before it knew that a person would be asked
         notices.append(Notice(code="waiting-on-card", args={"count": waiting}))
     if work.rest:
         notices.append(Notice(code="rest-not-begun", args={"count": len(work.rest)}))
@@ -46,7 +47,7 @@ def _build_notices(work: TurnWork, assistant: str) -> list[Notice]:
 
 
 def _build_history(work: TurnWork, assistant: str) -> str:
-    """What later prompts may know of the answer: nothing that prose may have dictated, no claim of what did not happen."""
+    """Return the answer as later prompts may see it: no text that prose may have dictated, no claim about steps that did not run."""
     if work.prose:
         return WITHHELD
     if work.planned:
@@ -68,7 +69,7 @@ _MARKER = re.compile(r"[ \t]*\[\[\s*list\s+(\d{1,3})\s*\]\][ \t]*", re.IGNORECAS
 
 
 def insert_tables(assistant: str, tables: Mapping[int, Table]) -> tuple[Text | Table, ...]:
-    """Text and tables in order; a marker without a table disappears."""
+    """Return text and tables in order; a marker without a table is removed."""
     parts: list[Text | Table] = []
     position = 0
     for match in _MARKER.finditer(assistant):

@@ -1,7 +1,7 @@
-"""The CRM agent (seed 004): model → blocks → references → gate → observation, until nothing is left to do or a person is needed.
+"""The CRM agent (seed 004): ask the model, parse the blocks, resolve references, submit each step, observe; repeat until done.
 
-It decides nothing about safety: every step goes through `ctx.submit`. After a restart it runs from its top; recorded answers and effect
-slots make it arrive where it stopped without asking the model or the portal twice.
+It makes no safety decision: every step goes through `ctx.submit`. After a restart it runs from the start; recorded answers and
+effect slots bring it to where it stopped without asking the model or the portal twice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,26 +29,26 @@ from orchestrator.engines.crm_agent.turn_work import start_work
 
 
 class CrmAgent:
-    """See the module docstring."""
+    """The engine that answers a person's requests about the CRM; one instance serves all turns."""
 
     def __init__(self, *, constitution: str, protocol: str, methods: Callable[[Mode], str], max_iterations: int = 6) -> None:
-        """`methods` describes the methods of a mode for the model."""
+        """`methods` returns the description, for the model, of the methods allowed in a mode."""
         self._constitution = constitution
         self._protocol = protocol
         self._methods = methods
         self._max_iterations = max_iterations
 
     async def run(self, ctx: TurnContext) -> TurnEnd:
-        """One turn; raises ModelClientError when the model is unreachable or breaks the format twice."""
+        """Run one turn; raises ModelClientError when the model is unreachable or breaks the format twice."""
         return await _Turn(self, ctx).run()
 
     def build_system_message(self, mode: Mode) -> dict[str, str]:
-        """The static part of the prompt."""
+        """Return the static part of the prompt for `mode`."""
         return prompt.build_system_message(self._constitution, self._protocol, self._methods(mode), mode)
 
     @property
     def max_iterations(self) -> int:
-        """How often the model may be asked for steps in one turn."""
+        """How many times the model may be asked for steps in one turn."""
         return self._max_iterations
 
 
@@ -65,7 +65,7 @@ class _Turn:
         self._work = start_work(question["text"] if question else ctx.turn.text, ctx.turn.quoted, ctx.state)
 
     async def run(self) -> TurnEnd:
-        """Iterations until the turn ends."""
+        """Run iterations until the turn ends."""
         base = await self._build_base_messages()
         for iteration in range(1, self._agent.max_iterations + 1):
             text, blocks = await self._find_next_answer(iteration, base)
@@ -84,7 +84,7 @@ class _Turn:
         current = await ctx.query("current", state=ctx.state, actor=ctx.actor)
         history = list(ctx.state["history"])
         if history and history[-1]["role"] == "user" and history[-1]["text"] == self._work.text:
-            history.pop()  # the present message stands at the end of the prompt
+            history.pop()  # the current message is added at the end of the prompt
         return [
             self._agent.build_system_message(ctx.mode),
             prompt.build_state_message(ctx.state, ctx.actor, ctx.mode, when, current),
@@ -93,14 +93,14 @@ class _Turn:
         ]
 
     async def _find_next_answer(self, iteration: int, base: Sequence[Mapping[str, str]]) -> tuple[str, Blocks]:
-        """The answer to carry out: after a choice the recorded one comes first, and the model is not asked again for it."""
+        """Return the next answer to carry out. After the person's choice it is the recorded one, so the model is not asked for it again."""
         if iteration == 1 and find_question(self._ctx):
             text = await resume_question(self._ctx, self._work)
             return text, parse(text)
         return await self._ask_parsed(base)
 
     async def _ask_parsed(self, base: Sequence[Mapping[str, str]]) -> tuple[str, Blocks]:
-        """One parsed answer, with one repair request when the first cannot be read (S004-20)."""
+        """Return one parsed answer; if the first cannot be parsed, ask the model once to repair it (S004-20)."""
         messages = [*base, *self._dialogue]
         text = await self._ask(messages)
         try:
@@ -122,19 +122,19 @@ class _Turn:
 
         request = ModelRequest(iteration=self._asked, messages=messages, prose=self._work.prose)
         answer = await self._ctx.ask_model(request, on_delta)
-        # What was read before a restart is read again and may have changed: the recorded answer still stems from the old text.
+        # After a restart the records are read again and may have changed, while the recorded answer still rests on the old text.
         self._work.prose = self._work.prose or answer.prose or (answer.recorded and self._asked > 1)
         return answer.text
 
     async def _carry_out(self, iteration: int, text: str, blocks: Blocks) -> TurnEnd | None:
-        """Run the plan of one iteration; a TurnEnd when the turn is over."""
+        """Run the plan of one iteration; return a TurnEnd when the turn is over, else None."""
         plan = await plan_steps(self._ctx, self._work, iteration=iteration, steps=blocks.steps)
         if isinstance(plan, NameQuestion):
             return await ask_person(self._ctx, self._work, iteration=iteration, answer=text, asking=plan)
         self._work.begin_iteration([(planned.step.method, planned.step.params) for planned in plan])
         observed = await self._run_steps(plan)
         if any(line["status"] == "unknown" for line in observed):
-            return self._finish("answered", "")  # nobody goes on from a call that may or may not have happened
+            return self._finish("answered", "")  # never continue after a call that may or may not have happened
         if self._work.pending or self._work.planned:
             return self._finish("waiting" if self._work.pending else "planned", blocks.assistant)
         self._dialogue.append({"role": "assistant", "content": text})
@@ -142,7 +142,7 @@ class _Turn:
         return None
 
     async def _run_steps(self, plan: Sequence[PlannedStep]) -> list[turn_work.ObservationLine]:
-        """One line for every step; where the policy says so, those behind the first that does not run are left for later."""
+        """Run the steps and return one line for each. If the policy says so, the first step that does not run postpones those after it."""
         observed: list[turn_work.ObservationLine] = []
         halted = False
         for number, planned in enumerate(plan, start=1):

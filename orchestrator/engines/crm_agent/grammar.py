@@ -1,6 +1,6 @@
-"""The header lines of a model answer and the wording of a format error (ring 2). Knows no JSON and decides nothing.
+"""The header lines and fences of the CRM agent's format, and its format errors. Knows no JSON and makes no decision.
 
-Fences around text that is not the person's: a marker nobody can foresee, and header words made harmless inside (DESIGN §4).
+Text that is not the person's is put between fence lines with an unpredictable marker, and header words inside it are defused.
 """
 
 import re
@@ -18,11 +18,11 @@ FOREIGN = (
     "ACTION INPUT",
     "Action Input",
 )
-"""Headers of other agent formats: an answer that carries one has invented what only the portal may say."""
+"""Headers of other agent formats: an answer that contains one has invented a result that only the portal can give."""
 
 OPENING_FENCE = re.compile(r"```[A-Za-z0-9]{0,20}[ \t\r]{0,8}\n")
 CLOSING_FENCE = re.compile(r"\n```\s{0,32}\Z")
-"""A code fence around the whole answer. The bounds keep the streaming reader's look-ahead short."""
+"""The end of a code fence around the whole answer. The bounds in both fence patterns keep the streaming reader's look-ahead short."""
 
 _BLOCKS = ("THOUGHT", "ACTION", "ASSISTANT")
 _WORDS = "|".join((*_BLOCKS, *FOREIGN))
@@ -40,7 +40,7 @@ NEAR_HEADER = re.compile(
     rf"^(?:{_DECOR}++[ \t]*+{_DECOR}*+)?(?:{'|'.join(_BLOCKS)}){_DECOR}*+[ \t]*+(?:[:\uff1a]|\r?$)",
     re.MULTILINE,
 )
-"""A line that starts as a header should but is none: read as text it would silently drop the plan below it."""
+"""A line that starts like a header but is none: read as text, it would silently drop the plan below it."""
 
 _SHAPES = ("{}:", "{} :", "**{}:**", "**{}**:", "__{}:__", "__{}__:")
 HEADER_LITERALS = frozenset(
@@ -49,7 +49,7 @@ HEADER_LITERALS = frozenset(
     for shape in _SHAPES
     for word in (*_BLOCKS, *FOREIGN)
 )
-"""Every string `HEADER` matches, spelled out, so that a stream can tell an unfinished header from text."""
+"""Every string that `HEADER` matches, spelled out, so that the streaming reader can tell an unfinished header from text."""
 
 HEADER_PREFIXES = frozenset(literal[:size] for literal in HEADER_LITERALS for size in range(1, len(literal)))
 
@@ -60,7 +60,7 @@ def extract_word(header: re.Match[str]) -> str:
 
 
 def build_format_error(text: str, at: int, what: str, cure: str) -> ModelClientError:
-    """Build the error that tells the model what is wrong at offset `at`, where that is, and how to mend it."""
+    """Build the error that tells the model what is wrong at offset `at`, where that is, and how to fix it."""
     line = text.count("\n", 0, at) + 1
     column = at - text.rfind("\n", 0, at)
     return ModelClientError(f"Format error at line {line}, column {column}: {what}. {cure}")
@@ -71,22 +71,22 @@ _FORGED_HEADER = re.compile(rf"(?im)^([\s*#>_\"'`]*)((?:{_FORGEABLE_WORDS})[ \t*
 _MARKER = re.compile(r"<<<|>>>")
 _INVISIBLE = {"Cf", "Cc", "Co", "Cs", "Zl", "Zp"}
 _RARE = re.compile(r"[^\n\t -~А-яЁё«»–—…№₽]")
-"""What has to be looked at one by one: all that is not certainly visible."""
+"""Characters that have to be checked one by one: everything outside this set of certainly visible ones."""
 
 
 class Fence:
-    """One marker per request."""
+    """The fence of one request, with its own marker."""
 
     def __init__(self, marker: str | None = None) -> None:
-        """Draw a marker; tests may give one."""
+        """Choose a random marker; tests may pass one."""
         self.marker = marker or secrets.token_hex(6)
 
     def wrap(self, text: str) -> str:
-        """`text` between the fence lines, defused."""
+        """Return `text` between the fence lines, with headers and fence marks in it defused."""
         return f"<<<DATA {self.marker}\n{escape_headers(text)}\nDATA {self.marker}>>>"
 
 
 def escape_headers(text: str) -> str:
-    """`text` in which no line can pass for a header or a fence, and nothing is invisible."""
+    """Return `text` changed so that no line can pass for a header or a fence, and no character is invisible."""
     visible = _RARE.sub(lambda rare: "·" if unicodedata.category(rare[0]) in _INVISIBLE else rare[0], text)
     return _FORGED_HEADER.sub(r"\1·\2", _MARKER.sub("‹›", visible))

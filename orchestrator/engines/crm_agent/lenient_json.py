@@ -1,4 +1,4 @@
-"""Reads the JSON array of an ACTION block (ring 2). Mends what has one reading; never completes what was cut off."""
+"""Reads the JSON array of an ACTION block. Repairs what has only one reading; never completes what was cut off."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from orchestrator.engines.crm_agent.grammar import build_format_error
 
 MAX_DEPTH = 32
 MAX_TOKENS = 10_000
-"""Far above any plan; bounds the work on an answer made of brackets and commas."""
+"""Far more than any real plan needs; it bounds the work on an answer that consists of brackets and commas."""
 SAFE_INTEGER = 2**53
 
 _TOKEN = re.compile(
@@ -41,7 +41,7 @@ _ODD = {
 
 
 def read_array(text: str, start: int, end: int) -> list[Any]:
-    """Return the JSON array that is all of `text[start:end]`; raise `ModelClientError` on anything else (S004-20)."""
+    """Return the JSON array that fills `text[start:end]`; raise `ModelClientError` on anything else (S004-20)."""
     cleaned = _blank_spans(text, start, end, _find_surplus(text, start, end))
     try:
         value = json.loads(cleaned, strict=False, object_pairs_hook=_Pairs)
@@ -51,7 +51,7 @@ def read_array(text: str, start: int, end: int) -> list[Any]:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """An object as its pairs, so that a doubled key is still visible."""
+    """A JSON object as key-value pairs, so that a duplicate key can still be detected."""
 
 
 def _to_plain_list(value: list[Any], text: str, start: int) -> list[Any]:
@@ -97,7 +97,7 @@ def _find_surplus(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def _blank_spans(text: str, start: int, end: int, spans: list[tuple[int, int]]) -> str:
-    """Return `text[start:end]` with `spans` overwritten by spaces, so that offsets stay true."""
+    """Return `text[start:end]` with `spans` overwritten by spaces, so that offsets stay valid."""
     pieces: list[str] = []
     cursor = start
     for begin, stop in spans:
@@ -139,7 +139,7 @@ def _check_string(text: str, token: re.Match[str]) -> None:
     try:
         value = json.loads(literal, strict=False)
     except json.JSONDecodeError:
-        return  # the full reader meets it again and knows the exact place
+        return  # json.loads of the whole array meets it again and reports the exact position
     if _UNSTORABLE.search(value):
         cure = "Write the character itself instead of \\u escapes."
         raise build_format_error(text, token.start(), "half of a surrogate pair, or NUL, inside a string", cure)
@@ -156,7 +156,7 @@ def _check_word(text: str, at: int, word: str) -> None:
 
 
 def _is_storable_number(word: str, *, whole: bool) -> bool:
-    """Tell whether the number survives storage: none beyond 2**53, no overflow, no tiny number that becomes zero."""
+    """Return whether the number is stored exactly: not beyond 2**53, no overflow, no tiny number that becomes zero."""
     if whole:
         return len(word) <= len(str(-SAFE_INTEGER)) and abs(int(word)) <= SAFE_INTEGER
     value = float(word)

@@ -1,8 +1,6 @@
-"""The plan of one iteration: its names settled before anything runs, recorded, and gone on with after a restart. Runs no step. Ring 2.
+"""The plan of one iteration: resolves references such as "@deal:Ромашка", asks about duplicates and unclear names, records the plan.
 
-Before a person or company is made anew: is it in the portal already? Asks the person who writes; decides nothing. Ring 2.
-
-"@deal:Ромашка" and the like in the params of a step: finding and replacing them. Values are put in, text is never pasted.
+A recorded plan is restored after a restart. Runs no step. References are replaced as whole values, never pasted into text.
 """
 
 import re
@@ -24,7 +22,7 @@ from state.events.core import NameAsked, NameChosen, PlanRecorded
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedStep:
-    """A step at its place in the turn; with a `problem` it has a name that fits nothing and is not run."""
+    """A step at its place in the turn; with a `problem` its reference could not be resolved and it is not run."""
 
     slot: str
     step: Step
@@ -33,16 +31,17 @@ class PlannedStep:
 
 @dataclass(frozen=True, kw_only=True)
 class NameQuestion:
-    """A reference that only the person can settle."""
+    """A reference with several possible values, between which only the person can choose."""
 
     reference: str
     several: Ambiguous
 
 
 async def plan_steps(ctx: TurnContext, work: TurnWork, *, iteration: int, steps: Sequence[Step]) -> list[PlannedStep] | NameQuestion:
-    """The steps with their names settled, as recorded before a restart or anew; recorded before the first of them runs.
+    """Resolve the references of `steps` and record the plan before its first step runs; return it, or the question for the person.
 
-    The first name that needs the person stops the plan before anything was recorded or ran.
+    A plan recorded before a restart is returned as it was. The first reference that the person must resolve stops the planning
+    before anything was recorded or ran.
     """
     recorded = ctx.find_recorded_plan(iteration)
     if recorded is not None:
@@ -61,14 +60,14 @@ async def plan_steps(ctx: TurnContext, work: TurnWork, *, iteration: int, steps:
 
 
 def build_state_entry(planned: PlannedStep, work: TurnWork) -> dict[str, Any]:
-    """A step as the state keeps it; marked when it was written after prose, so that later prompts keep its words out."""
+    """Return a step as the state keeps it; it is marked if written after prose was read, so that later prompts leave its words out."""
     step = planned.step
     kept = {"slot": planned.slot, "method": step.method, "params": step.params, "comment": step.comment}
     return kept | ({"prose": True} if work.prose else {})
 
 
 async def ask_person(ctx: TurnContext, work: TurnWork, *, iteration: int, answer: str, asking: NameQuestion) -> TurnEnd:
-    """End the turn with buttons; the model's answer is recorded and goes on when one is pressed."""
+    """End the turn with buttons; the model's answer is recorded and continued when the person presses one."""
     turn_id = ctx.turn.turn_id
     question_id = uuid5(UUID_NAMESPACE, f"{turn_id}/{iteration}/{asking.reference}").hex[:12]
     options = [{"value": item.value, "label": item.label, "target": item.target} for item in asking.several.options]
@@ -93,12 +92,12 @@ async def ask_person(ctx: TurnContext, work: TurnWork, *, iteration: int, answer
 
 
 def find_question(ctx: TurnContext) -> Mapping[str, Any]:
-    """The question that the turn's input answers; empty when it answers none."""
+    """Return the question that the turn's input answers; empty when it answers none."""
     return ctx.turn.choice.get("question") or {}
 
 
 async def resume_question(ctx: TurnContext, work: TurnWork) -> str:
-    """The recorded answer of the model to go on with, now that the person chose; the choice is recorded."""
+    """Return the model's recorded answer, to be continued now that the person chose; the choice is recorded."""
     choice, question = ctx.turn.choice, find_question(ctx)
     work.prose = work.prose or question["prose"]
     work.labels.extend(question["labels"])
@@ -117,7 +116,7 @@ async def resume_question(ctx: TurnContext, work: TurnWork) -> str:
 
 
 async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: str) -> PlannedStep | NameQuestion:
-    """Put values for the references of a step."""
+    """Replace the references of `step` by their values; return the question if the person must choose one."""
     values: dict[str, Any] = {}
     for reference in find_references(step.params):
         if reference in work.resolved:
@@ -162,7 +161,7 @@ async def _record_plan(ctx: TurnContext, work: TurnWork, *, iteration: int, sett
 def _restore_plan(
     ctx: TurnContext, work: TurnWork, *, iteration: int, steps: Sequence[Step], recorded: Mapping[str, Any]
 ) -> list[PlannedStep]:
-    """The plan as it was settled before a restart: names are not looked up anew, since the plan itself may have changed the answer."""
+    """Return the plan as recorded before a restart. Names are not looked up again, since the plan's own changes may affect the result."""
     work.targets |= set(recorded["targets"])
     pairs = enumerate(zip(steps, recorded["steps"], strict=True), start=1)
     return [
@@ -192,7 +191,11 @@ _ADDS = frozenset({"crm.lead.add", "crm.contact.add", "crm.company.add"})
 
 
 async def check_known_person(ctx: TurnContext, work: TurnWork, step: Step) -> tuple[str, Ambiguous] | Unresolved | None:
-    """The question to be answered first, with the name by which its answer is kept; why the step is not run; None: it goes on."""
+    """Check whether the person or company that `step` creates is in the portal already.
+
+    Returns the question to ask, with the reference under which its answer is kept; or the reason why the step is not run; or None
+    when the step may run.
+    """
     points = extract_contact_points(step.params) if step.method.lower() in _ADDS else {}
     if not points:
         return None
@@ -212,14 +215,14 @@ _REFERENCE = re.compile(r"@(?:(?:deal|lead|contact|company|task|user|stage|categ
 
 
 def find_references(value: Any) -> list[str]:
-    """Every string that is wholly a reference, in the order of the params, each once."""
+    """Return every string in `value` that is a reference as a whole, in the order of the params, without duplicates."""
     found: list[str] = []
     _collect(value, found)
     return list(dict.fromkeys(found))
 
 
 def replace_references(value: Any, values: Mapping[str, Any]) -> Any:
-    """`value` with the references that `values` knows replaced by their values, types kept."""
+    """Return `value` with the references in `values` replaced by their values, which keep their types."""
     if isinstance(value, str):
         return values.get(value, value)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The prompt of the CRM agent: static parts first, then state, history, message, observations (DESIGN §4). Pure text, no secrets."""
+"""The prompt of the CRM agent: static parts first, then state, history, message, observations. Pure text, no secrets."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,14 +20,14 @@ MODE_TEXT: Mapping[Mode, str] = {
 
 
 def build_system_message(constitution: str, protocol: str, methods: str, mode: Mode) -> dict[str, str]:
-    """The static part, the same for every turn of a mode, so that providers can cache it (S004-2, S004-3)."""
+    """Return the static part, the same for every turn of a mode, so that providers can cache it (S004-2, S004-3)."""
     return {"role": "system", "content": "\n\n".join((constitution, protocol, "# Methods of this mode\n" + methods, MODE_TEXT[mode]))}
 
 
 def build_state_message(
     state: Mapping[str, Any], actor: Actor, mode: Mode, when: Mapping[str, Any], current: Mapping[str, Any]
 ) -> dict[str, str]:
-    """The serialised agent_state with who speaks and what day it is (S004-4, S004-19)."""
+    """Return the serialized agent state with the speaker and the current date (S004-4, S004-19)."""
     body = {
         "me": {"name": actor.name, "bitrix_user_id": actor.bitrix_user_id, "role": actor.role, "mode": mode},
         **when,
@@ -38,7 +38,7 @@ def build_state_message(
 
 
 def trim_state(agent: Mapping[str, Any]) -> dict[str, Any]:
-    """agent_state as the prompt carries it: what is newest, how much more there is, no customers' texts."""
+    """Return the agent state as the prompt carries it: the newest entries, the number of those left out, no texts of customers."""
     waiting = [item for item in agent["confirmations"].values() if item["status"] == "requested"]
     planned, bindings = agent["next_planned_actions"], agent["event_bindings"]
     left_out = {
@@ -48,10 +48,10 @@ def trim_state(agent: Mapping[str, Any]) -> dict[str, Any]:
     }
     return (
         {
-            "goals": agent["goals"][:1],  # the newest stands first (X4)
+            "goals": agent["goals"][:1],  # the newest stands first
             "done": [item["description"] for item in agent["done"][-KEEP_DONE:]],
             "objects": {key: value for key, value in agent["objects"].items() if key != "links"},
-            # One plan, to be gone on with from its beginning.
+            # The first entries, not the last: it is one plan, continued from its beginning.
             "next_planned_actions": [_build_proposal(item, prose=bool(item.get("prose"))) for item in planned[:KEEP_PLANNED]],
             "waiting_for_a_person": [
                 _build_proposal(item, prose=bool((item.get("provenance") or {}).get("prose"))) for item in waiting[-KEEP_WAITING:]
@@ -68,30 +68,30 @@ def _build_not_shown(left_out: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _build_proposal(item: Mapping[str, Any], *, prose: bool) -> dict[str, Any]:
-    """A step that did not run. What was written after prose was read may be the words of that prose: only its method is kept."""
+    """Describe a step that did not run. If it was written after prose was read, only its method is kept, as the rest may quote it."""
     return {"method": item["method"]} if prose else {"method": item["method"], "params": item["params"]}
 
 
 def build_history_messages(history: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """Earlier turns of this conversation; what was said after reading customers' prose is kept out where it is recorded."""
+    """Return the earlier turns of the conversation; what was said after reading customers' prose is withheld when the turn is recorded."""
     return [{"role": item["role"], "content": item["text"]} for item in history if item["text"]]
 
 
 def build_user_message(text: str, quoted: str, fence: Fence) -> dict[str, str]:
-    """The person's words (S004-5); text of others that came along is fenced."""
+    """Return the person's message (S004-5); text written by others that came with it is fenced."""
     if not quoted:
         return {"role": "user", "content": text}
     return {"role": "user", "content": f"{text}\n\nForwarded or pasted text of somebody else:\n{fence.wrap(quoted)}"}
 
 
 def build_observation_message(iteration: int, observed: Sequence[Mapping[str, Any]], fence: Fence) -> dict[str, str]:
-    """What became of the steps of an iteration, one JSON line each, fenced."""
+    """Return the results of an iteration's steps, one JSON line each, fenced."""
     lines = "\n".join(json.dumps(item, ensure_ascii=False, sort_keys=True, default=str) for item in observed)
     return {"role": "user", "content": f"OBSERVATION {iteration}\n{fence.wrap(lines)}"}
 
 
 def build_repair_message(reason: str) -> dict[str, str]:
-    """The one request to mend a broken reply."""
+    """Return the one request to repair a reply that could not be parsed."""
     return {
         "role": "user",
         "content": f"Your reply could not be read: {reason}\nNothing was run. Write the whole reply again in the required format.",

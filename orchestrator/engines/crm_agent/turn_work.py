@@ -1,6 +1,6 @@
-"""What one turn of the CRM agent has learned so far: named records, labels and prose that entered the prompt. Pure data.
+"""What one turn of the CRM agent has learned so far: records, labels, prose in the prompt, and what each step's outcome adds.
 
-What the outcome of a step teaches: its line for the model, sentences for the person, taint, records. Judges nothing. Ring 2.
+Makes no safety decision.
 """
 
 import re
@@ -21,7 +21,7 @@ _OBJECTS = {"current_deal_id": "deal", "current_contact_id": "contact", "current
 
 @dataclass(kw_only=True)
 class TurnWork:
-    """Grows while the turn goes on. `prose` never goes back to False within a turn (DESIGN §3, taint)."""
+    """The working state of a turn. `prose` never goes back to False within a turn, because taint does not wear off."""
 
     text: str
     prose: bool = False
@@ -33,22 +33,22 @@ class TurnWork:
     left: list[dict[str, Any]] = field(default_factory=list)
     """Steps that did not run: they stay in next_planned_actions (S004-X7)."""
     rest: list[dict[str, Any]] = field(default_factory=list)
-    """Steps that a stopped plan did not come to: they stay there too, and the person is told."""
+    """Steps that a halted plan did not reach: they stay in next_planned_actions too, and the person is told."""
     tables: dict[int, Table] = field(default_factory=dict)
     resolved: dict[str, Any] = field(default_factory=dict)
 
     def begin_iteration(self, steps: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-        """A new iteration begins: [[list N]] means its tables, and what it proposes again is no longer the rest of a stopped plan."""
+        """Start a new iteration with `steps`: drop the old tables of [[list N]], and drop from `rest` what the model proposes again."""
         self.tables.clear()
         self.rest = [entry for entry in self.rest if (entry["method"], entry["params"]) not in steps]
 
     def build_provenance(self) -> Provenance:
-        """What the gate is told about the next step."""
+        """Return the provenance that the gate gets with the next step."""
         return Provenance(prose=self.prose, targets=frozenset(self.targets), external=tuple(self.labels[-200:]), person_text=self.text)
 
 
 def start_work(text: str, quoted: str, state: Mapping[str, Any]) -> TurnWork:
-    """The work at the beginning of a turn: numbers the person wrote, and the trusted current objects."""
+    """Return the work at the start of a turn, with the record numbers the person wrote and the trusted current objects as targets."""
     work = TurnWork(text=text, prose=bool(quoted))
     for number in _NUMBER.findall(text):
         work.targets |= {f"{entity}:{int(number)}" for entity in _ENTITIES}
@@ -64,18 +64,18 @@ ObservationLine = dict[str, Any]
 
 
 def build_unresolved_line(work: TurnWork, problem: Unresolved) -> ObservationLine:
-    """The line of a step whose name fits nothing."""
+    """Build the line of a step whose reference could not be resolved."""
     work.notices.append(problem.notice)
     return {"status": "refused", "text": problem.detail}
 
 
 def build_skipped_line() -> ObservationLine:
-    """The line of a step that the plan did not come to."""
+    """Build the line of a step that the plan did not reach."""
     return {"status": "not_begun", "text": "the plan stopped before this step"}
 
 
 async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outcome | Pending) -> ObservationLine:
-    """The line of step `number`, which was submitted; `work` has taken in what it showed."""
+    """Build the line of step `number`, which was submitted, and add what its result showed to `work`."""
     if isinstance(result, Pending):
         work.pending.append(result)
         if result.notice is not None:
@@ -92,7 +92,7 @@ async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outc
                 work.notices.append(result.reason)
             return {"status": result.status, "text": result.detail}
         case "succeeded":
-            if result.reason is not None:  # the portal said yes and changed nothing: the person hears it from code
+            if result.reason is not None:  # the portal reported success and changed nothing: code tells the person, not the model
                 work.notices.append(result.reason)
             return {"status": "ok", **await _learn(ctx, work, number=number, outcome=result)}
         case _:
@@ -100,7 +100,7 @@ async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outc
 
 
 async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outcome) -> Mapping[str, Any]:
-    """Take in what a successful call showed: labels, prose, created and named records."""
+    """Add what a successful call showed to `work`: labels, prose, created and named records; return the fields of its line."""
     if outcome.created:
         work.targets.add(outcome.created)
     seen: OutcomeView = await ctx.query("present", outcome=outcome, actor=ctx.actor)

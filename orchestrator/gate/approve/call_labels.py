@@ -1,10 +1,7 @@
-"""What a call is called in a sentence for people: verb, kind of record, its title, and the first changes. Ring 2.
+"""Labels of calls: the verb, kind of record, title and first changes by which a sentence for people names a call.
 
-Made before the call runs and stored with it, so that a doubtful one can be named when the portal does not answer.
-
-What a change is called that was proposed, from the proposal alone: of one that was not made there is often nothing else. Ring 2.
-
-It judges nothing and looks at no portal.
+A label is built before the call runs and stored with it, so that a call with unknown outcome can be named even when the portal
+does not answer. `describe_proposal` labels a change that was never made. Makes no decision and reads no portal.
 """
 
 import logging
@@ -31,7 +28,7 @@ _VALUE = 60
 
 
 def build_call_label(call: Call, card: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments by which a notice names `call`, taken from its card; the sentence is `call-named` of the doors' catalogues."""
+    """Return the arguments with which a notice names `call`, taken from its card; the sentence is `call-named` of `bot/i18n`."""
     if call.commands:
         titles = [str(item["title"]) for item in card["items"] if item["title"]]
         return _build_label_args(call.method, verb="batch", count=len(card["items"]), title="», «".join(_truncate(titles, _TITLES)))
@@ -41,10 +38,10 @@ def build_call_label(call: Call, card: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def build_offline_label(call: Call, facts: Facts, actor: Actor) -> dict[str, Any]:
-    """The same for a call without a card, from what was read already: a free write costs no further reads, and {} never stops it."""
+    """Label a call that has no card, using only `facts`: it costs no further reads, and on failure it returns {} instead of raising."""
     try:
         return build_call_label(call, await preview(call, facts, _NoNames(), locale=actor.locale, zone=actor.time_zone))
-    except Exception:  # only a label: the call was judged, and runs without one
+    except Exception:  # the label is optional: the call has been checked and runs without one
         log.exception("a call cannot be named", extra={"action": "naming_failed", "method": call.method})
         return {}
 
@@ -59,43 +56,43 @@ def _truncate(items: Sequence[str], most: int) -> list[str]:
 
 
 class _NoNames:
-    """Names without a portal: every number stays a number."""
+    """A `Names` that asks no portal: every id stays a number."""
 
     async def find_user_name(self, user_id: int) -> str:
-        """No name."""
+        """Return ""."""
         return _no_name(user_id)
 
     async def find_stage_name(self, entity: str, stage_id: str, category_id: int = 0) -> str:
-        """No name."""
+        """Return ""."""
         return _no_name(entity, stage_id, category_id)
 
     async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
-        """No name."""
+        """Return ""."""
         return _no_name(category_id, entity)
 
     async def find_kind_name(self, entity: str, locale: Locale) -> str:
-        """No name."""
+        """Return ""."""
         return _no_name(entity, locale)
 
     async def find_title(self, entity: str, record_id: int) -> str:
-        """No name."""
+        """Return ""."""
         return _no_name(entity, record_id)
 
     async def find_field_title(self, entity: str, name: str) -> str:
-        """No title."""
+        """Return ""."""
         return _no_name(entity, name)
 
     async def describe_field_value(self, entity: str, name: str, value: Any, *, locale: Locale, zone: str) -> str | None:
-        """No words."""
+        """Return None."""
         del entity, name, value, locale, zone
         return None
 
     async def load_currency_book(self) -> CurrencyBook:
-        """No currencies but the well-known ones."""
+        """Return the book that holds only the well-known currencies."""
         return NO_CURRENCY_BOOK
 
     def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
-        """No address."""
+        """Return ""."""
         return _no_name(entity, record_id, user)
 
 
@@ -106,16 +103,16 @@ def _no_name(*what: object) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ProposalLabel:
-    """A proposed change in words."""
+    """The label of a proposed change."""
 
     named: dict[str, Any]
-    """The arguments of `call-named` in the doors' catalogues, and the id of the effect."""
+    """The arguments of the message `call-named` in `bot/i18n`, with the id of the effect."""
     essence: str = ""
-    """Of the call; none where the proposal has no single reading."""
+    """The essence of the call; "" where the proposal could not be normalized."""
 
 
 async def describe_proposal(effect: Effect, *, catalogue: Catalogue, portal: str, actor: Actor) -> ProposalLabel | None:
-    """How a sentence names the change behind `effect`; None for what changes nothing. Raises nothing."""
+    """Return the label of the change that `effect` proposes, or None if it changes nothing. Never raises."""
     effect_id = build_effect_id(effect.slot)
     call = normalize(effect, catalogue=catalogue, portal=portal, actor=actor, effect_id=effect_id)
     bare = build_doubt_args(effect_id, {"call": {"method": effect.method}, "confirmation_id": ""})
@@ -131,5 +128,5 @@ async def describe_proposal(effect: Effect, *, catalogue: Catalogue, portal: str
 
 
 def _describe_method(spec: Method) -> dict[str, Any]:
-    """The verb and the kind of record of a method, where its parameters tell nothing."""
+    """Return verb and kind of record of a method whose parameters tell nothing."""
     return {"verb": spec.verb if spec.verb != "action" else spec.name.rpartition(".")[2].lower(), "entity": spec.entity}

@@ -1,8 +1,7 @@
-"""The confirmation queue: asking, deciding, expiring. `requested → approved | denied | expired | superseded` (DESIGN §3).
+"""The confirmation cards: request, decide, expire. `requested → approved | denied | expired | superseded`.
 
-Consent is bound to the exact call, to the before-image shown, and to a nonce; it is used once. Only a human event approves.
-
-A card that leads were asked about is shown in their chats too, by the very commit that shows it in its own. Ring 2, pure.
+An approval is bound to the exact call, to the before-image shown and to a nonce; it counts once, and only a person gives it.
+A card that leads must decide is copied to their chats in the same commit that shows it in its own chat.
 """
 
 import hashlib
@@ -30,12 +29,12 @@ TIMER = "confirmation_expires"
 REMIND = "lead_reminder"
 ARRIVED = "lead_arrived"
 LOOK_AFTER = timedelta(seconds=90)
-"""When it is looked whether a card got through to a lead at all."""
+"""How long after the request to check whether the card was delivered to any lead."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """What a person pressed, typed or sent: `nonce` proves which card they saw."""
+    """A person's decision by button, text or HTTP; `nonce` proves which card the person saw."""
 
     confirmation_id: str
     nonce: str
@@ -47,7 +46,7 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class CardRequest:
-    """A card to be: the order that waits, why, and what the person will see."""
+    """The content of a new card: the order that waits, the reasons for asking, and what the person will see."""
 
     order: Order
     effect: Effect
@@ -55,24 +54,27 @@ class CardRequest:
     preview: Mapping[str, Any]
     actor: Actor
     notified_leads: Sequence[Actor] = ()
-    """The leads to whom it is shown in their own chats."""
+    """The leads to whom the card is shown in their own chats."""
     replaces: str = ""
 
 
 def generate_nonce() -> str:
-    """What proves that somebody saw this card, for one decision."""
+    """Return a new nonce: it proves that somebody saw this card, and counts for one decision."""
     return secrets.token_hex(4)
 
 
 def calculate_second_nonce(nonce: str) -> str:
-    """The nonce of the second tap; derived, so that it survives a restart without being stored."""
+    """Return the nonce of the second tap; it is derived from the first, so that it survives a restart without being stored."""
     return hashlib.sha256(f"{nonce}/2".encode()).hexdigest()[:8]
 
 
 async def request(
     asked: CardRequest, ledger: Ledger, ttl: timedelta, *, remind_after: timedelta = timedelta(hours=2), supersede: Sequence[Any] = ()
 ) -> ConfirmationRequested:
-    """Note the card and its effect as `requested`, together with what it supersedes; stored before the card goes out."""
+    """Buffer the event of the new card and its effect as `requested`, together with the cards it supersedes.
+
+    Everything is stored before the card is sent.
+    """
     now = ledger.now
     order = asked.order
     event = ConfirmationRequested(
@@ -119,35 +121,35 @@ async def request(
 
 @dataclass(frozen=True, kw_only=True)
 class Closing:
-    """An event that closes a card, with the effect change that belongs to it."""
+    """An event that closes a card, with the matching change of its effect."""
 
     event: Any
     change: EffectChange
 
 
 def build_closing(entry: Mapping[str, Any], event: Any, status: EffectStatus, *expect: str) -> Closing:
-    """Close the card of `entry` by `event`."""
+    """Build the closing of the card `entry` by `event`; the effect must still be in one of the `expect` states."""
     change = EffectChange(effect_id=entry["effect_id"], expect=expect or ("requested",), status=status)
     return Closing(event=event, change=change)
 
 
 def build_expiry_timer(entry: Mapping[str, Any], ledger: Ledger) -> Timer:
-    """The timer that closes this card when its time is over."""
+    """Build the timer that closes the card when its time is over."""
     return _build_timer(TIMER, entry["confirmation_id"], ledger, due=parse_iso(entry["expires_at"]))
 
 
 def drop_timer(entry: Mapping[str, Any], ledger: Ledger) -> Timer:
-    """The timer row that ends the waiting of this card."""
+    """Build the timer row that deletes the card's expiry timer."""
     return replace(_build_timer(TIMER, entry["confirmation_id"], ledger, due=ledger.now), delete=True)
 
 
 def build_arrival_timer(entry: Mapping[str, Any], ledger: Ledger) -> Timer:
-    """The timer that looks whether the card got through to those who are asked now."""
+    """Build the timer that checks whether the card was delivered to the people asked now."""
     return _build_timer(ARRIVED, entry["confirmation_id"], ledger, due=ledger.now + LOOK_AFTER)
 
 
 def drop_timers(entry: Mapping[str, Any], ledger: Ledger) -> list[Timer]:
-    """That one, and those of the leads to whom it was shown."""
+    """Build the timer rows that delete the card's expiry timer and the timers of the leads it was shown to."""
     kinds = (REMIND, ARRIVED) if entry.get("told") else ()
     others = [replace(_build_timer(kind, entry["confirmation_id"], ledger, due=ledger.now), delete=True) for kind in kinds]
     return [drop_timer(entry, ledger), *others]
@@ -160,9 +162,10 @@ def _build_timer(kind: str, confirmation_id: str, ledger: Ledger, *, due: dateti
 
 
 async def approve(entry: Mapping[str, Any], decision: Decision, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
-    """Note the approval; raises EffectConflict when the card was decided by somebody else meanwhile.
+    """Buffer the approval of a card; raises EffectConflict when somebody else has decided it meanwhile.
 
-    It is stored with the intent of its call or with what stands in the way of it; till then the press itself lies in the inbox.
+    It is stored together with the intent of its call, or with the reason why the call does not run; until then the button click
+    stays in the inbox.
     """
     event = ConfirmationApproved(
         confirmation_id=entry["confirmation_id"],
@@ -183,7 +186,7 @@ async def approve(entry: Mapping[str, Any], decision: Decision, ledger: Ledger, 
 
 
 async def deny(entry: Mapping[str, Any], decision: Decision, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
-    """Note the denial; the effect can never run."""
+    """Buffer the denial of a card; its effect can never run."""
     event = build_denial(entry, decision.actor, ledger, via=decision.via, reason=decision.reason)
     close = build_closing(entry, event, "denied")
     await ledger.buffer(
@@ -196,7 +199,7 @@ async def deny(entry: Mapping[str, Any], decision: Decision, ledger: Ledger, out
 
 
 def build_denial(entry: Mapping[str, Any], actor: Actor, ledger: Ledger, *, via: str, reason: str) -> ConfirmationDenied:
-    """The denial of `entry` by `actor`."""
+    """Build the event of the denial of `entry` by `actor`."""
     return ConfirmationDenied(
         confirmation_id=entry["confirmation_id"],
         effect_id=entry["effect_id"],
@@ -208,26 +211,26 @@ def build_denial(entry: Mapping[str, Any], actor: Actor, ledger: Ledger, *, via:
         reason=reason,
         turn_id=(ledger.state.get("turn") or {}).get("turn_id", ""),
         method=entry["method"],
-        # Sealed under the key of who denies: what somebody else had asked for stays with their own card.
+        # Encrypted under the key of the person who denies: another person's params stay with that person's own card.
         params=dict(entry["params"]) if entry.get("requested_by", actor.key) == actor.key else {},
     )
 
 
 async def expire(entry: Mapping[str, Any], ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
-    """Note that the time of a card is over."""
+    """Buffer the expiry of a card."""
     event = ConfirmationExpired(confirmation_id=entry["confirmation_id"], effect_id=entry["effect_id"], expired_at=format_iso(ledger.now))
     close = build_closing(entry, event, "expired")
     await ledger.buffer(event, actor="system", effects=[close.change], outbox=outbox, timers=drop_timers(entry, ledger))
 
 
 def build_superseded_closing(entry: Mapping[str, Any], *, why: str, by: str = "", expect: tuple[str, ...] = ("requested",)) -> Closing:
-    """The closing of a card that no longer fits."""
+    """Build the closing of a card that no longer matches the situation."""
     event = ConfirmationSuperseded(confirmation_id=entry["confirmation_id"], effect_id=entry["effect_id"], why=why, by=by)
     return build_closing(entry, event, "superseded", *expect)
 
 
 def find_objection(entry: Mapping[str, Any] | None, decision: Decision, ledger: Ledger) -> Notice | None:
-    """Why this decision does not count, or None. Who may decide is `check_entitlement`."""
+    """Return why `decision` does not count, or None. Whether the person is entitled to decide is checked by `check_entitlement`."""
     if entry is None:
         return Notice(code="card-outdated")
     if entry["status"] != "requested":
@@ -245,7 +248,10 @@ def find_objection(entry: Mapping[str, Any] | None, decision: Decision, ledger: 
 
 
 def describe_refuser(entry: Mapping[str, Any]) -> dict[str, str]:
-    """Who turned it down: the portal, whose codes are in capitals or without a dash, or ourselves before anything was sent."""
+    """Return who refused the call: the portal, or this program before anything was sent.
+
+    Codes of the portal are in capitals or contain no dash.
+    """
     if entry["status"] != "refused":
         return {}
     code = str(entry.get("code") or "-")
@@ -253,7 +259,7 @@ def describe_refuser(entry: Mapping[str, Any]) -> dict[str, str]:
 
 
 def check_entitlement(entry: Mapping[str, Any], decision: Decision, catalogue: Catalogue) -> Notice | None:
-    """Why this person may not decide: only the requester may, or a lead or admin who may see the records (DESIGN §3)."""
+    """Return why the person may not decide, or None: only the requester may, or a lead or admin who may see the records."""
     actor = decision.actor
     if not actor.may_approve:
         return Notice(code="may-not-approve")
@@ -274,7 +280,10 @@ def check_entitlement(entry: Mapping[str, Any], decision: Decision, catalogue: C
 
 
 def can_see_all(actor: Actor, before: Mapping[str, Any], catalogue: Catalogue, *, asked_by: int | None) -> bool:
-    """Whether the actor may see every record of this before-image; of a record that is to be made, those of the employee who asks."""
+    """Return whether the actor may see every record of this before-image.
+
+    For a record that is still to be created, the actor must be allowed to see those of the employee `asked_by`.
+    """
     visible = find_visible_users(actor)
     if not before and visible is not None and asked_by not in visible:
         return False
@@ -282,14 +291,15 @@ def can_see_all(actor: Actor, before: Mapping[str, Any], catalogue: Catalogue, *
 
 
 def _is_same_nonce(given: str, wanted: str) -> bool:
-    """As bytes: compare_digest takes no other letters than ASCII, and a forged nonce may hold any."""
+    """Compare as bytes, since compare_digest accepts only ASCII strings, and a forged nonce may contain any character."""
     return secrets.compare_digest(given.encode("utf-8", "surrogatepass"), wanted.encode())
 
 
 def add_card_copies(outbox: Sequence[OutboxRow]) -> Sequence[OutboxRow]:
-    """The same rows, each card followed by its copies for the leads it names. Their bodies name its `home`, to which presses go.
+    """Return the rows of `outbox`, each card followed by its copies for the leads it names.
 
-    A second tap is asked for only in the chat where the first one was (`at`); everywhere else the buttons stay as they were.
+    The copies' bodies hold `home`, the session to which button clicks go. A second tap is requested only in the chat of the first one
+    (`at`); in the other chats the buttons stay as they were.
     """
     return [row for one in outbox for row in _copy_card(one)] if any(_has_notified_leads(row) for row in outbox) else outbox
 
@@ -314,14 +324,14 @@ def _copy_card(row: OutboxRow) -> Iterator[OutboxRow]:
 
 
 def find_notified_leads(order: Order, verdict: Ask, actor: Actor, deps: GateDeps) -> Sequence[Actor]:
-    """The leads to whom a request is shown; empty where the one who asks may decide it alone."""
+    """Return the leads to whom a request is shown; empty if the requester may decide it alone."""
     if not _needs_other_approver(verdict, actor):
         return ()
     return deps.approvers.find_leads(actor, lambda lead: can_see_all(lead, order.before, deps.catalogue, asked_by=actor.bitrix_user_id))
 
 
 def build_no_lead_notice(leads: Sequence[Actor], verdict: Ask, actor: Actor) -> Notice | None:
-    """What the person is told where another person has to decide and no lead is known; None otherwise."""
+    """Return the notice for the person when another person has to decide and no lead is known; otherwise None."""
     return Notice(code="lead-nobody") if _needs_other_approver(verdict, actor) and not leads else None
 
 

@@ -1,4 +1,4 @@
-"""What stands already of a wish when it is submitted: its own earlier step, its card, doubts about what went before. Ring 2, pure."""
+"""Checks a request against what exists already: the same step from before a crash, an open card, unknown outcomes. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -20,18 +20,21 @@ _WAITS = Notice(code="card-waits-already")
 
 
 def find_open_card(state: Mapping[str, Any], wanted: str, actor: Actor) -> Mapping[str, Any] | None:
-    """The card on which this very wish of this very person waits; in a group another person's card is theirs."""
+    """Return this person's open card for exactly this request; in a group, another person's card stays that person's own."""
     return next((entry for entry in _find_same_requests(state, wanted) if entry["requested_by"] == actor.key), None)
 
 
 def build_pending(entry: Mapping[str, Any], *, method: str, turn_id: str) -> Pending:
-    """The card of `entry` once more; that it waits already is said unless this very turn asked for it."""
+    """Return the open card of `entry` again, with a notice that it was waiting already unless this turn created it."""
     notice = _WAITS if entry.get("turn_id") != turn_id else None
     return Pending(effect_id=entry["effect_id"], confirmation_id=entry["confirmation_id"], method=method, notice=notice)
 
 
 def add_doubts(verdict: Verdict, call: Call, state: Mapping[str, Any], actor: Actor) -> Verdict:
-    """A write asks when it, or a step before it, may have happened unheard; its card says that somebody else's waits for the same."""
+    """Return `verdict` with doubts added: a write needs a card when it, or a step before it, may have happened without an answer.
+
+    The card also says if the same request of another person is waiting.
+    """
     if call.reads_only or not isinstance(verdict, Allow | Ask):
         return verdict
     doubts = tuple(_find_doubts(call, state))
@@ -44,13 +47,13 @@ def add_doubts(verdict: Verdict, call: Call, state: Mapping[str, Any], actor: Ac
 
 
 def restore_outcome(row: EffectRow) -> Outcome | Pending:
-    """What became of an effect that was submitted before: after a crash the turn goes on from here and repeats nothing."""
+    """Return the result of an effect submitted before, so that after a crash the turn continues from here and repeats nothing."""
     method = row.call["call"]["method"]
     if row.status in {"requested", "approved"}:
         return Pending(effect_id=row.effect_id, confirmation_id=row.call["confirmation_id"], method=method)
     if row.outcome is not None and row.outcome["status"] == row.status:
         return Outcome.model_validate({**row.outcome, "call": row.call["call"]["params"]})
-    if row.status == "succeeded":  # found out by a look at the portal, so there is no answer of it
+    if row.status == "succeeded":  # reconciled by a read of the portal, so there is no answer of the call itself
         found = Outcome(status="succeeded", effect_id=row.effect_id, method=method, detail=FOUND_DONE, call=row.call["call"]["params"])
         return found.model_copy(update={"call_class": "".join(row.call["call"]["classes"])})
     return _build_unfinished_outcome(row, method)

@@ -1,6 +1,6 @@
-"""Values as people read them on a card: names for codes, money with its currency, moments in the person's zone. Ring 2.
+"""Formats values as people read them on a card: names for codes, money with its currency, times in the person's zone.
 
-It shows what will be sent and nothing kinder: a value it cannot read is shown as it is.
+A card shows exactly what will be sent: a value that cannot be interpreted is shown unchanged.
 """
 
 from collections.abc import Awaitable, Mapping, Sequence
@@ -21,13 +21,13 @@ from orchestrator.language.text import Locale, format_phone
 
 EMPTY = "—"
 _LONGEST_ID = 15
-_LONG_AGO = date(1, 1, 1)  # any other year than the shown one, so that the year stands there
+_LONG_AGO = date(1, 1, 1)  # differs from every displayed year, so that the year is always written
 _FLAGS = {"ru": {"Y": "Да", "1": "Да", "N": "Нет", "0": "Нет"}, "en": {"Y": "Yes", "1": "Yes", "N": "No", "0": "No"}}
 _DELETED = {"ru": "удалить {value}", "en": "remove {value}"}
 _ADDED = {"ru": "добавить {value}", "en": "add {value}"}
 _FROM_COMMAND = {"ru": "из ответа другой команды: {value}", "en": "from another command's answer: {value}"}
 UNKNOWN = {"ru": "неизвестно", "en": "unknown"}
-"""What stood there is not in what was read."""
+"""Shown where the fields read do not contain the old value."""
 MADE_BY = {"ru": "запись из команды {key}", "en": "the record made by command {key}"}
 NAMED_BY = {"ru": "запись из ответа команды {key}", "en": "a record from the answer of command {key}"}
 _TASK_STATUS = {
@@ -38,34 +38,34 @@ _TASK_STATUS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Reader:
-    """Whose eyes the card is for, and where names come from."""
+    """For whom the card is formatted (language, time zone), and the source of names."""
 
     names: Names
     locale: Locale
     zone: str
     user: int = 0
-    """The person's number in the portal, 0 for one without."""
+    """The person's user id in the portal; 0 if the person has none."""
     now: datetime | None = None
-    """Days of this year are said without it; None says the year always."""
+    """Dates in the year of `now` are written without the year; with None the year is always written."""
 
     def format_day(self, day: date) -> str:
-        """A day as the person reads it."""
+        """Format a date for this person."""
         return format_day(day, today=self.now.astimezone(ZoneInfo(self.zone)).date() if self.now else _LONG_AGO, locale=self.locale)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """What the meaning of a value hangs on: the kind of record, its currency and its funnel."""
+    """What determines the meaning of a value: the kind of record, its currency and its funnel."""
 
     entity: str
     currency: str = ""
     category: int = 0
     is_new: bool = False
-    """It is to be made: what names no currency gets the portal's own."""
+    """Whether the record is yet to be created: sums without a currency are then in the portal's base currency."""
 
 
 async def format_value(value: Any, kind: str, *, context: Context, reader: Reader) -> str:
-    """`value` in words; EMPTY for nothing."""
+    """Format `value` by its `kind`; return EMPTY for an empty value."""
     if value is None or value in ("", [], {}):
         return EMPTY
     if find_references(value):
@@ -90,17 +90,17 @@ async def format_value(value: Any, kind: str, *, context: Context, reader: Reade
 
 
 def format_plain(value: Any, reader: Reader) -> str:
-    """Any JSON value on one line, with every hidden sign named and a visible cut."""
+    """Format any JSON value on one line, with hidden characters made visible and a visible mark where it is cut."""
     return escape_text(_flatten(value), locale=reader.locale)
 
 
 def format_steps(steps: Sequence[Step], reader: Reader) -> str:
-    """What happens to each phone or address: added, edited or removed; one whose value is new to the record is never called an edit."""
+    """Format what happens to each phone or address: added, edited or removed. A value new to the record is never called an edit."""
     return escape_text("; ".join(_format_step(step, reader.locale) for step in steps), locale=reader.locale) or EMPTY
 
 
 def format_multifield(kind: str, value: str) -> str:
-    """A phone as people write it, anything else as it is."""
+    """Return a phone number as people write it, any other value unchanged."""
     return format_phone(value) if kind == "PHONE" else value
 
 
@@ -111,7 +111,7 @@ def _format_step(step: Step, locale: Locale) -> str:
             return _ADDED[locale].format(value=_format_typed(value, step.value_type))
         case "edit" if step.old is not None and step.value == step.old.value:
             return f"{_format_typed(was, step.old.value_type)} → {_format_typed(value, step.value_type)}"
-        case "edit" if was == value and step.old is not None:  # the same number written otherwise: that is what changes
+        case "edit" if was == value and step.old is not None:  # the same number in another spelling: the spelling is the change
             return f"{step.old.value} → {step.value}"
         case "edit":
             return f"{was} → {value}"
@@ -126,7 +126,7 @@ def _format_typed(value: str, value_type: str) -> str:
 
 
 async def format_own_value(name: str, value: Any, *, context: Context, reader: Reader) -> str:
-    """The value of a field of the portal's own, by the names that the portal gives it; else as it is."""
+    """Format the value of a custom field with the names that the portal defines for it; if there are none, return it unchanged."""
     if value is None or value in ("", [], {}) or find_references(value):
         return await format_value(value, "text", context=context, reader=reader)
     try:
@@ -160,7 +160,7 @@ async def _format_name(item: str, kind: str, *, context: Context, reader: Reader
 
 
 async def _name_or_default(name: Awaitable[str], otherwise: str, reader: Reader) -> str:
-    """The name, or the number where the portal cannot be asked: a card never fails for a name."""
+    """Return the name, or `otherwise` where the portal cannot be asked: a card never fails for want of a name."""
     try:
         found = await name
     except BitrixError:
@@ -193,7 +193,7 @@ def _format_moment(value: Any, kind: str, reader: Reader) -> str:
         return format_plain(text, reader)
     try:
         here = moment.astimezone(ZoneInfo(reader.zone))
-    except OverflowError:  # beyond the year 9999 where the person is
+    except OverflowError:  # beyond the year 9999 in the person's time zone
         return format_plain(text, reader)
     return f"{reader.format_day(here.date())}, {here:%H:%M}"
 

@@ -1,6 +1,6 @@
-"""What a card shows: было → станет, rendered from the very call that will be sent. Ring 2; reads names only.
+"""Builds the content of a card: old and new values, rendered from the very call that will be sent. Reads only names.
 
-DESIGN §3 "Preview". What the code does not understand is shown as it is; nothing that will be written is left out.
+Values that the code does not understand are shown unchanged; nothing that will be written is left out.
 """
 
 import logging
@@ -40,14 +40,14 @@ __all__ = ["Names", "preview"]
 log = logging.getLogger(__name__)
 
 KIND = "entityTypeId"
-"""The line that says which kind of record it is; it changes nothing."""
+"""The card line that names the kind of record; it stands for no change."""
 _KIND_NAME = {"ru": "Вид записи", "en": "Kind of record"}
 _LOST = {"ru": "Что пропадёт", "en": "What is lost"}
 _LOST_FIELDS = ("OPPORTUNITY", "STAGE_ID", "STATUS_ID", "COMPANY_ID", "CONTACT_ID", "DEADLINE")
 _TITLE = 80
 _SOME_NUMBER = 987654321
 _ADDRESS = frozenset({"ownerId", "ownerTypeId"})
-"""They say where the record hangs, and change nothing of it."""
+"""Parameters that say which record an activity belongs to; they change nothing in it."""
 _PARAMS: dict[str, tuple[str, str, str]] = {
     "userid": ("Кому", "To", "user"),
     "message": ("Текст", "Text", "prose"),
@@ -72,10 +72,10 @@ _PARAMS: dict[str, tuple[str, str, str]] = {
 async def preview(
     call: Call, facts: Facts, names: Names, *, locale: Locale, zone: str = "Europe/Moscow", user: int = 0, now: datetime | None = None
 ) -> dict[str, Any]:
-    """The card as JSON data: {verb, entity, id, title, url, lines, items, count, sum?, made_url?}; each line {field, name, before, after}.
+    """Return the card as JSON data: {verb, entity, id, title, url, lines, items, count, sum?, made_url?}.
 
-    `user` is whose card it is; days of the year of `now` are said without it. Names that cannot be read are shown as numbers; nothing is
-    raised for them.
+    A line is {field, name, before, after}. `user` is the person who gets the card; dates in the year of `now` are written without
+    the year. Names that cannot be read are shown as numbers, and no error is raised for them.
     """
     reader = Reader(names=names, locale=locale, zone=zone, user=user, now=now)
     if not call.commands:
@@ -99,13 +99,13 @@ async def _build_card(call: Call, facts: Facts, reader: Reader) -> dict[str, Any
 
 
 def _build_future_url(entity: str, reader: Reader) -> str:
-    """Where the card of the new record will be, with {id} in the place of its number; "" for kinds without cards."""
+    """Return the address of the new record's page with {id} in place of its number; "" for kinds without a page."""
     address = reader.names.build_card_url(entity, _SOME_NUMBER, user=reader.user)
     return "{id}".join(address.rsplit(str(_SOME_NUMBER), 1)) if address else ""
 
 
 async def _build_kind_lines(call: Call, reader: Reader) -> list[dict[str, str]]:
-    """Which smart process the record belongs to: the heading says only that it is an item."""
+    """Return the line that names the smart process of an item, because the heading of the card says only that it is an item."""
     if not call.entity.startswith("item:"):
         return []
     kind = escape_text(await reader.names.find_kind_name(call.entity, reader.locale), locale=reader.locale, limit=_TITLE)
@@ -113,12 +113,12 @@ async def _build_kind_lines(call: Call, reader: Reader) -> list[dict[str, str]]:
 
 
 def _find_verb(call: Call) -> str:
-    """add, update and the like; an action by the last word of its method, such as complete."""
+    """Return the verb, such as add or update; for an action the last word of its method, such as complete."""
     return call.spec.verb if call.spec.verb != "action" else call.method.rpartition(".")[2].lower()
 
 
 async def _find_title(call: Call, facts: Facts, reader: Reader) -> str:
-    """What the record is called: as it stands, or for a new one as it will be; never what the call itself would call an existing one."""
+    """Return the title of the record: the current one, or for a new record the future one; never the new title of an existing record."""
     if not call.targets and call.unknown_target:
         return _describe_by_command(call, reader.locale)
     if not call.targets:
@@ -138,14 +138,14 @@ async def _find_title(call: Call, facts: Facts, reader: Reader) -> str:
 
 
 def _describe_by_command(call: Call, locale: Locale) -> str:
-    """A record that only the answer of another command will name."""
+    """Describe a record that only the answer of another command will identify."""
     written = next((value for path in call.spec.target if find_references(value := get_at_path(call.params, path))), "")
     words = (MADE_BY if call.target_created else NAMED_BY)[locale]
     return escape_text(words.format(key=find_reference_key(written) or "?"), locale=locale, limit=_TITLE)
 
 
 async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[dict[str, str]]:
-    """One line per written field, the critical ones first; values that hold already are left out while others change."""
+    """Return one line per written field, the critical ones first; unchanged values are left out if others change."""
     if call.spec.verb == "delete":
         return await _build_lost_lines(call, facts, reader)
     record = critical_fields.find_current_record(call, facts) if call.spec.verb != "add" else None
@@ -161,7 +161,7 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[dict[st
 
 
 async def _build_lost_lines(call: Call, facts: Facts, reader: Reader) -> list[dict[str, str]]:
-    """What a deletion takes with it: sum, stage, whose it is, company; of a record that nobody could read, that it is so."""
+    """Return what a deletion loses: sum, stage, owner, company; for a record that could not be read, a line that says so."""
     record = critical_fields.find_current_record(call, facts)
     if record is None:
         return [{"field": "", "name": _LOST[reader.locale], "before": "", "after": UNKNOWN[reader.locale]}]
@@ -194,21 +194,21 @@ async def _build_line(call: Call, name: str, value: Any, *, record: Mapping[str,
 
 
 async def _format_any_value(name: str, value: Any, kind: str, *, context: Context, reader: Reader) -> str:
-    """The value as its kind reads; of a field that only the portal knows by the names that the portal gives. Never raises."""
+    """Format a value by its kind, or, for a field that only the portal knows, with the portal's names. Never raises."""
     try:
         if kind:
             return await format_value(value, kind, context=context, reader=reader)
         return await format_own_value(name, value, context=context, reader=reader)
-    except Exception:  # a value that nobody foresaw must not keep the card from being shown
+    except Exception:  # an unforeseen value must not prevent the card from being shown
         log.exception("a value cannot be put in words", extra={"action": "preview_value_failed", "field": name})
         return format_plain(value, reader)
 
 
 def _format_multifield_change(call: Call, name: str, value: Any, *, record: Mapping[str, Any] | None, reader: Reader) -> dict[str, str]:
-    """Phones and addresses as people read them: what there is, and what is added, edited or removed."""
+    """Format a change of phones or addresses: the present values, and what is added, edited or removed."""
     held = [element for element in multifields.parse_elements(record) if name.upper() in {element.kind, "FM"}]
     steps = find_steps(call, record).get(name)
-    after = format_steps(steps, reader) if steps else format_plain(value, reader)  # what cannot be read is shown as it is sent
+    after = format_steps(steps, reader) if steps else format_plain(value, reader)  # what cannot be parsed is shown as it is sent
     if record is None:
         return {"before": "", "after": after}
     values = [format_multifield(element.kind, element.value) for element in held] or _format_plain_phone(
@@ -218,7 +218,7 @@ def _format_multifield_change(call: Call, name: str, value: Any, *, record: Mapp
 
 
 def _format_plain_phone(value: Any) -> list[str]:
-    """A phone that the portal gives as plain text."""
+    """Format a phone that the portal returns as plain text."""
     return [format_phone(value)] if isinstance(value, str) else []
 
 
@@ -227,7 +227,7 @@ def _find_present_value(call: Call, record: Mapping[str, Any], name: str) -> Any
 
 
 def _find_kind(call: Call, name: str) -> str:
-    """How a field reads, "" for one that neither the catalogue nor the list of parameters knows."""
+    """Return the kind by which a field is formatted; "" if neither the catalogue nor the list of parameters knows the field."""
     found = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(name, name))
     if found is not None:
         return found.kind
@@ -254,7 +254,7 @@ async def _find_field_title(call: Call, name: str, reader: Reader) -> str:
 
 
 def _build_context(call: Call, record: Mapping[str, Any] | None, written: Mapping[str, Any]) -> Context:
-    """Currency and funnel as they will be, or as they are."""
+    """Return the context with currency and funnel as they will be, or else as they are."""
     currency = fields.find_value(written, "CURRENCY_ID", call.entity) or fields.find_value(record or {}, "CURRENCY_ID", call.entity)
     category = fields.find_value(written, "CATEGORY_ID", call.entity) or fields.find_value(record or {}, "CATEGORY_ID", call.entity)
     funnel = fields.parse_number(category)
@@ -263,14 +263,14 @@ def _build_context(call: Call, record: Mapping[str, Any] | None, written: Mappin
 
 
 def _find_kept_sum(record: Mapping[str, Any] | None, written: Mapping[str, Any], leaf: Call) -> dict[str, Any]:
-    """The sum that a record keeps: its worth is at stake when it is given away or moved."""
+    """Return the sum of a record whose sum the call does not write: it matters when the record is reassigned or moved."""
     if record is None or fields.has_field(written, "OPPORTUNITY", leaf.entity):
         return {}
     return {"OPPORTUNITY": fields.find_value(record, "OPPORTUNITY", leaf.entity)}
 
 
 async def _format_total(commands: Sequence[Call], facts: Facts, reader: Reader) -> str:
-    """What the records that the commands change are worth as they will be, a sum for each currency; "" where none has a sum."""
+    """Return the total sums, per currency, of the records that `commands` change, as they will be; "" if none has a sum."""
     found: list[tuple[Context, Decimal]] = []
     counted: set[Any] = set()
     for leaf in commands:
@@ -290,5 +290,5 @@ async def _format_total(commands: Sequence[Call], facts: Facts, reader: Reader) 
 
 
 async def preview_for(actor: Actor, call: Call, facts: Facts, names: Names, *, now: datetime | None = None) -> dict[str, Any]:
-    """The card of `call` in the language and the time zone of `actor`; otherwise as `preview`."""
+    """Build the card of `call` with `preview`, in the language and time zone of `actor`."""
     return await preview(call, facts, names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0, now=now)

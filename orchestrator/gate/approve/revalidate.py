@@ -1,11 +1,8 @@
-"""Whether a card that was approved still says what the press would do, and what a new one must say. Ring 2, pure.
+"""Checks that an approved card still describes what its call would do, and builds before-images. Pure.
 
-A press counts for what the card showed: the values, how many taps, whether a second person, and why it asked. More than that is asked anew.
-
-The before-image: what of each record the card shows and the consent is bound to. Pure.
-
-Only what the call touches, plus whose it is and what it is called: an unrelated edit must not cost the person a second card, and
-the journal must not hoard customers' texts.
+An approval covers what the card showed: the values, the number of taps, the second person, the reasons; anything more is asked
+again. A before-image holds only the fields the call touches, the owner and the title: an unrelated edit must not cost a second
+card, and the journal must not collect customers' texts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +24,7 @@ STRICTER = Notice(code="stricter-meanwhile")
 
 @dataclass(frozen=True, kw_only=True)
 class ReplacementCard:
-    """A card to show instead of the approved one: the same call, as the world is now."""
+    """A card to show instead of the approved one: the same call, checked against the present records and rules."""
 
     call: Call
     facts: Facts
@@ -36,7 +33,7 @@ class ReplacementCard:
 
     @property
     def reason(self) -> Notice:
-        """What is said to who pressed."""
+        """The message for the person who approved the old card."""
         return self.ask.reasons[0]
 
 
@@ -50,9 +47,9 @@ def revalidate(
     verdict: Allow | Ask,
     fell: Sequence[Notice] = (),
 ) -> ReplacementCard | None:
-    """The new card, or None when `entry` with what is `stored` of it still says everything (DESIGN §3 "Preview", "Four eyes").
+    """Return the new card, or None when the card `entry`, with its call in `stored`, still describes everything.
 
-    `fell` tells what of the call the world left nothing to do for.
+    `fell` holds notices about parts of the call that have nothing left to change.
     """
     changed = build_before_image(call, facts) != stored["before"] or dict(call.params) != stored["call"]["params"]
     fresh = verdict if isinstance(verdict, Ask) else Ask(reasons=())
@@ -74,19 +71,19 @@ def _is_stricter(entry: Mapping[str, Any], fresh: Ask) -> bool:
 
 
 def _build_reason_key(code: str, args: Mapping[str, Any]) -> tuple[str, ...]:
-    """What makes a reason another one: its code, the command, and the field or record it is about, but no amounts."""
+    """Return what distinguishes one reason from another: its code, the command, the field or record it is about; amounts do not count."""
     return (code, *(str(args.get(name, "")) for name in ("reason", "key", "field", "entity", "id", "why")))
 
 
 def refuse_unchanged(verdict: Verdict, call: Call, facts: Facts) -> Verdict:
-    """`verdict`, or the refusal of an update whose values the record holds already: it is reported and not sent (DESIGN §3 "Read back").
+    """Return `verdict`, or a refusal if the call is an update to values that the record has already: it is reported and not sent.
 
-    In a batch such a command does no harm to the others and goes with them.
+    In a batch such a command does no harm, so it is sent with the others.
     """
     if not isinstance(verdict, Allow | Ask) or call.kind != "bitrix" or call.spec.verb != "update":
         return verdict
     if isinstance(verdict, Ask) and any(reason.code == "same-call-unknown" for reason in verdict.reasons):
-        return verdict  # the person is told of the first one, whose outcome nobody knows
+        return verdict  # the person must hear about the first call, whose outcome is unknown
     written = critical_fields.extract_written_fields(call)
     record = critical_fields.find_current_record(call, facts)
     held = bool(written) and all(critical_fields.has_value(call, name, value, record) for name, value in written.items())
@@ -105,13 +102,13 @@ _SHOWN_BEFORE_DELETE = (
     "NAME",
     "LAST_NAME",
 )
-"""What a person wants to see of a record before it is gone for good, besides its title and whose it is."""
+"""What a person wants to see of a record before it is deleted for good, besides its title and owner."""
 _CONTEXT_FIELDS = {"opportunity": "CURRENCY_ID", "stageid": "CATEGORY_ID", "categoryid": "STAGE_ID"}
-"""What gives a value its meaning: a sum is one of its currency, a stage one of its funnel."""
+"""The field that gives a value its meaning: a sum needs its currency, a stage its funnel."""
 
 
 def build_before_image(call: Call, facts: Facts) -> dict[str, Any]:
-    """ "deal:481" → the shown part of the record, None where it does not exist."""
+    """Return the before-image: "deal:481" → the relevant fields of the record, None if it does not exist."""
     image: dict[str, Any] = {}
     for part in call.commands or (call,):
         for target in part.targets:
@@ -125,12 +122,12 @@ def build_before_image(call: Call, facts: Facts) -> dict[str, Any]:
 
 
 def find_context_field(name: str, entity: str) -> str:
-    """The field that gives the value of this one its meaning, "" for most."""
+    """Return the field that gives the value of the field `name` its meaning; "" for most fields."""
     return _CONTEXT_FIELDS.get(to_field_key(name, entity), "")
 
 
 def _select_owner_fields(record: Mapping[str, Any] | None, entity: Entity | None) -> dict[str, Any] | None:
-    """Of a record that something is hung on: what it is called and whose it is, so that who approves is checked against it too."""
+    """Return title and owner of a record to which something is attached, so that the approver's rights are checked for it too."""
     if record is None or entity is None:
         return None
     keys = {to_field_key(name, entity.name) for name in (entity.owner_field, *entity.also_owned_by, entity.title_field)}
@@ -143,7 +140,7 @@ def _select_shown_fields(call: Call, record: Mapping[str, Any] | None, entity: E
     touched = call.params.get(call.spec.fields_at) if call.spec.fields_at else call.params
     wanted = set(touched) if isinstance(touched, Mapping) else set()
     wanted |= {call.spec.stands_for.get(name, name) for name in wanted}
-    if any(name.upper() == "FM" for name in wanted):  # the classic family shows these under names of their own
+    if any(name.upper() == "FM" for name in wanted):  # methods of the classic family return the parts of FM as separate fields
         wanted |= set(MULTIFIELDS)
     if entity is not None:
         wanted |= {entity.owner_field, entity.title_field}

@@ -1,8 +1,7 @@
-"""Runs a call that a person approved: once, and only if the world, the mode and the rules are still as its card said. Ring 2.
+"""Runs a call that a person approved: once, and only if the records, the mode and the rules are still as the card said.
 
-What changed meanwhile closes the card and asks again; what may not run any more is refused for good.
-
-A card that came back with a backup may have run since: before its call is made, the portal is asked. Ring 2; reads only.
+If the records or rules changed, the card is replaced by a new one; what may no longer run is refused for good. For a card restored
+from a backup the portal is read first, because its call may have run after the backup was made.
 """
 
 from collections.abc import Mapping
@@ -48,31 +47,31 @@ _SHADOW = Refuse(reason=Notice(code="shadow-now"), detail="the mode is shadow no
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionResult:
-    """What came of a person's decision: an objection, a replacement card, or the outcome."""
+    """The result of a person's decision: an objection, a replacement card, or the outcome of the call."""
 
     notice: Notice | None = None
     outcome: Outcome | None = None
     replaced_by: ConfirmationRequested | None = None
     reopened: bool = False
-    """The approval came to nothing: `notice` says why, and the card waits as before."""
+    """Whether the approval had no effect: `notice` says why, and the card waits as before."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _EvaluatedCall:
-    """An approved call as the world is now."""
+    """An approved call, checked against the present records and rules."""
 
     call: Call
     facts: Facts
     actor: Actor
     verdict: Allow | Ask
     dropped: tuple[Notice, ...] = ()
-    """What of it has nothing left to change: phones that somebody removed."""
+    """Notices about parts with nothing left to change: phones that somebody removed meanwhile."""
 
 
 async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Ledger) -> DecisionResult:
-    """Run an approved call once, unless the world, the mode or the policy changed since the card was shown.
+    """Run an approved call once, unless the records, the mode or the policy changed since the card was shown.
 
-    What came of it is noted: the caller commits it with what the person is told.
+    The result is buffered; the caller commits it together with the message to the person.
     """
     row = await ledger.find_effect(effect_id)
     if row is None or row.status != "approved":
@@ -80,7 +79,7 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
     entry = ledger.state["agent"]["confirmations"].get(row.call["confirmation_id"])
     if entry is None:
         return await _refuse_run(row, _NO_CARD, ledger)
-    if parse_iso(entry["expires_at"]) <= ledger.now:  # approved in time, and then the program stood still: nobody expects it now
+    if parse_iso(entry["expires_at"]) <= ledger.now:  # approved in time, but then the program was down: nobody expects the call any more
         return await _refuse_run(row, _TOO_OLD, ledger)
     standing = await _find_freeze(row, deps)
     if standing is not None:
@@ -100,13 +99,13 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
         done = await run_within_cap(executor.write_unflushed, order, deps, actor, ledger)
     except EffectConflict:
         return DecisionResult(notice=OUTDATED)
-    except WriteStopped:  # frozen in this very moment
+    except WriteStopped:  # the freeze was switched on just now
         return await _reopen_card(row, await deps.switch.fetch_freeze(), ledger)
     return await _refuse_run(row, done, ledger) if isinstance(done, Refuse) else DecisionResult(outcome=done)
 
 
 async def find_freeze_notice(entry: Mapping[str, Any], deps: GateDeps, ledger: Ledger) -> Notice | None:
-    """Why a card cannot be approved now although nothing is wrong with it: writes are frozen, and it would write."""
+    """Return the notice that an otherwise valid card cannot be approved now because writes are frozen; None if it can."""
     standing = await deps.switch.find_freeze()
     row = await ledger.find_effect(entry["effect_id"]) if standing is not None else None
     if standing is None or (row is not None and _may_run_while_frozen(row)):
@@ -123,7 +122,7 @@ def _may_run_while_frozen(row: EffectRow) -> bool:
 
 
 async def _reopen_card(row: EffectRow, standing: FreezeState, ledger: Ledger) -> DecisionResult:
-    """The card waits again till its own end, under a new nonce: the press that was used up, however late it is repeated, runs nothing."""
+    """Return the card to waiting until its own expiry, under a new nonce, so that repeats of the used button click run nothing."""
     confirmation_id = row.call["confirmation_id"]
     entry = ledger.state["agent"]["confirmations"][confirmation_id]
     nonce = confirmations.generate_nonce()
@@ -134,11 +133,11 @@ async def _reopen_card(row: EffectRow, standing: FreezeState, ledger: Ledger) ->
 
 
 async def resume_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Ledger) -> DecisionResult:
-    """`run_approved` after a crash: whoever approved may have lost access meanwhile, or may have less run than before."""
+    """Continue `run_approved` after a crash: the approver may have lost access or have a lower mode by now."""
     row = await ledger.find_effect(effect_id)
     entry = ledger.state["agent"]["confirmations"].get(row.call["confirmation_id"]) if row is not None else None
     if row is not None and row.status == "approved" and entry is not None:
-        key = entry.get("approved_by", "")  # blank once that person was erased
+        key = entry.get("approved_by", "")  # "" once that person's data was erased
         by = deps.present(Actor(key=key, name=entry.get("approved_by_name", ""))) if key else None
         if by is None:
             return await _refuse_run(row, _TOO_OLD, ledger)
@@ -147,13 +146,13 @@ async def resume_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger:
 
 
 async def _evaluate_stored(row: EffectRow, entry: Mapping[str, Any], deps: GateDeps, mode: Mode, ledger: Ledger) -> _EvaluatedCall | Refuse:
-    """The stored call before the rules, the rights and the records of this moment."""
+    """Check the stored call against the present rules, rights and records."""
     actor = deps.present(Actor.model_validate(row.call["actor"]))
     if actor is None:
         return _NO_ACCESS
     try:
         call = decode_call(row.call["call"], deps.catalogue)
-        facts = await fetch_facts(call, actor, deps)  # no more than was read for the card, or the before-images could not be equal
+        facts = await fetch_facts(call, actor, deps)  # exactly what was read for the card, or the before-images could never be equal
         first = await find_first_sums(call, facts, deps, ledger)
         facts = replace(facts, written=await deps.count_changes(call, actor, ledger), first_sums=first)
     except UndecodableCall:
@@ -173,14 +172,14 @@ async def _evaluate_stored(row: EffectRow, entry: Mapping[str, Any], deps: GateD
 
 
 async def _check_undo_conflict(row: EffectRow, new: ReplacementCard, deps: GateDeps) -> Refuse | None:
-    """An undo puts back what stood there before one call of ours; what somebody else has written since is not for it to overwrite."""
+    """Refuse an undo if somebody changed the values since: it restores older values and must not overwrite later changes."""
     if not parse_undo_slot(row.call["slot"]):
         return None
     return await check_undo_conflict(new.call, new.facts, row.call["before"], actor=new.actor, names=deps.names)
 
 
 async def _replace_card(row: EffectRow, entry: Mapping[str, Any], new: ReplacementCard, deps: GateDeps, ledger: Ledger) -> DecisionResult:
-    """The record or the rules changed since the card was shown: the old card closes, a new one shows how things are."""
+    """Close the card, because the record or the rules changed since it was shown, and request a new one that shows the present state."""
     shown = await preview_for(new.actor, new.call, new.facts, deps.names, now=ledger.now)
     order = replace(
         build_order(row, new.call, approved_by=""),
@@ -233,7 +232,7 @@ async def _refuse_run(row: EffectRow, why: Refuse, ledger: Ledger) -> DecisionRe
 
 
 def build_order(row: EffectRow, call: Call, *, approved_by: str) -> Order:
-    """The order behind a stored effect, with `call` as it was thawed."""
+    """Build the order of a stored effect, with `call` as decoded from the store."""
     stored = row.call
     return Order(
         effect_id=row.effect_id,
@@ -255,9 +254,10 @@ _UNCLEAR = Notice(code="came-back-unclear")
 
 
 async def check_restored_card(row: EffectRow, call: Call, deps: GateDeps) -> Refuse | None:
-    """Why an approved call must not be made; None for one of no backup, one that surely did not run, or one that may run twice.
+    """Return why the approved call of a restored card must not run; None if it may.
 
-    An update may: that its record is still as the card showed is checked as ever, and the same values twice are the same values.
+    It may run if the card is not restored from a backup, if the call certainly did not run, or if it is an update: running it twice
+    writes the same values, and that its record is unchanged is checked as for every card.
     """
     if RESTORED_CARD not in row.call or call.kind != "bitrix" or call.reads_only:
         return None
@@ -273,7 +273,7 @@ async def check_restored_card(row: EffectRow, call: Call, deps: GateDeps) -> Ref
 
 
 async def check_repeated_request(row: EffectRow | None, deps: GateDeps) -> Refuse | None:
-    """Why the wish of that effect must not be asked for once more, with these values or others: it may have run, under its own mark."""
+    """Return why the request of this effect must not be repeated, with the same or other values: a restored card may have run already."""
     if row is None or RESTORED_CARD not in row.call:
         return None
     try:

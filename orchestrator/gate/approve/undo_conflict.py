@@ -1,6 +1,6 @@
-"""Whether somebody changed what an undo would put back, while its card waited; and the words for that. Ring 2; reads names only.
+"""Checks whether somebody changed, while the card of an undo waited, what the undo would restore. Reads only names.
 
-Any other call is shown anew when its record changed; an undo is refused then, since it must never overwrite what came after it.
+For any other call a changed record leads to a new card; an undo is refused, since it must never overwrite later changes.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,10 @@ _LAST_EDITOR_FIELDS: Final = ("MODIFY_BY_ID", "CHANGED_BY", "updatedBy")
 
 
 async def check_undo_conflict(call: Call, facts: Facts, shown: Mapping[str, Any], *, actor: Actor, names: Names) -> Refuse | None:
-    """The refusal of an undo whose card showed `shown`; None where what it would replace still stands. Unreadable names are left out."""
+    """Return the refusal of an undo whose card showed `shown`, or None if the values it would replace are unchanged.
+
+    Names that cannot be read are left out.
+    """
     changed = list(_find_changed_fields(call, facts, shown))
     if not changed:
         return None
@@ -58,7 +61,7 @@ def _find_changed_fields(call: Call, facts: Facts, shown: Mapping[str, Any]) -> 
 
 
 def _list_restored_fields(leaf: Call) -> Iterator[str]:
-    """What the call writes, and what gives a written value its meaning: a sum of another currency by now is another sum."""
+    """List the fields the call writes and the fields that give them meaning: the same sum in another currency is another sum."""
     found: dict[str, str] = {}
     for name in critical_fields.extract_written_fields(leaf):
         for one in (*(MULTIFIELDS if name.upper() == "FM" else (name,)), find_context_field(name, leaf.entity)):
@@ -74,12 +77,12 @@ def _is_same(leaf: Call, name: str, now: Any, shown: Any) -> bool:
 
 
 def build_last_editor_args(name: str) -> dict[str, str]:
-    """The arguments of a sentence that names who changed the record last, where that is known."""
+    """Return the arguments of a sentence that says who changed the record last, if known."""
     return {"who": name, "known": "yes" if name else "no"}
 
 
 async def find_last_editor(record: Record, names: Names) -> str:
-    """Who changed the record last, "" where the portal does not say; it need not be who changed this field."""
+    """Return who changed the record last, or "" if the portal does not say; that person need not have changed this field."""
     number: Any = next(
         (found for name in _LAST_EDITOR_FIELDS if (found := fields.parse_number(fields.find_value(record, name))) is not None), None
     )
@@ -92,7 +95,7 @@ async def find_last_editor(record: Record, names: Names) -> str:
 
 
 async def format_field_value(call: Call, name: str, now: Any, record: Record, reader: Reader) -> str:
-    """What a field of `record` holds now, as cards show it."""
+    """Format the present value of a field of `record` as cards show it."""
     entity = call.entity
     info = fields.find_field_info(call.entities.get(entity), name)
     currency = str(fields.find_value(record, "CURRENCY_ID", entity) or "")

@@ -1,7 +1,7 @@
-"""Which calls that were made can be taken back, and until when. Ring 2; it looks at no record and proposes nothing.
+"""Decides which completed calls can be undone, and until when. It reads no record and proposes nothing.
 
-Taken back is only what leads to exactly what stood there before: fields of records with a whole before-image, states of tasks, and new
-records where the policy opens their deletion. What the portal then did by itself (robots, notices) stays.
+An undo must restore exactly the earlier state: fields of records with a complete before-image, states of tasks, and new records
+where the policy allows their deletion. What the portal itself did in reaction (robots, notifications) stays.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,13 +26,13 @@ from state.journal.store import EffectRow
 
 SLOT: Final = "undo:"
 _ONE_WAY: Final = {("lead", "statusid"): "CONVERTED"}
-"""A state that the portal leads nobody out of again."""
+"""States that a record in the portal can never leave."""
 STATES: Final = ("REAL_STATUS", "STATUS")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompletedCall:
-    """A call that the portal carried out, as the journal keeps it."""
+    """A call that the portal carried out, as recorded in the journal."""
 
     effect_id: str
     method: str
@@ -42,13 +42,13 @@ class CompletedCall:
     slot: str = ""
     created: str = ""
     unchanged: tuple[str, ...] = ()
-    """Fields that the portal left as they were."""
+    """Fields that the portal left unchanged."""
     commands: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class UndoPart:
-    """One write of a call that can be taken back: the record it was about, and what of it stood there before ({} for a new one)."""
+    """One write of a call that can be undone: its record, and the record's earlier fields ({} for a new record)."""
 
     call: Call
     target: Target
@@ -58,19 +58,19 @@ class UndoPart:
 
 
 def find_completed(found: EffectRow | Mapping[str, Any]) -> CompletedCall | None:
-    """The call behind an effect or behind an entry of the state's confirmations; None for one that was not carried out."""
+    """Return the completed call behind an effect row or a confirmation entry of the state; None if it was not carried out."""
     if isinstance(found, EffectRow):
         return _from_row(found) if found.status == "succeeded" and found.call["call"].get("kind") == "bitrix" else None
     return _from_entry(found) if found.get("status") == "executed" and found.get("before") is not None else None
 
 
 def is_undo_offered(found: EffectRow | Mapping[str, Any], *, now: datetime, policy: Policy, catalogue: Catalogue) -> bool:
-    """Whether a button that takes it back is worth showing. What the records hold by now is looked at when it is pressed. Never raises."""
+    """Return whether to show an undo button. The present values of the records are only checked when it is pressed. Never raises."""
     return bool(find_undo_deadline(found, now=now, policy=policy, catalogue=catalogue))
 
 
 def find_undo_deadline(found: EffectRow | Mapping[str, Any], *, now: datetime, policy: Policy, catalogue: Catalogue) -> str:
-    """Until when the button is shown, as stored text; "" where there is none to show."""
+    """Return the time until which the undo button is shown, in stored format; "" if there is none to show."""
     done = find_completed(found)
     if (
         done is None
@@ -82,29 +82,29 @@ def find_undo_deadline(found: EffectRow | Mapping[str, Any], *, now: datetime, p
 
 
 def calculate_deadline(done: CompletedCall, policy: Policy) -> datetime:
-    """When it is too late."""
+    """Return the time after which the call can no longer be undone."""
     return done.at + policy.undo_for
 
 
 def build_undo_slot(effect_id: str, attempt: int = 1) -> str:
-    """The place of the effect that takes another one back: the store keeps one effect a place, so nothing is taken back twice."""
+    """Build the slot of the effect that undoes `effect_id`. The store keeps one effect per slot, so nothing is undone twice."""
     return f"{SLOT}{effect_id}" if attempt == 1 else f"{SLOT}{effect_id}/{attempt}"
 
 
 def parse_undo_slot(slot: str) -> str:
-    """The effect that one in this place takes back, "" for any other place."""
+    """Return the id of the effect that the effect in this slot undoes; "" if the slot is not one of an undo."""
     return slot.removeprefix(SLOT).partition("/")[0] if slot.startswith(SLOT) else ""
 
 
 def build_undo_effect_id(effect_id: str, attempt: int = 1) -> str:
-    """The id of the effect that takes this one back."""
+    """Return the id of the effect that undoes `effect_id`."""
     return build_effect_id(build_undo_slot(effect_id, attempt))
 
 
 def add_undo_status(
     entry: Mapping[str, Any], entries: Mapping[str, Mapping[str, Any]], *, now: datetime, policy: Policy, catalogue: Catalogue
 ) -> dict[str, Any]:
-    """An entry of the state's confirmations as its card is to be drawn: with `find_undo_deadline`, or with `undone_at` and `undone_by`."""
+    """Return a confirmation entry with what its card shows about undo: `undo_until`, or `undone_at` and `undone_by`."""
     back = next(
         (one for one in entries.values() if one["status"] == "executed" and parse_undo_slot(str(one.get("slot"))) == entry["effect_id"]),
         None,
@@ -116,13 +116,13 @@ def add_undo_status(
 
 
 def find_original(entry: Mapping[str, Any], entries: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The entry that this one takes back, whose card changes with it; None where it is no undo or its call had no card."""
+    """Return the entry that `entry` undoes, whose card changes with it; None if it is no undo or that call had no card."""
     wanted = parse_undo_slot(str(entry.get("slot") or ""))
     return next((one for one in entries.values() if wanted and one.get("effect_id") == wanted), None)
 
 
 async def find_undoable(results: Iterable[Any], ledger: Ledger, *, policy: Policy, catalogue: Catalogue) -> tuple[str, ...]:
-    """Of what a turn has done without a card the effects that can be taken back: what its answer offers to undo. Raises StoreError."""
+    """Return the undoable effects among those a turn carried out without a card; its reply offers their undo. Raises StoreError."""
     done = [item for item in results if isinstance(item, Outcome) and item.status == "succeeded" and item.call_class not in {"", "R"}]
     rows = [row for item in done if (row := await ledger.find_effect(item.effect_id)) is not None]
     free = [row for row in rows if not row.call.get("confirmation_id")]
@@ -130,12 +130,12 @@ async def find_undoable(results: Iterable[Any], ledger: Ledger, *, policy: Polic
 
 
 def build_replacement_id(effect_id: str) -> str:
-    """The id under which an approved call goes on when its record had changed while the card waited."""
+    """Return the effect id of the new card's call when the record changed while the old card waited."""
     return build_effect_id(f"{effect_id}/again")
 
 
 def build_undo_parts(done: CompletedCall, *, policy: Policy, catalogue: Catalogue) -> tuple[UndoPart, ...] | Notice:
-    """Every write of the call with what it takes to undo it; the reason where the whole cannot be undone. Never raises."""
+    """Return every write of the call with the data to undo it, or the reason why the call as a whole cannot be undone. Never raises."""
     if parse_undo_slot(done.slot):
         return Notice(code="undo-of-undo")
     leaves = [leaf for leaf in _list_leaves(done, catalogue) if not leaf.reads_only]
@@ -183,7 +183,7 @@ def _from_entry(entry: Mapping[str, Any]) -> CompletedCall:
 
 
 def _list_leaves(done: CompletedCall, catalogue: Catalogue) -> Iterator[Call]:
-    """The commands of a batch, else the call itself, by today's catalogue; nothing of one that cannot be read any more."""
+    """Yield the commands of a batch, else the call itself, by the present catalogue; nothing if it can no longer be parsed."""
     if done.method != "batch":
         yield from _build_leaf("", done.method, done.params, catalogue)
         return
@@ -238,7 +238,7 @@ def _build_part(call: Call, done: CompletedCall, *, policy: Policy, catalogue: C
 
 
 def _build_add_part(call: Call, undo: Method, done: CompletedCall, policy: Policy) -> UndoPart | Notice:
-    """A new record, where the policy opens the deletion of such. The number is known of the effect only, not of its card."""
+    """Return the part for a new record if the policy allows its deletion. Its number is known from the effect, not from its card."""
     family = call.method.rpartition(".")[0]
     if undo.verb != "delete" or undo.name.rpartition(".")[0] != family or call.key or call.targets:
         return Notice(code="undo-none")
@@ -249,7 +249,7 @@ def _build_add_part(call: Call, undo: Method, done: CompletedCall, policy: Polic
 
 
 def _find_unrestorable(part: UndoPart) -> Iterator[Notice]:
-    """Why fields of an update cannot be written back as they were."""
+    """Yield the reasons why fields of an update cannot be restored."""
     call, old = part.call, part.old
     written = extract_written_fields(call)
     keys = {fields.to_field_key(name, call.entity) for name in written}
@@ -274,7 +274,7 @@ def _find_unrestorable(part: UndoPart) -> Iterator[Notice]:
 
 
 def is_writable(value: Any) -> bool:
-    """Whether the portal takes a value in the form in which it gives it: files are described, and an empty list clears nothing."""
+    """Return whether the portal accepts a value in the form it returns it: not for file descriptions, and an empty list clears nothing."""
     if isinstance(value, Mapping) or value in ([], ()):
         return False
     return not isinstance(value, list) or all(isinstance(item, str | int | float) for item in value)
@@ -286,5 +286,5 @@ def _is_same(call: Call, name: str, value: Any, was: Any) -> bool:
 
 
 def find_task_state(record: Mapping[str, Any]) -> str:
-    """The state of a task, "" where the record does not show it."""
+    """Return the state of a task; "" where the record does not contain it."""
     return next((str(found) for name in STATES if (found := fields.find_value(record, name)) not in (None, "")), "")

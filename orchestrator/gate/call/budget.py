@@ -1,4 +1,4 @@
-"""How much of the model a person may use in a month: the rules, and what use comes to under them. Ring 2, pure; counts nothing."""
+"""Budget rules: how much a person may use the language model per month, and what the use costs. Pure; counts nothing itself."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -13,54 +13,54 @@ from orchestrator.domain.frozen import Frozen
 from orchestrator.gate.call.policy_format import Currency
 
 WARN_AT: Final = 80
-"""Percent."""
+"""The percentage of a budget at which the person is warned."""
 FULL: Final = 100
 _MILLION: Final = Decimal(1_000_000)
 _MONTHS: Final = 12
 Tokens = tuple[int, int]
-"""Read and written by the model."""
+"""Tokens read and tokens written by the model."""
 Amount = Annotated[Decimal, Field(ge=0, le=10**12)]
 PersonKey = Annotated[str, Field(pattern=r"^[a-z]+:\S+$", description='a key such as "employee:7", "tg:1007" or "http:site"')]
 
 
 class Price(Frozen):
-    """What a million tokens cost."""
+    """The price of a model for a million tokens."""
 
     input: Amount
     output: Amount
 
 
 class Limits(Frozen):
-    """How much one person may use in a month; null = no limit."""
+    """The limits of one person's use of the model in a month; None means no limit."""
 
     tokens_per_month: int | None = Field(default=None, ge=0)
     money_per_month: Amount | None = None
 
 
 class Budget(Limits):
-    """The limits of everybody, and what models cost."""
+    """The limits that apply to everybody, and the prices of models."""
 
     currency: Currency = "RUB"
-    """Of prices and limits."""
+    """The currency of prices and limits."""
     prices: dict[str, Price] = Field(default_factory=dict)
-    """By model, for a million tokens; a name stands for its dated versions too."""
+    """Prices per million tokens by model name; a name also covers its dated versions."""
     people: dict[PersonKey, Limits] = Field(default_factory=dict)
-    """Other limits for single people: what is named there takes the place of the one above."""
+    """Other limits for single people; a limit set here replaces the one above."""
 
     @model_validator(mode="after")
     def _has_prices(self) -> "Budget":
-        """A limit in money without any price would never be reached."""
+        """Reject a limit in money without any price: it would never be reached."""
         if not self.prices and any(limits.money_per_month is not None for limits in (self, *self.people.values())):
             raise ValueError("a limit in money needs `prices`, for example prices: {gpt-5-thinking: {input: 120, output: 960}}")
         return self
 
     @property
     def is_set(self) -> bool:
-        """Whether anybody has a limit."""
+        """Whether any limit is set for anybody."""
         return any(_has_limit(limits) for limits in (self, *self.people.values()))
 
     def find_limits(self, actor: Actor) -> Limits:
-        """What holds for that person: their own limits, each in the place of everybody's."""
+        """Return the limits of one person: the person's own where set, otherwise those of everybody."""
         own = self.people.get(build_person_key(actor.key, actor.bitrix_user_id)) or self.people.get(actor.key)
         if own is None:
             return Limits(tokens_per_month=self.tokens_per_month, money_per_month=self.money_per_month)
@@ -71,14 +71,14 @@ class Budget(Limits):
         )
 
     def find_price(self, model: str) -> Price | None:
-        """The price of the model, or of the longest listed name that it is a version of; None where none is known."""
+        """Return the price of the model, or of the longest listed name of which it is a version; None if unknown."""
         name = model.lower()
         listed = {known.lower(): price for known, price in self.prices.items()}
         fitting = [known for known in listed if name == known or name.startswith((f"{known}-", f"{known}:", f"{known}@"))]
         return listed[max(fitting, key=len)] if fitting else None
 
     def calculate_cost(self, used: Mapping[str, Tokens]) -> Decimal:
-        """What it cost, as far as prices are known."""
+        """Return the cost of `used` (tokens by model), counting only models with a known price."""
         return sum((self._calculate_model_cost(model, tokens) for model, tokens in used.items()), Decimal(0))
 
     def _calculate_model_cost(self, model: str, tokens: Tokens) -> Decimal:
@@ -86,14 +86,14 @@ class Budget(Limits):
         return (price.input * tokens[0] + price.output * tokens[1]) / _MILLION if price is not None else Decimal(0)
 
     def describe_unpriced(self, model: str) -> str:
-        """A sentence for ops where limits in money would not count what this model costs, else ""."""
+        """Return a warning for operations staff if limits in money would not count this model for lack of a price; else ""."""
         in_money = any(limits.money_per_month is not None for limits in (self, *self.people.values()))
         if not in_money or self.find_price(model) is not None:
             return ""
         return f"budget.prices has no price for the model {model!r}: only its tokens are counted, so limits in money are never reached"
 
     def calculate_percent(self, used: Mapping[str, Tokens], limits: Limits) -> int | None:
-        """How much of the limits is used, the fuller one; None without limits. Never 100 before one of them is reached."""
+        """Return the used share of the limits in percent, the higher of the two, or None. It is below 100 until a limit is reached."""
         parts: list[int] = []
         if limits.tokens_per_month is not None:
             parts.append(_to_percent(Decimal(sum(sum(tokens) for tokens in used.values())), Decimal(limits.tokens_per_month)))
@@ -111,23 +111,23 @@ def _to_percent(used: Decimal, limit: Decimal) -> int:
 
 
 def build_person_key(key: str, user: int | None) -> str:
-    """Who somebody is whatever the account: "employee:7", or the key of who is no employee."""
+    """Return the key of a person across accounts: "employee:7", or the account's own key for people who are no employees."""
     return key if user is None else f"employee:{user}"
 
 
 def to_month(moment: datetime, zone: str) -> int:
-    """The month of that moment where the person lives: 202611."""
+    """Return the month of `moment` in the person's time zone as a number: 202611."""
     here = moment.astimezone(ZoneInfo(zone))
     return here.year * 100 + here.month
 
 
 def find_month_start(now: datetime) -> datetime:
-    """A moment before which the month of now had begun nowhere on earth, yet not a month before that."""
+    """Return a time before the month of `now` began in any time zone, but less than a month before that."""
     latest = now - timedelta(hours=12)
     return latest.replace(day=1, hour=0, minute=0, second=0, microsecond=0) - timedelta(hours=14)
 
 
 def to_next_month(month: int) -> int:
-    """202612 after 202611."""
+    """Return the following month: 202612 for 202611."""
     year, number = divmod(month, 100)
     return (year + 1) * 100 + 1 if number == _MONTHS else month + 1

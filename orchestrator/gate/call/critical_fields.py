@@ -1,4 +1,4 @@
-"""Which changes a person must see first: sums, people, stages, and everything the catalogue calls critical. Ring 2, pure."""
+"""Finds the changes that a person must confirm: sums, people, stages, and all fields the catalogue calls critical. Pure."""
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -34,7 +34,7 @@ _CLASS_CODES = (("D", "gate-class-delete"), ("M", "gate-class-money"), ("N", "ga
 
 
 def collect_ask_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts) -> Iterator[Notice]:
-    """Every reason to ask that lies in the call itself (DESIGN §3 "Ask when", S004-29, S004-37, S004-76)."""
+    """Yield every reason for a confirmation that lies in the call itself (S004-29, S004-37, S004-76)."""
     if call.reads_only:
         return
     yield from _collect_class_reasons(call)
@@ -46,7 +46,7 @@ def collect_ask_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Fact
 
 
 def extract_written_fields(call: Call) -> Mapping[str, Any]:
-    """The fields a call writes, by the name it writes them under."""
+    """Return the fields that a call writes, under the names used in its params."""
     if call.spec.fields_at:
         place = call.params.get(call.spec.fields_at)
         return place if isinstance(place, Mapping) else {}
@@ -55,7 +55,7 @@ def extract_written_fields(call: Call) -> Mapping[str, Any]:
 
 
 def find_critical_fields(call: Call, policy: Policy) -> dict[str, Any]:
-    """Those written fields whose change asks, without what the system set."""
+    """Return the written fields whose change needs a confirmation, except those that the system set."""
     names = to_field_keys(call.spec.critical, call.entity) | to_field_keys(policy.critical_fields, call.entity)
     return {
         name: value
@@ -64,29 +64,29 @@ def find_critical_fields(call: Call, policy: Policy) -> dict[str, Any]:
     }
 
 
-@lru_cache(maxsize=1024)  # of what the catalogue and the policy list
+@lru_cache(maxsize=1024)  # its arguments are lists of the catalogue and the policy, so there are few
 def to_field_keys(names: tuple[str, ...] | frozenset[str], entity: str) -> frozenset[str]:
-    """The keys of these names."""
+    """Return the normalized keys of `names`."""
     return frozenset(fields.to_field_key(name, entity) for name in names)
 
 
 def find_current_record(call: Call, facts: Facts) -> Mapping[str, Any] | None:
-    """The present state of the record a call changes; None for a new one and for one that was not read."""
+    """Return the present state of the record that a call changes; None for a new record and for one that was not read."""
     return next((facts.records[target] for target in call.targets if facts.records.get(target) is not None), None)
 
 
 def list_written_sums(call: Call) -> Iterator[tuple[str, Any]]:
-    """The sums that the call writes, by the name it writes them under, read or not."""
+    """Yield the sums that the call writes, under the names used in its params, whether they are parseable or not."""
     return ((name, value) for name, value in extract_written_fields(call).items() if fields.to_field_key(name) in _SUMS)
 
 
 def build_field_path(call: Call, name: str) -> str:
-    """Where a written field stands in the params."""
+    """Return the path of a written field in the params."""
     return f"{call.spec.fields_at}.{name}" if call.spec.fields_at else name
 
 
 def to_field_code(call: Call, name: str) -> str:
-    """The field by the name the catalogue knows it under, so that doors can say it in words."""
+    """Return the catalogue's code of a field, for which `bot` has a name in words."""
     name = call.spec.stands_for.get(name, name)
     entity = call.entities.get(call.entity)
     return entity.by_key.get(fields.to_field_key(name, entity.name), name) if entity else name
@@ -116,7 +116,7 @@ def _collect_field_reasons(call: Call, *, policy: Policy, actor: Actor, facts: F
 
 
 def has_value(call: Call, name: str, value: Any, record: Mapping[str, Any] | None) -> bool:
-    """Whether the record has this value already, so that nothing changes; a field that the record does not show does not count."""
+    """Return whether the record already has this value, so that nothing changes; False if the record does not contain the field."""
     stands_for = call.spec.stands_for.get(name, name)
     if record is None or not fields.has_field(record, stands_for, call.entity):
         return False
@@ -125,7 +125,7 @@ def has_value(call: Call, name: str, value: Any, record: Mapping[str, Any] | Non
 
 
 def _collect_add_reasons(call: Call, *, actor: Actor, facts: Facts) -> Iterator[Notice]:
-    """A new record asks for a sum, another person, a later stage; a deadline of one's own is no change."""
+    """Yield why a new record needs a confirmation: a sum, another person, a later stage. A deadline of one's own needs none."""
     speaker = frozenset() if actor.bitrix_user_id is None else frozenset({str(actor.bitrix_user_id)})
     for name, value in extract_written_fields(call).items():
         key = fields.to_field_key(name, call.entity)
@@ -140,14 +140,14 @@ def _collect_add_reasons(call: Call, *, actor: Actor, facts: Facts) -> Iterator[
 
 
 def _is_later_stage(call: Call, key: str, value: Any, facts: Facts) -> bool:
-    """Whether a new record would not begin at the beginning; a funnel whose first stage is not known counts as such."""
+    """Return whether a new record would skip the first stage; also True when the funnel's first stage is unknown."""
     if call.entity == "task":
         return key in {"status", "realstatus"} and str(value) != _TASK_WAITS
     return key in _STAGES and str(value) != facts.first_stages.get(f"{call.entity}:{_find_category(call)}")
 
 
 def find_required_funnel(call: Call) -> str:
-    """The funnel whose first stage decides about a new record ("deal:1"); "" for calls that no stage decides about."""
+    """Return the funnel ("deal:1") whose first stage is needed to check a new record; "" for calls that write no stage."""
     if call.spec.verb != "add" or call.entity == "task":
         return ""
     names = (
@@ -158,7 +158,7 @@ def find_required_funnel(call: Call) -> str:
 
 
 def find_responsible_fields(call: Call, facts: Facts) -> Iterator[tuple[str, Any]]:
-    """The fields by which the call gives a record to somebody else than it has now, each with what it writes."""
+    """Yield the fields by which the call makes another person responsible for a record, with the values written."""
     if call.reads_only:
         return
     record = find_current_record(call, facts) if call.spec.verb != "add" else None

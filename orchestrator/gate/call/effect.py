@@ -1,4 +1,4 @@
-"""What the gate works on: a Call (normalised effect), the Facts it is judged by, and the Verdict. Ring 2, pure data."""
+"""The data of the gate: a Call (normalized effect), the Facts used to check it, and the Verdict. Pure data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,21 +12,21 @@ from orchestrator.domain.outputs import Notice
 from state.canonical import dumps, hash_text
 
 Target = tuple[str, int]
-"""A record: ("deal", 481)."""
+"""A record, for example ("deal", 481)."""
 
 FirstSums = Mapping[str, tuple[Any, str]]
-"""Sums by the key of their field: the value, and its currency."""
+"""Sums by the key of their field: the value and its currency."""
 
 MARKS = frozenset({*names.list_origin_fields(in_items=False), *names.list_origin_fields(in_items=True)})
-"""Fields by which a record made by us is found again when the answer was lost."""
+"""Fields with which a record that we created is found again when the answer to the call was lost."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One exact call: what is judged, shown, hashed and sent is this object.
+    """One exact call: this same object is checked, shown, hashed and sent.
 
     `params` is canonical JSON data, already enriched. A batch holds its commands as Calls of their own (`key` names each) and
-    `params` rebuilt from them. `fingerprint` covers portal, method and params as sent, minus nothing.
+    `params` rebuilt from them. `fingerprint` covers portal, method and params exactly as sent.
     """
 
     kind: str
@@ -41,23 +41,23 @@ class Call:
     targets: tuple[Target, ...] = ()
     """Existing records that the call reads or changes."""
     unknown_target: bool = False
-    """The id of the record is a `$result[...]` reference or cannot be read."""
+    """Whether the record's id is a `$result[...]` reference or cannot be parsed."""
     references: tuple[str, ...] = ()
-    """Params paths whose value holds `$result[...]`."""
+    """Paths of params whose value contains `$result[...]`."""
     system_fields: frozenset[str] = frozenset()
-    """Fields that enrichment set; they are not critical."""
+    """Fields set by normalization; they are not critical."""
     entity: str = ""
-    """The kind of record its fields belong to: "deal", "item:177", "activity" even when the target is the activity's deal."""
+    """The kind of record its fields belong to: "deal", "item:177", or "activity" even if the target is the activity's deal."""
     entities: Mapping[str, Entity] = field(default_factory=dict)
-    """How the records of `targets` and of `entity` are read and their fields named."""
+    """Definitions of the kinds of record in `targets` and `entity`: how they are read and what their fields are called."""
     target_created: bool = False
-    """The id is `$result[...]` of an earlier add of the same batch: a record that did not exist before."""
+    """Whether the id is `$result[...]` of an earlier add in the same batch, that is, a record that did not exist before."""
     ties: tuple[Target, ...] = ()
-    """Further records that it puts something on, such as the deal a task is bound to: judged like targets, never shown as the target."""
+    """Further records it attaches something to, such as the deal a task is linked to: checked like targets, but not shown as the target."""
     proposed_essence: str = ""
-    """The essence of the call as it was proposed, where it was brought into another form since."""
+    """The essence of the call as it was proposed, if the call was converted to another form since."""
     named_currencies: tuple[tuple[str, str], ...] = field(default=(), compare=False)
-    """Fields whose sum was named with a currency, and that currency: looked at when the call is proposed, never stored."""
+    """Fields whose sum was given with a currency, and that currency: checked when the call is proposed, never stored."""
 
     @cached_property
     def fingerprint(self) -> str:
@@ -66,7 +66,7 @@ class Call:
 
     @cached_property
     def essence(self) -> str:
-        """SHA-256 of the call without the marks that make every add unique: the same wish has the same essence."""
+        """SHA-256 of the call without the marks that make every add unique: the same request has the same essence."""
         if self.proposed_essence:
             return self.proposed_essence
         body = [[one.key, one.method, _strip_marks(one.params)] for one in self.commands] if self.commands else _strip_marks(self.params)
@@ -79,12 +79,12 @@ class Call:
 
     @cached_property
     def leaves(self) -> tuple["Call", ...]:
-        """The commands of a batch, else the call itself."""
+        """The commands of a batch, otherwise the call itself."""
         return self.commands or (self,)
 
     @cached_property
     def reads_only(self) -> bool:
-        """True when nothing in it changes anything."""
+        """Whether nothing in the call changes anything."""
         return set(self.classes) <= {"R"}
 
 
@@ -100,37 +100,37 @@ def _strip_marks(value: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What was looked up before judging, so that judging stays pure.
+    """The data read before a call is checked, so that the check itself stays pure.
 
     `records` holds the present state of each target (None = not found). `first_stages` maps "deal:0" and the like to the first
-    stage id of the funnel. `denied` tells who denied this very call, when, and whether it was in this turn.
+    stage id of the funnel. `denied_…` say who denied this same call, when, and whether in this turn.
     """
 
     records: Mapping[Target, Mapping[str, Any] | None] = field(default_factory=dict)
     first_stages: Mapping[str, str] = field(default_factory=dict)
     field_lists: Mapping[str, Mapping[str, Field]] = field(default_factory=dict)
-    """The portal's lists of fields by the name of the list ("deal", "item:2"); one that could not be read is not there."""
+    """The portal's field lists by name ("deal", "item:2"); a list that could not be read is missing."""
     dismissed_users: frozenset[int] = frozenset()
-    """Of the people that the call makes responsible those who do not work here (any more)."""
+    """Those of the people whom the call makes responsible who are not active employees."""
     by_webhook: bool = False
-    """Calls go through a webhook, which some methods refuse."""
+    """Whether calls go through a webhook, for which some methods are not available."""
     denied_at: str = ""
     denied_by: str = ""
     denied_in_turn: bool = False
     written: int = 0
-    """So many changes this person has had made within the last day."""
+    """The number of changes begun for this person within the last 24 hours."""
     first_sums: Mapping[Target, FirstSums] = field(default_factory=dict)
-    """Where the sums of a record stood before our first change of them within the last day."""
+    """The sums of a record before our first change of them within the last day."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Allow:
-    """Run it now."""
+    """The call runs now."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """A person must decide. `taps` is 2 for what cannot be undone; `lead` = one with that role, `four_eyes` = and not who asked."""
+    """A person must decide. `taps`: 2 for what cannot be undone; `lead`: a lead decides; `four_eyes`: not the requester."""
 
     reasons: tuple[Notice, ...]
     taps: int = 1
@@ -140,17 +140,17 @@ class Ask:
 
 @dataclass(frozen=True, kw_only=True)
 class Refuse:
-    """It will not run. `reason` is for the person, `detail` is English for the model and ops."""
+    """The call will not run. `reason` is for the person, `detail` is English for the model and operations staff."""
 
     reason: Notice
     detail: str
     foreign_text: bool = False
-    """`detail` holds the portal's own words."""
+    """Whether `detail` contains texts from the portal."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanOnly:
-    """Shadow mode: recorded as a plan, never run."""
+    """Shadow mode: the call is recorded as a plan and never run."""
 
 
 Verdict = Allow | Ask | Refuse | PlanOnly

@@ -1,4 +1,4 @@
-"""What effects other than portal calls may be: one row per kind and method, all but reminders refused unless the policy opens the kind."""
+"""The methods of effects other than portal calls. All except reminders are refused unless the policy opens their kind."""
 
 from bitrix.catalogue.catalogue import Method, MethodClass, Verb
 from orchestrator.domain.effect import EffectKind
@@ -35,21 +35,21 @@ _REMINDER = Method(
     forced={reminders.PERSON: ""},
     owner="self",
 )
-"""For oneself alone, so that it needs neither a card nor an opening by the policy; a card does not show whose it is."""
+"""A reminder for the requester alone, so it needs neither a card nor an opening by the policy; a card does not show the person."""
 
 
 def resolve_kind(kind: EffectKind, method: str) -> EffectKind:
-    """The kind of an effect that was proposed without one: a model names methods only."""
+    """Return the kind of a proposed effect: a model only names methods, so reminder.add arrives as a portal call."""
     return "schedule" if kind == "bitrix" and method.strip() == reminders.ADD else kind
 
 
 def is_always_open(kind: EffectKind | str, method: str) -> bool:
-    """Whether it may be asked for although the policy does not open its kind."""
+    """Return whether the effect may be requested even if the policy does not open its kind."""
     return kind == "schedule" and method == reminders.ADD
 
 
 def find(kind: EffectKind, method: str) -> Method | None:
-    """The row of a method of that kind, None when there is none; names are matched as they are written."""
+    """Return the definition of a method of that kind, or None; names are case-sensitive."""
     row = _ROWS.get(kind, {}).get(method.strip())
     if row is None:
         return None
@@ -59,10 +59,10 @@ def find(kind: EffectKind, method: str) -> Method | None:
 
 
 def list_methods(kind: EffectKind) -> tuple[str, ...]:
-    """Every method of that kind."""
+    """Return all methods of that kind."""
     return tuple(_ROWS.get(kind, {}))
 
 
 def list_policy_names() -> tuple[str, ...]:
-    """Every row as a policy names it, such as mongo.delete_one."""
+    """Return all methods as a policy names them, such as mongo.delete_one."""
     return tuple(f"{kind}.{method}" for kind, rows in _ROWS.items() for method in rows)

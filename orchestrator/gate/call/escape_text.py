@@ -1,4 +1,4 @@
-"""Text of strangers made safe to read on a card: nothing in it may hide, turn around or fake a line. Ring 2, pure."""
+"""Makes untrusted text safe to show on a card: nothing in it may hide, reverse the direction of text or fake a line. Pure."""
 
 import re
 import unicodedata
@@ -9,13 +9,13 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _BLANK_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5\ufe0e")
 _MAX_MARKS = 2
 _PLAIN = re.compile(r"[ -~А-Яа-яЁё«»—№₽]*")
-"""Signs that are shown as they are, in whatever order: most texts hold no others."""
+"""Characters that are safe in any order; most texts contain no others."""
 _REST = {"ru": " … (ещё {count} зн.)", "en": " … ({count} more characters)"}
 LIMIT = 200
 
 
 def escape_text(text: str, *, locale: Locale = "ru", limit: int = LIMIT) -> str:
-    """One line of `text`: signs that are not seen are named, new lines are drawn, a cut says how much is missing."""
+    """Return `text` as one line: invisible characters are shown by code, line breaks by a symbol, and a cut says how much is missing."""
     if len(text) <= limit and _PLAIN.fullmatch(text):
         return text.strip()
     normal = unicodedata.normalize("NFC", text)

@@ -1,4 +1,4 @@
-"""Field names in any of the portal's spellings, and values compared as the portal would. Ring 2, pure; reads nothing."""
+"""Field names in any of the portal's spellings, and comparison of values as the portal compares them. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ __all__ = [
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?", re.ASCII)
 _PLAIN = (str, int, float)
 _FIRST_TOO_LARGE = 10**15
-"""The first whole number that has too many digits for it."""
+"""The smallest integer with too many digits for `_NUMBER`."""
 _DATE = re.compile(
     r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2})?(?P<offset>Z|[+-][0-9]{2}:?[0-9]{2}))?", re.ASCII
 )
@@ -33,15 +33,15 @@ MULTIFIELDS = frozenset({*(kind.lower() for kind in names.MULTIFIELDS), "fm"})
 
 
 def find_value(record: Mapping[str, Any], name: str, entity: str = "") -> Any:
-    """The value of a field in a record of either family; None when the record does not have it."""
-    if name in record:  # two own fields may share a key
+    """Return the value of a field in a record of either method family; None when the record does not have it."""
+    if name in record:  # two custom fields may share a key
         return record[name]
     wanted = to_field_key(name, entity)
     return next((value for key, value in record.items() if to_field_key(key, entity) == wanted), None)
 
 
 def has_field(record: Mapping[str, Any], name: str, entity: str = "") -> bool:
-    """Whether the record shows this field at all: one that it leaves out may hold anything."""
+    """Return whether the record contains this field; one that is missing may have any value."""
     if name in record:
         return True
     wanted = to_field_key(name, entity)
@@ -49,7 +49,7 @@ def has_field(record: Mapping[str, Any], name: str, entity: str = "") -> bool:
 
 
 def find_field_info(entity: Entity | None, name: str) -> FieldInfo | None:
-    """How a field is called and reads; None for one that the catalogue does not describe."""
+    """Return the catalogue's name and kind of a field; None for a field that the catalogue does not describe."""
     if entity is None:
         return None
     known = entity.by_key.get(to_field_key(name, entity.name))
@@ -57,7 +57,7 @@ def find_field_info(entity: Entity | None, name: str) -> FieldInfo | None:
 
 
 def find_label(entity: Entity | None, name: str, locale: str) -> str:
-    """The name of a field for people, or its code."""
+    """Return the field's name for people, or its code."""
     found = find_field_info(entity, name)
     if found is None:
         return name
@@ -65,7 +65,7 @@ def find_label(entity: Entity | None, name: str, locale: str) -> str:
 
 
 def is_same_value(new: Any, old: Any, *, kind: str = "text") -> bool:
-    """Whether writing `new` over `old` changes nothing; doubt counts as a change."""
+    """Return whether writing `new` over `old` changes nothing; in doubt it counts as a change."""
     if _is_empty(new, kind) or _is_empty(old, kind):
         return _is_empty(new, kind) and _is_empty(old, kind)
     if kind == "multifield":
@@ -79,7 +79,7 @@ def is_same_value(new: Any, old: Any, *, kind: str = "text") -> bool:
 
 
 def parse_number(value: Any) -> Decimal | None:
-    """The number behind a JSON number or its plain text; None for everything else, also for odd digits and spaces."""
+    """Return a JSON number or its plain text as a Decimal; None for anything else, including non-ASCII digits and spaces."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int) and -_FIRST_TOO_LARGE < value < _FIRST_TOO_LARGE:
@@ -89,7 +89,7 @@ def parse_number(value: Any) -> Decimal | None:
 
 
 def parse_ids(value: Any) -> frozenset[str]:
-    """The ids a value names: one, or a list of them, as text."""
+    """Return the ids in a value, which is one id or a list of them, as text."""
     if _is_list(value):
         return frozenset(_to_text(item) for item in value)
     if isinstance(value, Mapping):
@@ -133,7 +133,10 @@ def _is_same_scalar(new: str, old: str, kind: str) -> bool:
 
 
 def _is_same_day(new: str, old: str) -> bool:
-    """A plain day over any form of that day; a full moment only over one of the same day and offset, since the portal shifts others."""
+    """Compare two dates written as a day or as a date with time and offset.
+
+    A plain day equals any form of that day; a time equals only one of the same day and offset, since the portal converts others.
+    """
     days = _DATE.fullmatch(new), _DATE.fullmatch(old)
     if days[0] is None or days[1] is None or days[0]["day"] != days[1]["day"]:
         return False
@@ -151,7 +154,7 @@ def _is_same_moment(new: str, old: str) -> bool:
 
 
 def _is_same_multifield(new: Any, old: Any) -> bool:
-    """True only when every written element names an existing one by ID and leaves it as it is."""
+    """Return True only if every written element names an existing one by ID and leaves it unchanged."""
     if not _is_list(new) or not _is_list(old):
         return False
     present = {_to_text(item.get("ID")): item for item in old if isinstance(item, Mapping)}

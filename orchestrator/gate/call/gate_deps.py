@@ -1,4 +1,4 @@
-"""What the stages of the gate work with, made once: the catalogue, the rules, the performers, and the readers of records and names."""
+"""The dependencies of all stages of the gate, built once: catalogue, policy, performers, readers of records and names."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ from orchestrator.gate.call.ports import FreezeSwitch, Ledger, Names, Performer,
 
 
 class PolicySource(Protocol):
-    """Where the rules of this moment are asked for."""
+    """The source of the policy in force."""
 
     def now(self) -> Policy:
-        """The policy in force; never fails."""
+        """Return the policy in force; never fails."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class GateDeps:
-    """The parts that every stage may use; frozen, one for each gate."""
+    """The dependencies that every stage may use; immutable, one object per gate."""
 
     catalogue: Catalogue
     policies: PolicySource
@@ -32,24 +32,24 @@ class GateDeps:
     records: Records
     names: Names
     ttl: timedelta
-    """How long a card waits."""
+    """How long a card waits for a decision."""
     present: Callable[[Actor], Actor | None]
-    """The rights that a person has now, None for those who have none any more."""
+    """Returns the person's present rights, or None if the person has no access any more."""
     approvers: Approvers
     change_counter: ChangeCounter
     switch: FreezeSwitch
 
     @property
     def policy(self) -> Policy:
-        """The rules of this moment."""
+        """The policy in force."""
         return self.policies.now()
 
     def is_by_webhook(self, call: Call) -> bool:
-        """Whether calls of this kind go through a webhook of the portal."""
+        """Return whether this call goes through a webhook of the portal."""
         performer = self.performers.get(call.kind)
         return call.kind == "bitrix" and performer is not None and not performer.is_application
 
     async def count_changes(self, call: Call, actor: Actor, ledger: Ledger) -> int:
-        """How many changes were made for the actor within a day; not counted where nothing hangs on it."""
+        """Return the number of changes begun for the actor within 24 hours; 0, without counting, where no limit depends on it."""
         counts = not call.reads_only and self.policy.caps.writes_per_day is not None
         return await self.change_counter.count_changes(actor, ledger) if counts else 0

@@ -1,6 +1,6 @@
-"""How much may be changed at once and within a day, and who keeps count. Ring 2, pure but for the port.
+"""Limits on changes per batch and per day, who counts them, and how sums in different currencies are compared.
 
-In which currency limits are meant, and how sums of others are compared with them: by rates that the owner gives. Ring 2, pure.
+Currencies are converted only by rates that the owner of the portal sets in the policy. Pure except for the port `ChangeCounter`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,51 +21,51 @@ from state.journal.daily_count import PastStart
 
 
 class Caps(Frozen):
-    """Where even a person's word does not help any more; null = no limit."""
+    """Limits that even a person's approval does not lift; None means no limit."""
 
     records_per_batch: int | None = Field(default=50, ge=1)
-    """So many changes one batch may hold."""
+    """The number of changes that one batch may contain."""
     writes_per_day: int | None = Field(default=None, ge=0)
-    """So many changes one person may have made within 24 hours, each command of a batch counted."""
+    """The number of changes one person may make within 24 hours; each command of a batch counts."""
 
 
 class ChangeCounter(Protocol):
     """Counts the changes of a person."""
 
     async def count_changes(self, actor: Actor, ledger: Ledger) -> int:
-        """How many changes were begun for this person within the last 24 hours; may raise StoreError."""
+        """Return the number of changes begun for this person within the last 24 hours; may raise StoreError."""
         ...
 
     async def list_changes(self, actor: Actor, ledger: Ledger) -> Sequence[PastStart]:
-        """The same one by one, for a database that keeps no count of this person yet; may raise StoreError."""
+        """List those changes one by one, for a database that has no count of this person yet; may raise StoreError."""
         ...
 
 
 class SessionChangeCounter:
-    """Counts what was begun in the conversation that asks: enough for one that has no other."""
+    """Counts only what was begun in the requesting conversation: enough for a person who has no other."""
 
     async def count_changes(self, actor: Actor, ledger: Ledger) -> int:
-        """From the folded state, so nothing is read."""
+        """Count from the folded state, so that nothing is read."""
         return count_session_changes(ledger.state, actor, ledger.now)
 
     async def list_changes(self, actor: Actor, ledger: Ledger) -> Sequence[PastStart]:
-        """Nothing: the folded state knows hours, not calls."""
+        """Return nothing: the folded state keeps counts per hour, not single calls."""
         del actor, ledger
         return ()
 
 
 def count_session_changes(state: Mapping[str, Any], actor: Actor, now: datetime) -> int:
-    """How many changes of the last 24 hours this conversation's state holds."""
+    """Return the number of changes of the last 24 hours in this conversation's state."""
     return count_recent_changes(state, actor.key, now)
 
 
 def count_call_changes(call: Call) -> int:
-    """How many records' changes the call is: one, or as many as its commands make."""
+    """Return the number of changes in the call: 1, or the number of writing commands of a batch."""
     return sum(not leaf.reads_only for leaf in call.leaves)
 
 
 def check_caps(call: Call, caps: Caps, facts: Facts) -> Refuse | None:
-    """Why the call is too much; None when it is not. Reads never are."""
+    """Return the refusal if the call exceeds a limit, else None. Reads never do."""
     many = count_call_changes(call)
     if not many:
         return None
@@ -77,19 +77,19 @@ def check_caps(call: Call, caps: Caps, facts: Facts) -> Refuse | None:
 
 
 def build_cap_refusal(many: int, made: int, limit: int) -> Refuse:
-    """The refusal of so many changes more."""
+    """Return the refusal of `many` further changes after `made` ones under the daily `limit`."""
     return refuse("gate-cap-day", count=many, made=made, limit=limit)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Money:
-    """In which currency limits are meant that name none, and what one unit of another costs in it."""
+    """The currency of limits that name none, and the value of one unit of each other currency in it."""
 
     currency: str = "RUB"
     rates: Mapping[str, Decimal] = field(default_factory=dict)
 
     def convert_pair(self, amount: Decimal, currency: str, other: str) -> tuple[Decimal, Decimal] | None:
-        """(`amount`, the factor by which sums in `other` are multiplied) in one currency; None where nobody can say."""
+        """Convert to one currency: return (`amount`, the factor for sums in `other`), or None where a rate is missing."""
         one, two = currency or self.currency, other or self.currency
         if one == two:
             return amount, Decimal(1)

@@ -1,6 +1,6 @@
-"""What each mode lets through, and the mode that holds for an actor. Ring 2, pure.
+"""What each mode allows, the mode that applies to an actor, and the list of a mode's methods for the model (S004-3).
 
-The methods of a mode as the model is told of them (S004-3): names, classes and what each needs. Pure; never an address (S004-42).
+Pure; the list never contains an address (S004-42).
 """
 
 from collections.abc import Iterator
@@ -12,14 +12,14 @@ from orchestrator.gate.call.policy import Policy
 
 
 def resolve_mode(mode: Mode, actor: Actor) -> Mode:
-    """The lower of the agent's mode and the highest mode the actor may use (DESIGN §6)."""
+    """Return the lower of the agent's mode and the highest mode the actor may use."""
     return MODES[min(MODES.index(mode), MODES.index(actor.max_mode))]
 
 
 def may_run(call: Call, mode: Mode) -> bool:
-    """Whether the mode knows the call at all: canary = reads and safe creates, full = all listed (S004-8, S004-28, S004-68).
+    """Return whether the mode allows the call: canary = reads and safe creates, full = all listed (S004-8, S004-28, S004-68).
 
-    Shadow runs nothing, so it lets every call through to be planned.
+    Shadow runs nothing, so it lets every call pass to be planned.
     """
     if mode != "canary":
         return True
@@ -30,13 +30,13 @@ _WORDS = {"R": "reads", "W": "changes", "D": "deletes", "C": "configures the por
 
 
 def format_methods(catalogue: Catalogue, policy: Policy, mode: Mode) -> str:
-    """One line a method, reads first."""
+    """Return one line per method, reads first."""
     listed = [method for method in catalogue if is_offered(method, policy, mode)]
     return "\n".join(_format_lines(sorted(listed, key=lambda method: (not method.reads_only, method.name))))
 
 
 def is_offered(method: Method, policy: Policy, mode: Mode) -> bool:
-    """Whether the model is told of a method at all; what it is not told of is refused by the gate all the same."""
+    """Return whether the model is told of a method. This is no protection: the gate checks every call anyway."""
     if policy.is_listed(policy.refuse_methods, method.name):
         return False
     seldom = "D" in method.classes or method.closed or method.rare

@@ -1,8 +1,7 @@
-"""Phones, e-mails and the like of a record: what a write would really do to them, brought to the one form that does it. Ring 2, pure.
+"""Phones, e-mails and the like: what a write would really do to them, rewritten in the one form that does what was meant. Pure.
 
-On an update an element without ID is added once more, one with ID and no value is deleted, and several shapes do nothing at all
-(facts on Bitrix24 §4.1). Here each element becomes one step (add, edit, remove); what would double a value or change nothing is left out,
-and what has no single reading is refused.
+In an update Bitrix24 adds an element without ID again, deletes one with ID and no value, and ignores several shapes. Here each element
+becomes one step (add, edit, remove); duplicates and unchanged values are left out, and what has no single reading is refused.
 """
 
 import re
@@ -33,7 +32,7 @@ _FM_SHAPE: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Element:
-    """One phone or address that a record has; `id` is "" for one that an earlier command of the batch adds."""
+    """One phone or address of a record; `id` is "" for one that an earlier command of the batch adds."""
 
     id: str
     kind: str
@@ -42,13 +41,13 @@ class Element:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What makes it the same as another: the digits of a phone, an address in any case."""
+        """The key that makes two elements the same: the digits of a phone, an address regardless of case."""
         return self.kind, _to_comparable(self.kind, self.value)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """What one written element does. `old` is what it does it to."""
+    """What one written element does; `old` is the present element it changes."""
 
     verb: Verb
     kind: str
@@ -58,22 +57,25 @@ class Step:
 
 
 def parse_elements(record: Mapping[str, Any] | None) -> tuple[Element, ...]:
-    """The phones and addresses of a record of either family; one that shows none has none."""
+    """Return the phones and addresses of a record of either method family; empty if it contains none."""
     return tuple(_parse_record_elements(record or {}))
 
 
 def is_multifield(name: str) -> bool:
-    """Whether this field holds phones or addresses, in either family."""
+    """Return whether this field holds phones or addresses, in either family."""
     return name.upper() in {*MULTIFIELDS, "FM"}
 
 
 def find_field_name(kind: str, *, in_items: bool) -> str:
-    """The field that holds this kind."""
+    """Return the name of the field that holds this kind."""
     return "fm" if in_items else kind
 
 
 def parse_steps(name: str, value: Any, present: Sequence[Element] | None, *, in_items: bool) -> tuple[Step, ...]:
-    """What writing `value` under `name` does to a record with `present`; None for a new record. Raises Refusal for what is unclear."""
+    """Return what writing `value` under `name` does to a record that has `present` (None for a new record).
+
+    Raises Refusal for what has no single reading.
+    """
     kind = name.upper()
     if in_items != (kind == "FM"):
         raise build_shape_refusal(name, _FM_SHAPE if in_items else _CLASSIC_SHAPE)
@@ -86,7 +88,7 @@ def parse_steps(name: str, value: Any, present: Sequence[Element] | None, *, in_
 
 
 def apply_steps(steps: Sequence[Step], present: Sequence[Element]) -> tuple[Element, ...]:
-    """The phones and addresses of the record once the steps are done."""
+    """Return the record's phones and addresses after the steps."""
     touched = {step.old.id: step for step in steps if step.old is not None}
     kept = [element for element in present if element.id not in touched]
     edited = [replace(step.old, value=step.value, value_type=step.value_type) for step in steps if step.verb == "edit" and step.old]
@@ -95,19 +97,19 @@ def apply_steps(steps: Sequence[Step], present: Sequence[Element]) -> tuple[Elem
 
 
 def build_value(steps: Sequence[Step], *, in_items: bool, new: bool) -> Any:
-    """The value whose only reading is these steps."""
+    """Build the field value whose only reading is these steps."""
     if not in_items:
         return [_classic_element(step) for step in steps]
     if new:
         return [_universal_element(step) for step in steps]
     count = sum(step.old is None for step in steps)
-    width = len(str(max(count - 1, 0)))  # stored JSON sorts its keys: n10 may not come before n2, or the call would be another one
+    width = len(str(max(count - 1, 0)))  # stored JSON sorts its keys: n10 must not come before n2, or the stored call would differ
     adds = iter(f"n{number:0{width}}" for number in range(count))
     return {step.old.id if step.old else next(adds): _universal_element(step) for step in steps}
 
 
 def remove_missing(value: Any, held: Collection[str]) -> tuple[Any, list[str]]:
-    """What `build_value` has made, without the elements whose ID is not among `held`; and the IDs of those."""
+    """Return a value made by `build_value` without the elements whose ID is not in `held`, and the removed IDs."""
     if isinstance(value, Mapping):
         gone = [key for key in value if _NUMBER.fullmatch(key) and key not in held]
         return {key: item for key, item in value.items() if key not in gone}, gone
@@ -117,7 +119,7 @@ def remove_missing(value: Any, held: Collection[str]) -> tuple[Any, list[str]]:
 
 
 def to_record_fields(record: Mapping[str, Any], now: Sequence[Element]) -> dict[str, Any]:
-    """The fields of `record` that hold phones and addresses, as they read once it has `now`."""
+    """Return the fields of `record` that hold phones and addresses, as they read once it has the elements `now`."""
     own: dict[str, list[dict[str, str]]] = {name: [] for name in record if is_multifield(name)}
     of_all = next((name for name in own if name.upper() == "FM"), None)
     for element in now:
@@ -128,7 +130,7 @@ def to_record_fields(record: Mapping[str, Any], now: Sequence[Element]) -> dict[
 
 
 def find_unmet_steps(steps: Sequence[Step], now: Sequence[Element]) -> tuple[Step, ...]:
-    """The steps that a look at the record does not bear out."""
+    """Return the steps whose result is not found in the elements `now` of the record."""
     keys = {element.key for element in now}
     by_id = {element.id: element for element in now}
     return tuple(step for step in steps if not _is_met(step, keys, by_id))
@@ -156,7 +158,7 @@ def _parse_record_elements(record: Mapping[str, Any]) -> Iterator[Element]:
 
 
 def _parse_classic(kind: str, value: Any, present: Sequence[Element] | None) -> list[dict[str, Any]]:
-    """The elements of one kind as a list, each with its kind."""
+    """Parse a list of elements of one kind; each result contains its kind."""
     if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
         return [_parse_single_value(kind, str(value).strip(), present)]
     if isinstance(value, Mapping) and {key.lower().replace("_", "") for key in value} <= _NAMES.keys() and value:
@@ -168,7 +170,7 @@ def _parse_classic(kind: str, value: Any, present: Sequence[Element] | None) -> 
 
 
 def _parse_single_value(kind: str, value: str, present: Sequence[Element] | None) -> dict[str, Any]:
-    """A bare value means "this is the phone": it takes the place of the only one, or is the first; with several it is unclear."""
+    """Parse a bare value: it replaces the only element of its kind, or is the first; with several it is refused as unclear."""
     mine = [element for element in present or () if element.kind == kind]
     if len(mine) > 1:
         raise build_shape_refusal(kind, f"{_CLASSIC_SHAPE}; the record has {_format_elements(mine)}", foreign_text=True)
@@ -176,7 +178,7 @@ def _parse_single_value(kind: str, value: str, present: Sequence[Element] | None
 
 
 def _parse_universal(value: Any, present: Sequence[Element] | None) -> list[dict[str, Any]]:
-    """The elements of `fm`, each with its kind; keys of the map become ids."""
+    """Parse the elements of `fm`, each with its kind; keys of the map become ids."""
     if not isinstance(value, Mapping | list) or not value:
         raise build_shape_refusal("fm", _FM_SHAPE)
     known = {element.id: element for element in present or ()}
@@ -195,7 +197,7 @@ def _parse_universal(value: Any, present: Sequence[Element] | None) -> list[dict
 
 
 def _parse_element(item: Any, name: str, shape: str) -> dict[str, Any]:
-    """One written element under the classic names; raises Refusal for odd ones."""
+    """Return one written element with the classic key names; raises Refusal for malformed ones."""
     if isinstance(item, str) and item.strip() and name != "fm":
         return {"VALUE": item.strip()}
     own = _to_classic_names(item) if isinstance(item, Mapping) else {}
@@ -226,7 +228,7 @@ def _build_step(own: Mapping[str, Any], present: Sequence[Element] | None, name:
 
 
 def _select_effective_steps(steps: Sequence[Step], present: Sequence[Element], name: str) -> Iterator[Step]:
-    """The steps that change something; raises Refusal for an edit that would make two of one."""
+    """Yield the steps that change something; raises Refusal for an edit that would create a duplicate."""
     named = {step.old.id for step in steps if step.old is not None}
     held = {element.key for element in present if element.id not in named}
     changes = [step for step in steps if not _changes_nothing(step)]
@@ -260,14 +262,14 @@ def _universal_element(step: Step) -> dict[str, Any]:
 
 
 def _pairs(value: Any) -> list[tuple[str, Any]]:
-    """Key and element of a list, or of the map that PHP makes of one."""
+    """Return key and element of a list, or of the map into which PHP converts one."""
     if isinstance(value, Mapping):
         return [(str(key), item) for key, item in value.items()]
     return [("", item) for item in value] if isinstance(value, list) else []
 
 
 def _to_classic_names(item: Mapping[str, Any]) -> dict[str, Any]:
-    """An element under the classic names, whichever family wrote it."""
+    """Return an element with the classic key names, whichever family wrote it."""
     return {_NAMES.get(key.lower().replace("_", ""), key): value for key, value in item.items()}
 
 

@@ -1,4 +1,4 @@
-"""The parameters of one call brought to the portal's spelling, or refused. Ring 2, pure; adds nothing of its own."""
+"""Normalizes the parameters of one call to the portal's spelling, or refuses them. Pure; adds nothing except what the catalogue forces."""
 
 import difflib
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ _ORIGIN = frozenset({"originatorid", "originid", "originversion"})
 
 
 class Refusal(Exception):
-    """The call cannot be brought to one exact form."""
+    """The call cannot be normalized to one exact form."""
 
     def __init__(self, verdict: Refuse) -> None:
         self.verdict = verdict
@@ -30,30 +30,30 @@ class Refusal(Exception):
 
 
 def build_refusal(code: str, **args: Any) -> Refusal:
-    """The refusal of that code, ready to be raised."""
+    """Build the exception that refuses with the reason `code`."""
     return Refusal(refuse(code, **args))
 
 
 def build_shape_refusal(param: str, expected: str, *, foreign_text: bool = False) -> Refusal:
-    """The refusal of a value that has no single reading; the model reads all of what is expected, however long that is."""
+    """Build the refusal of a value that has no single reading; `expected` reaches the model in full, however long."""
     found = refuse("gate-param-invalid", param=param, expected=expected)
     return Refusal(replace(found, detail=f"{found.reason.args['param']} must be {expected}.", foreign_text=foreign_text))
 
 
 def parse_params(params: Mapping[str, Any]) -> dict[str, Any]:
-    """`params` as JSON data of our own; raises Refusal for what JSON readers disagree about or what nests too deep."""
+    """Return a copy of `params` as JSON data; raises Refusal for data that JSON parsers treat differently or that nests too deep."""
     try:
         plain = _copy(dict(params), depth=0)
         check(plain)
-    except ValueError as error:  # a number of thousands of digits cannot even be named
+    except ValueError as error:  # for an integer of thousands of digits str() fails too
         raise build_refusal("gate-params", why=error) from None
     return dict(plain)
 
 
 def normalize_names(spec: Method, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Top-level names in the portal's spelling and order; raises Refusal for unknown, reserved and doubled ones.
+    """Normalize top-level names to the portal's spelling and order; raises Refusal for unknown, reserved and duplicate ones.
 
-    The order matters: the task.* family reads its parameters by position (facts on Bitrix24, pitfall 10).
+    The order matters: the task.* methods of Bitrix24 read their parameters by position.
     """
     known = _list_known_names(spec)
     result: dict[str, Any] = {}
@@ -70,13 +70,13 @@ def normalize_names(spec: Method, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sort_params(spec: Method, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Top-level parameters in the order of the catalogue row."""
+    """Sort the top-level parameters into the order of the catalogue row."""
     order = {name: place for place, name in enumerate(_list_known_names(spec).values())}
     return dict(sorted(params.items(), key=lambda item: order.get(item[0], len(order))))
 
 
 def convert_ids(spec: Method, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Ids written as text become numbers."""
+    """Convert ids written as text to numbers."""
     result = {name: _to_id(value) if name.lower().endswith("id") else value for name, value in params.items()}
     for path in spec.target:
         head, _, rest = path.partition(".")
@@ -87,9 +87,9 @@ def convert_ids(spec: Method, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def normalize_fields(spec: Method, params: Mapping[str, Any], *, entity: Entity | None, marks: Mapping[str, str]) -> dict[str, Any]:
-    """Field names in the spelling of the method's family; `marks` are the origin marks that may stand there already.
+    """Normalize field names to the spelling of the method's family; `marks` are the origin marks that may be present already.
 
-    Raises Refusal for a map that is none, odd or doubled names, and origin marks that are not ours.
+    Raises Refusal if the fields are not a map, for malformed or duplicate names, and for origin marks that are not ours.
     """
     if spec.reads_only:
         return dict(params)
@@ -127,14 +127,14 @@ def check_required(spec: Method, params: Mapping[str, Any]) -> None:
 
 
 def build_hint(written: str, names: Iterable[str]) -> str:
-    """A sentence with the nearest known name, or nothing."""
+    """Return a sentence with the most similar known name, or ""."""
     by_lower = {name.lower(): name for name in names}
     close = difflib.get_close_matches(written.lower(), by_lower, n=1, cutoff=0.75)
     return f" Did you mean {by_lower[close[0]]}?" if close else ""
 
 
 def _list_known_names(spec: Method) -> dict[str, str]:
-    """Names the row knows, by their lower case, in the order in which they are sent."""
+    """Return the names in the catalogue row by their lower case, in the order in which they are sent."""
     paths = [*spec.required, *spec.target, spec.fields_at, spec.target_entity.removeprefix("@"), *spec.forced, *spec.params]
     if spec.target_entity and not spec.target_entity.startswith("@"):
         paths.remove(spec.target_entity)
@@ -166,7 +166,7 @@ def _to_id(value: Any) -> Any:
 
 
 def _check_options(options: Any) -> None:
-    """`params` of a CRM write may only switch on what is on anyway: nobody hides a change from the history."""
+    """Check the option map `params` of a CRM write: it may only enable defaults, so that no change is hidden from the history."""
     if not options:
         return
     if not isinstance(options, Mapping):
@@ -177,7 +177,7 @@ def _check_options(options: Any) -> None:
 
 
 def _normalize_field_name(spec: Method, name: str, entity: Entity | None, *, originals: bool) -> str:
-    """The field as its family writes it: the portal drops names of the other family without a word."""
+    """Return the field name as its family spells it: the portal silently ignores names of the other family."""
     in_items = spec.name.startswith("crm.item.")
     found = fields.find_field_info(entity, name)
     if entity is None or (found is not None and found.kind == "multifield"):
@@ -189,7 +189,7 @@ def _normalize_field_name(spec: Method, name: str, entity: Entity | None, *, ori
 
 
 def _normalize_own_name(name: str, *, in_items: bool, originals: bool) -> str:
-    """A field of the portal's owner; which others there are is not known here."""
+    """Spell a custom field's name for its family; whether the field exists is not known here."""
     if not names.is_custom_field(name):
         return name
     return names.to_universal(name) if in_items and not originals else names.to_classic(name)

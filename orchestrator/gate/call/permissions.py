@@ -1,10 +1,7 @@
-"""Whose records a person may touch. Ring 2, pure: it names what must be read and judges what was read.
+"""Rights: whose records a person may touch, list filters narrowed to them, and who may decide for others. Pure.
 
-A list filter limited to the records the actor may see. Ring 2, pure; what it cannot limit for sure, it refuses.
-
-Filters of the portal are joined by AND at their top level, unless `logic` says otherwise there; only crm.item.list has groups.
-
-Who may decide for others: heads of sales, and who stands in for them. Ring 2; `orchestrator.features.leads` implements the port.
+A filter that cannot be narrowed with certainty is refused: the portal joins conditions by AND at the top level unless `logic` says
+otherwise, and only crm.item.list has groups. `Approvers` (the leads) is implemented by `orchestrator.features.leads`.
 """
 
 import re
@@ -21,7 +18,7 @@ from orchestrator.gate.call.params import build_refusal
 
 
 def find_visible_users(actor: Actor) -> frozenset[int] | None:
-    """The users whose records `actor` may touch; None means all, an empty set means none (DESIGN §3 "Rights")."""
+    """Return the users whose records `actor` may touch; None means all, an empty set means none."""
     if actor.sees == "all":
         return None
     own = frozenset() if actor.bitrix_user_id is None else frozenset({actor.bitrix_user_id})
@@ -29,7 +26,7 @@ def find_visible_users(actor: Actor) -> frozenset[int] | None:
 
 
 def find_needed_records(call: Call, actor: Actor) -> tuple[Target, ...]:
-    """The records to read before judging `call`: for writes always, for reads only when the actor does not see all."""
+    """Return the records to read before checking `call`: always for writes, for reads only if the actor does not see all."""
     wanted: dict[Target, None] = {}
     for leaf in call.leaves:
         wanted.update({tie: None for tie in leaf.ties if tie[0] in leaf.entities})
@@ -42,7 +39,7 @@ def find_needed_records(call: Call, actor: Actor) -> tuple[Target, ...]:
 
 
 def may_touch(actor: Actor, entity: Entity | None, record: Mapping[str, Any] | None) -> bool:
-    """Whether the record belongs to somebody whose records the actor may touch; one without a known owner does not."""
+    """Return whether the record belongs to somebody whose records the actor may touch; False if the owner is unknown."""
     allowed = find_visible_users(actor)
     if allowed is None:
         return True
@@ -60,7 +57,7 @@ _EXACT = frozenset({"", "=", "@"})
 
 
 def narrow_filter(spec: Method, given: Any, allowed: frozenset[int]) -> dict[str, Any]:
-    """`given` with the responsible person bound to `allowed`; raises Refusal for other people or an unclear filter."""
+    """Return the filter `given` restricted to owners in `allowed`; raises Refusal for other people or an unclear filter."""
     groups = spec.name == "crm.item.list"
     written = _as_map(given, groups=groups)
     _check_conditions(written, groups=groups)
@@ -81,12 +78,12 @@ def narrow_filter(spec: Method, given: Any, allowed: frozenset[int]) -> dict[str
 
 
 def check_filter(given: Any) -> None:
-    """Raise Refusal for a filter that names one record and might be joined by OR with more."""
+    """Raise Refusal for a filter that identifies one record but might be joined with more by OR."""
     _check_conditions(_as_map(given, groups=False), groups=False)
 
 
 def extract_conditions(given: Any) -> dict[str, Any]:
-    """The fields that a filter without groups asks for, without their prefixes; what is no plain condition is left out."""
+    """Return the fields of a filter without groups, without their prefixes; what is no plain condition is left out."""
     found = {name: _KEY.fullmatch(name) for name in given} if isinstance(given, Mapping) else {}
     return {matched[2]: given[name] for name, matched in found.items() if matched is not None}
 
@@ -94,7 +91,7 @@ def extract_conditions(given: Any) -> dict[str, Any]:
 def _as_map(given: Any, *, groups: bool) -> dict[str, Any]:
     if given is None or given in ("", []):
         return {}
-    if groups and isinstance(given, list):  # PHP makes a list of a map whose keys are 0, 1, 2
+    if groups and isinstance(given, list):  # PHP converts a map with the keys 0, 1, 2 to a list
         return {str(place): group for place, group in enumerate(given)}
     if not isinstance(given, Mapping):
         raise build_refusal("gate-param-invalid", param="filter", expected="a map of conditions")
@@ -102,7 +99,7 @@ def _as_map(given: Any, *, groups: bool) -> dict[str, Any]:
 
 
 def _check_conditions(conditions: Mapping[str, Any], *, groups: bool) -> None:
-    """Only names of fields; groups and `logic` only where the method has them."""
+    """Raise Refusal unless all keys are field names; groups and `logic` are allowed only where the method has them."""
     for name, value in conditions.items():
         if groups and (_GROUP.fullmatch(name) or name.lower() == "logic"):
             for part in value if isinstance(value, list) else [value]:
@@ -119,7 +116,7 @@ def _split_key(name: str) -> tuple[str, str]:
 
 
 def _select_named_users(value: Any, allowed: frozenset[int]) -> frozenset[int]:
-    """Those of `allowed` whom an exact condition names."""
+    """Return those of `allowed` that an exact condition names."""
     named = fields.parse_ids(value)
     return frozenset(user for user in allowed if str(user) in named)
 
@@ -139,54 +136,54 @@ Sees = Callable[[Actor], bool]
 
 
 class Approvers(Protocol):
-    """Answers from memory, with the rights of this moment."""
+    """Finds the people who may decide for others; answers from memory, with the present rights."""
 
     def find_leads(self, actor: Actor, sees: Sees) -> Sequence[Actor]:
-        """The leads to whom a request of `actor` is shown: never the one who asks, and only who may see its records; may be nobody."""
+        """Return the leads who get a request of `actor`: never the requester, and only those who may see its records; may be empty."""
         ...
 
     def apply_delegation(self, actor: Actor) -> Actor:
-        """`actor` with the role and the sight of the lead for whom they stand in today; else unchanged."""
+        """Return `actor` with role and visible records of the lead whose deputy they are today; otherwise unchanged."""
         ...
 
 
 class NoLeads:
-    """Nobody is known: cards stay in their own chat, where any lead may decide."""
+    """Used where no leads are known: cards stay in their own chat, where any lead may decide."""
 
     def find_leads(self, actor: Actor, sees: Sees) -> Sequence[Actor]:
-        """Nobody."""
+        """Return no one."""
         del actor, sees
         return ()
 
     def apply_delegation(self, actor: Actor) -> Actor:
-        """As they are."""
+        """Return `actor` unchanged."""
         return actor
 
 
 def is_same_person(one: Actor, key: str, user: int | None) -> bool:
-    """Whether `one` is the person with this key or, under another account, the same employee."""
+    """Return whether `one` has this key or, under another account, is the same employee."""
     return one.key == key or (user is not None and one.bitrix_user_id == user)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Absence:
-    """A lead does not decide up to and with `until`; `deputy` does, "" where nobody was named."""
+    """The absence of a lead through `until` (inclusive); `deputy` decides instead, "" if nobody was named."""
 
     until: date
     deputy: str = ""
 
 
 class Staff(Protocol):
-    """Who may use the bot now; the access list implements it, and answers from memory."""
+    """The people who may use the bot now; implemented by the access list, which answers from memory."""
 
     def list_people(self) -> Sequence[Actor]:
-        """All of them."""
+        """Return all people with access."""
         ...
 
     def find_lead(self, key: str) -> str:
-        """The key of the lead who is named for this person, "" where none is."""
+        """Return the key of the lead named for this person, or ""."""
         ...
 
     def find_absence(self, key: str) -> Absence | None:
-        """Whether the access list says that this person is away; a day that has passed may still be said."""
+        """Return the person's absence according to the access list, or None; it may already be over."""
         ...

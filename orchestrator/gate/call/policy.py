@@ -1,4 +1,4 @@
-"""What the owner of the portal decided in data/policy.yaml and POLICY_FILE. Ring 2; it is read whole, `live_policy` follows its changes."""
+"""The policy of the portal's owner, loaded whole from data/policy.yaml and POLICY_FILE; `policy_reload` follows changes of the file."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -34,85 +34,85 @@ from state.canonical import dumps, hash_text
 SHIPPED = Path(__file__).resolve().parents[3] / "data" / "policy.yaml"
 _PARTS: Final[dict[str, type[BaseModel]]] = {"catalogue": Method, "rules": Rule, "caps": Caps, "budget": Budget}
 _OWN_FIELDS: Final = ("uf", "parentid", "property")
-"""How fields begin that every portal has others of."""
+"""Prefixes of the fields that differ between portals, so that the catalogue cannot list them."""
 
 Span = Annotated[timedelta, BeforeValidator(parse_duration), Field(gt=timedelta(0))]
 
 
 class Policy(Frozen):
-    """The owner's rules on top of the catalogue. Method names are matched without regard to case."""
+    """The owner's rules on top of the catalogue. Method names are matched regardless of case."""
 
     open_methods: frozenset[str] = frozenset()
-    """Methods of class D and closed rows that may be asked for; a deletion then needs a second tap."""
+    """Methods of class D and closed rows that may be requested; a deletion then needs a second tap."""
     refuse_methods: frozenset[str] = frozenset()
-    """Never, whoever asks and whatever the mode. Stronger than open_methods."""
+    """Methods that never run, whoever requests them and in whatever mode. Overrides open_methods."""
     ask_methods: frozenset[str] = frozenset()
-    """Always ask, even for reads."""
+    """Methods that always need a confirmation, even reads."""
     ask_people: frozenset[str] = frozenset()
-    """Keys of actors each of whose changes asks."""
+    """Keys of the actors whose every change needs a confirmation."""
     ask_above: Decimal | None = Field(default=None, gt=0)
-    """A change of a record whose sum is above this asks, whatever changes."""
+    """Any change of a record whose sum is above this needs a confirmation."""
     four_eyes_above: Decimal | None = Field(default=None, gt=0)
-    """Above this sum another person with role lead must approve."""
+    """Above this sum another person with the role lead must approve."""
     currency: Currency = "RUB"
-    """Of every limit that names none; it should be the portal's own, in which sums without a currency are."""
+    """The currency of limits that name none; it should be the portal's base currency, in which sums without a currency are."""
     rates: dict[Currency, Annotated[Decimal, Field(gt=0)]] = Field(default_factory=dict)
-    """What one unit of another currency counts in that one; a sum of a currency without a rate is above every limit."""
+    """The value of one unit of another currency in `currency`; a sum in a currency without a rate is above every limit."""
     critical_fields: frozenset[str] = frozenset()
-    """Further fields, such as UF_CRM_DISCOUNT, whose change asks."""
+    """Further fields, such as UF_CRM_DISCOUNT, whose change needs a confirmation."""
     rules: tuple[Rule, ...] = ()
-    """All that concern a call apply, and the strictest wins."""
+    """All rules that match a call apply, and the strictest wins."""
     sum_jump: int | None = Field(default=None, ge=2)
-    """A sum that becomes so many times as large, or falls to that part of it, is asked about twice; shipped: ten."""
+    """A sum that grows by this factor, or falls to that fraction, needs two taps; the shipped policy sets ten."""
     caps: Caps = Caps()
     budget: Budget = Budget()
     """How much of the model a person may use in a month."""
     undo_for: Span = timedelta(hours=1)
-    """How long a change can be taken back with one button."""
+    """How long a change can be undone with one button."""
     remind_lead_after: Span = timedelta(hours=2)
     """When a lead who has not decided is reminded."""
     halt_on_block: bool = False
-    """Stop a plan at its first step that waits or is refused (S004-A4)."""
+    """Whether to stop a plan at its first step that waits or is refused (S004-A4)."""
     event_handler_hosts: frozenset[str] = frozenset()
-    """Hosts that event.bind may send the portal's events to."""
+    """Hosts to which event.bind may send the portal's events."""
     open_kinds: frozenset[EffectKind] = frozenset()
-    """Kinds of effects other than portal calls that may be asked for or run."""
+    """Kinds of effects other than portal calls that may be requested or run."""
     telegram_chats: frozenset[int] = frozenset()
-    """Chats that an effect may write to, besides the one that asked."""
+    """Chats to which an effect may write, besides the one that requested it."""
     http_hosts: frozenset[str] = frozenset()
     """Hosts that an http effect may call."""
     catalogue: tuple[Method, ...] = ()
     """Further catalogue rows."""
 
     def is_listed(self, listed: frozenset[str], method: str) -> bool:
-        """Whether `method` is in one of the lists above."""
+        """Return whether `method` is in `listed`, one of the lists above."""
         return bool(listed) and method.lower() in {name.strip().lower() for name in listed}
 
     @cached_property
     def money(self) -> Money:
-        """How sums of different currencies are compared."""
+        """The rules for comparing sums in different currencies."""
         return Money(currency=self.currency, rates=self.rates)
 
     @cached_property
     def digest(self) -> str:
-        """Which policy this is, for the journal: the same rules have the same digest, however they are written down."""
+        """The identifier of this policy in the journal: the same rules have the same digest, however they are written."""
         return hash_text(dumps(_to_sorted(self.model_dump())))[:12]
 
 
 class LoadedPolicy(NamedTuple):
-    """A policy, and where its keys stand."""
+    """A policy, with the position of each key in its file."""
 
     policy: Policy
     places: Places
 
 
 def load_policy(path: Path | None, *, shipped: Path = SHIPPED) -> Policy:
-    """The shipped policy with the keys of `path` in their place; raises SettingsError with every mistake at once."""
+    """Load the shipped policy with the keys of `path` replacing its own; raises SettingsError that lists every mistake."""
     return load_with_places(path, shipped=shipped).policy
 
 
 def load_with_places(path: Path | None, *, shipped: Path = SHIPPED) -> LoadedPolicy:
-    """As `load_policy`, with the lines."""
+    """Load a policy as `load_policy` does, with the lines of its keys."""
     merged: dict[str, Any] = {}
     places: dict[Place, tuple[str, int]] = {}
     for source in (shipped, path) if path else (shipped,):
@@ -126,7 +126,7 @@ def load_with_places(path: Path | None, *, shipped: Path = SHIPPED) -> LoadedPol
 
 
 def check_policy(policy: Policy, catalogue: Catalogue, places: Places | None = None) -> tuple[str, ...]:
-    """A sentence for every name that the catalogue does not know: a misspelt refusal would refuse nothing."""
+    """Return a sentence for every name that the catalogue does not know: a misspelt refusal would refuse nothing."""
     return tuple(f"{_format_place(place, places or {})}: {text}" for place, text in _find_unknown_names(policy, catalogue))
 
 
@@ -165,7 +165,7 @@ def _suggest_field(name: str, fields: dict[str, str]) -> str:
 
 
 def _to_sorted(value: Any) -> Any:
-    """The same data as JSON, sets in one order."""
+    """Convert to JSON data with sets in a fixed order."""
     match value:
         case frozenset() | set():
             return sorted(str(item) for item in value)

@@ -1,6 +1,6 @@
-"""A policy file as text: its keys with their lines, and mistakes in sentences that name line, cause and cure. Ring 2; knows no rule.
+"""The format of a policy file: its rules as types, its keys with their lines, and mistakes as sentences with line, cause and cure.
 
-The form of the owner's own rules in data/policy.yaml and POLICY_FILE. Ring 2, plain data; what they say of a call stands in `ruling`.
+Plain data; whether a rule applies to a call is decided in `gate/decide/evaluate_rules.py`.
 """
 
 import difflib
@@ -21,21 +21,21 @@ from orchestrator.domain.frozen import Frozen
 
 Place = tuple[str | int, ...]
 Places = Mapping[Place, tuple[str, int]]
-"""Where a key stands: ("rules", 0, "then") → (name of the file, line)."""
+"""The position of each key: ("rules", 0, "then") → (name of the file, line)."""
 
 _DURATION: Final = re.compile(r"(\d{1,6})\s*([smhd])", re.ASCII)
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def describe_yaml_error(error: Exception) -> str:
-    """Where a YAML file cannot be read and what to look at there: the parser's own words are for programmers."""
+    """Describe where a YAML file cannot be parsed and what to check there; the parser's own message is for programmers."""
     mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
     place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
     return f"{place}: look at indents, colons, quotes and brackets"
 
 
 def parse_duration(value: object) -> object:
-    """ "1h", "90m", "2d" as a timedelta; ValueError for other text."""
+    """Return "1h", "90m" or "2d" as a timedelta; raises ValueError for other text. A value that is no text is returned unchanged."""
     if not isinstance(value, str):
         return value
     match = _DURATION.fullmatch(value.strip())
@@ -45,7 +45,7 @@ def parse_duration(value: object) -> object:
 
 
 def read_policy_file(path: Path) -> tuple[dict[str, Any], dict[Place, tuple[str, int]]]:
-    """The keys of a file, and where each of them and of their parts stands; raises SettingsError where it is no map of keys."""
+    """Return the content of a policy file and the position of every key and element; raises SettingsError if it is not a map of keys."""
     try:
         text = path.read_text(encoding="utf-8")
         node = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -69,7 +69,7 @@ def read_policy_file(path: Path) -> tuple[dict[str, Any], dict[Place, tuple[str,
 
 
 def _list_places(node: yaml.Node, at: Place) -> Iterator[tuple[Place, int, bool]]:
-    """(place, line, whether it was there already) of everything below."""
+    """Yield (place, line, whether it is a duplicate) for everything below `node`."""
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, value in node.value:
@@ -84,12 +84,12 @@ def _list_places(node: yaml.Node, at: Place) -> Iterator[tuple[Place, int, bool]
 
 
 def format_place(place: Sequence[str | int]) -> str:
-    """("rules", 0, "then") as "rules.0.then"."""
+    """Return ("rules", 0, "then") as "rules.0.then"."""
     return ".".join(str(part) for part in place)
 
 
 def format_location(place: Sequence[str | int], places: Places) -> str:
-    """ "POLICY_FILE mine.yaml: line 4: `rules.0.then`", with the line of the innermost part that has one."""
+    """Return "POLICY_FILE mine.yaml: line 4: `rules.0.then`", with the line of the innermost part that has one."""
     known = next((places[found] for end in range(len(place), 0, -1) if (found := tuple(place[:end])) in places), None)
     return f"POLICY_FILE {known[0]}: line {known[1]}: `{format_place(place)}`" if known else f"`{format_place(place)}`"
 
@@ -97,7 +97,7 @@ def format_location(place: Sequence[str | int], places: Places) -> str:
 def describe_mistakes(
     error: ValidationError, places: Places, model: type[BaseModel], parts: Mapping[str, type[BaseModel]]
 ) -> Iterator[str]:
-    """A sentence for each; `parts` are the models below the keys of `model`."""
+    """Yield a sentence for each mistake; `parts` are the models below the keys of `model`."""
     for found in error.errors():
         place = found["loc"]
         below = parts.get(str(place[0])) if len(place) > 1 else None
@@ -114,7 +114,7 @@ def describe_mistakes(
 
 
 def build_suggestion(name: str, known: list[str]) -> str:
-    """ " Did you mean 'x'?", or "" where nothing is like it."""
+    """Return " Did you mean 'x'?", or "" if no known name is similar."""
     close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6)
     return f" Did you mean {close[0]!r}?" if close else ""
 
@@ -124,7 +124,7 @@ LONGEST_WHY: Final = 120
 
 
 def _to_list(value: object) -> object:
-    """One word or several."""
+    """Wrap a single word into a list."""
     return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
 
 
@@ -148,28 +148,28 @@ Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$", description="a code such 
 
 
 class Rule(Frozen):
-    """One rule; every condition that it names must hold, one of several words of a condition is enough."""
+    """One rule: all of its conditions must hold; for a condition with several words one is enough."""
 
     method: Words = ()
-    """crm.deal.update, or with a star: crm.deal.*; a deal changed through crm.item.update counts as crm.deal.update too."""
+    """crm.deal.update, or with a star crm.deal.*; a deal changed through crm.item.update also counts as crm.deal.update."""
     entity: Words = ()
-    """deal, lead, contact, company, task, item:177 or item:*: whatever the method."""
+    """deal, lead, contact, company, task, item:177 or item:*: applies whatever the method is."""
     field: Words = ()
     """A field that the call changes, or sets on a new record."""
     above: Decimal | None = Field(default=None, ge=0)
-    """The sum that it writes, or that stands on the record, is larger."""
+    """Applies if the sum that the call writes, or that the record has, is larger."""
     currency: Currency | Literal[""] = ""
-    """Of `above`; without it that of the policy."""
+    """The currency of `above`; by default that of the policy."""
     times: int | None = Field(default=None, ge=2)
-    """The sum becomes so many times as large, or falls to that part of it."""
+    """Applies if the sum grows by this factor, or falls to that fraction."""
     person: Words = ()
-    """Who asks for it, as a key of the access file (tg:1007)."""
+    """Keys of the requesters in the access file (tg:1007)."""
     role: Annotated[tuple[Role, ...], BeforeValidator(_to_list)] = ()
     mode: Annotated[tuple[Mode, ...], BeforeValidator(_to_list)] = ()
-    """The mode that holds for the person."""
+    """The modes that apply to the person."""
     then: Then
     why: Annotated[str, Field(max_length=LONGEST_WHY), AfterValidator(_check_sentence)]
-    """Shown to people on the card or in the refusal."""
+    """The sentence that people read on the card or in the refusal."""
 
     @model_validator(mode="after")
     def _concerns_something(self) -> "Rule":
@@ -181,5 +181,5 @@ class Rule(Frozen):
 
 
 def is_match(pattern: str, name: str) -> bool:
-    """Whether a word of a rule means this name; a star stands for any part of it."""
+    """Return whether a word of a rule matches this name; a star matches any part of it."""
     return fnmatchcase(name.lower(), pattern.lower())

@@ -1,4 +1,4 @@
-"""What the gate needs of the session that it works for, and of performers. Ports: `session` and `performers` implement them."""
+"""The ports of the gate: what it needs of the session, implemented by `session`, and of the performers."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,26 +16,26 @@ from state.journal.store import EffectChange, EffectRow, EffectStatus, OutboxRow
 
 
 class Ledger(Protocol):
-    """A session's journal under its lease; every commit is one transaction, fenced by the epoch."""
+    """A session's journal under its lease; every commit is one transaction, fenced by the lease's epoch."""
 
     key: str
 
     @property
     def now(self) -> datetime:
-        """The present moment."""
+        """The current time."""
         ...
 
     def mark(self) -> str:
-        """See `state.clock.Clock.mark`."""
+        """Return a time mark; see `state.clock.Clock.mark`."""
         ...
 
     def measure_since(self, mark: str) -> timedelta | None:
-        """See `state.clock.Clock.since`."""
+        """Return the time since `mark`; see `state.clock.Clock.since`."""
         ...
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """The folded state."""
+        """The session's folded state."""
         ...
 
     async def commit(
@@ -46,7 +46,7 @@ class Ledger(Protocol):
         outbox: Sequence[OutboxRow] = (),
         timers: Sequence[Timer] = (),
     ) -> None:
-        """Append durably, with all that was noted; raises EffectConflict, StaleEpoch or StoreUnwritable and keeps nothing of it."""
+        """Append durably, with everything buffered; raises EffectConflict, StaleEpoch or StoreUnwritable and then keeps nothing."""
         ...
 
     async def buffer(
@@ -57,33 +57,33 @@ class Ledger(Protocol):
         outbox: Sequence[OutboxRow] = (),
         timers: Sequence[Timer] = (),
     ) -> None:
-        """Make it part of the state now and durable with the next commit; raises EffectConflict and keeps nothing."""
+        """Apply to the state now, durable with the next commit; raises EffectConflict and then keeps nothing of it."""
         ...
 
     async def flush(self) -> None:
-        """Make durable what was noted; raises StaleEpoch or StoreUnwritable."""
+        """Commit what is buffered; raises StaleEpoch or StoreUnwritable."""
         ...
 
     async def flush_plan(self) -> None:
-        """Make durable what was noted, unless it is only what reads have answered; raises as `flush`."""
+        """Commit what is buffered, unless it is only results of reads; raises as `flush`."""
         ...
 
     async def find_effect(self, effect_id: str) -> EffectRow | None:
-        """One effect's row."""
+        """Return the row of one effect, or None."""
         ...
 
     async def list_effects(self, status: EffectStatus) -> list[EffectRow]:
-        """The session's effects in that status."""
+        """Return the session's effects with that status."""
         ...
 
     async def find_calls_about(self, record: str, within: timedelta) -> list[EffectRow]:
-        """Changes of "deal:481" that came into the journal within that time, some before too, of all sessions, oldest first."""
+        """Return changes of a record ("deal:481") journaled within that time, and some older ones, of all sessions, oldest first."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Succeeded:
-    """The portal said yes."""
+    """The portal reported success."""
 
     result: Any
     total: int | None = None
@@ -92,34 +92,34 @@ class Succeeded:
     entity: str = ""
     created: str = ""
     unchanged: tuple[str, ...] = ()
-    """Fields that a look at the record found as they were, whatever the portal said."""
+    """Fields that a read of the record found unchanged, whatever the portal reported."""
     note: str = ""
-    """What else is to be said of it, in English."""
+    """Anything else to report, in English."""
     sums: Mapping[str, str] | None = None
-    """Sums by currency over all rows of a list that is longer than `result`; empty where it could not be added up."""
+    """Sums by currency over all rows of a list that is longer than `result`; empty where they could not be computed."""
     foreign_text: bool = False
-    """Texts in it (errors of commands, `note`) are not the system's own: somebody may have written them."""
+    """Whether it contains texts (errors of commands, `note`) that other people may have written."""
 
 
 DECLINED = "portal-said-no"
-"""The code of a write that the portal answered with a plain false."""
+"""The code of a write that the portal answered with plain false."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rejected:
-    """Proven not to have happened."""
+    """The call certainly did not happen."""
 
     code: str
     detail: str
     sent: bool = True
     free_at: datetime | None = None
-    """When the portal will take such a call again, where it said so."""
+    """When the portal will accept such a call again, if it said so."""
     foreign_text: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unknown:
-    """It may have happened."""
+    """The call may or may not have happened."""
 
     detail: str
     foreign_text: bool = False
@@ -129,7 +129,7 @@ CallResult = Succeeded | Rejected | Unknown
 
 
 class Performer(Protocol):
-    """Makes one concrete call of one kind. Never retries what may have happened, never judges."""
+    """Makes calls of one kind. It never retries what may have happened and makes no safety decision."""
 
     portal: str
     is_application: bool
@@ -140,13 +140,13 @@ class Performer(Protocol):
         ...
 
     async def reconcile(self, call: Call, before: Mapping[str, Any]) -> "Reconciled":
-        """Look whether a call of unknown outcome happened; reads only."""
+        """Check by reads whether a call of unknown outcome happened."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadBack:
-    """What a look at the record showed after the portal said yes."""
+    """The result of reading the record after the portal reported success."""
 
     unchanged: tuple[str, ...] = ()
     note: str = ""
@@ -155,40 +155,40 @@ class ReadBack:
 
 @runtime_checkable
 class ReadsBack(Protocol):
-    """A performer that can look whether a change really happened."""
+    """A performer that can check whether a change really happened."""
 
     async def read_back(self, call: Call, before: Mapping[str, Any], done: Succeeded) -> ReadBack:
-        """Compare the records with what was written; reads only, and raises nothing of the network."""
+        """Compare the records with what was written; only reads, and raises no network errors."""
         ...
 
 
 @runtime_checkable
 class FindsTraces(Protocol):
-    """A performer that can look for what a call without a mark may have left behind."""
+    """A performer that can search for what a call without an origin mark may have left behind."""
 
     async def find_traces(self, call: Call, since: datetime) -> str:
-        """What a call sent at `since` probably made, as a sentence; "" when nothing is seen. Proves nothing; may raise bitrix errors."""
+        """Return a sentence on what a call sent at `since` probably created, or "". Proves nothing; may raise bitrix errors."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reconciled:
-    """What a look at the portal showed."""
+    """The result of checking by reads whether a call of unknown outcome happened."""
 
     verdict: str
     detail: str = ""
     changes: StateChanges = field(default_factory=StateChanges)
     commands: Sequence[CommandReport] = ()
-    """Of a batch what was seen of each command that writes."""
+    """For a batch, the finding for each command that writes."""
 
 
 class FieldLists(Protocol):
-    """The portal's own lists of fields, kept for a while."""
+    """The portal's own field lists, cached for a while."""
 
     async def load_fields(
         self, entity: str, *, fresh: bool = False, has: Callable[[Mapping[str, Field]], bool] | None = None
     ) -> Mapping[str, Field]:
-        """The fields of "deal", "item:2" or "task" by code; a list for which `has` is false is read again once. Raises bitrix errors."""
+        """Return the fields of "deal", "item:2" or "task" by code; reread once if `has` rejects the cached list. Raises bitrix errors."""
         ...
 
 
@@ -196,11 +196,11 @@ class People(Protocol):
     """The portal's employees as they are now."""
 
     async def is_active(self, user_id: int) -> bool:
-        """Whether somebody with this number works here; raises bitrix errors."""
+        """Return whether this is the id of an active employee; raises bitrix errors."""
         ...
 
     async def load_users(self, *, fresh: bool = False) -> Mapping[int, Mapping[str, Any]]:
-        """Employees by number, the dismissed too, the first thousands of them; raises bitrix errors."""
+        """Return employees by id, including dismissed ones, at most some thousands; raises bitrix errors."""
         ...
 
 
@@ -209,43 +209,43 @@ class Reference(FieldLists, People, Protocol):
 
 
 class Records(Protocol):
-    """Reads the present state of records, for before-images and rights, and what fields and employees there are."""
+    """Reads the present state of records, for before-images and rights, and the lists of fields and employees."""
 
     @property
     def reference(self) -> Reference:
-        """Where lists of fields and employees are read."""
+        """The reader of field lists and employees."""
         ...
 
     async def load_records(self, targets: Sequence[Target]) -> Mapping[Target, Mapping[str, Any] | None]:
-        """Each target's record, None where it does not exist; raises bitrix errors when the portal cannot be read."""
+        """Return each target's record, None where it does not exist; raises bitrix errors when the portal cannot be read."""
         ...
 
     async def load_first_stages(self, wanted: Collection[str]) -> Mapping[str, str]:
-        """ "deal:0", "item:177:10" → the first stage of that funnel, as it is now; raises bitrix errors."""
+        """Return the present first stage of each funnel ("deal:0", "item:177:10"); raises bitrix errors."""
         ...
 
     def discard_for_call(self, method: str) -> None:
-        """Outdate what this call of ours changed, whether or not it succeeded."""
+        """Invalidate the cached data that this call of ours changed, whether or not it succeeded."""
         ...
 
 
 class FreezeSwitch(Protocol):
-    """How the switch stands."""
+    """The switch that freezes all writes."""
 
     async def find_freeze(self) -> FreezeState | None:
-        """None while writes may start; it may lag behind other processes for a moment. Raises StoreError."""
+        """Return the freeze in force, or None while writes may start; may lag briefly behind other processes. Raises StoreError."""
         ...
 
     async def fetch_freeze(self) -> FreezeState:
-        """Who stopped a call that has just been stopped; never lags. Raises StoreError."""
+        """Return the freeze that has just stopped a call; never lags. Raises StoreError."""
         ...
 
     async def freeze(self, hand: SwitchOperator, reason: str = "") -> SwitchResult:
-        """No write starts any more once it returns, in no process. Raises StoreError: nothing has changed."""
+        """Freeze: once this returns, no write starts in any process. If it raises StoreError, nothing has changed."""
         ...
 
     async def release(self, hand: SwitchOperator, seq: int | None = None) -> SwitchResult:
-        """Writes may start again; with `seq` only if that freeze still holds. Raises StoreError: nothing has changed."""
+        """Allow writes again; with `seq` only if that freeze is still in force. If it raises StoreError, nothing has changed."""
         ...
 
 
@@ -253,37 +253,37 @@ class Names(Protocol):
     """Names of people, stages and records; may read the portal and then raise BitrixError."""
 
     async def find_user_name(self, user_id: int) -> str:
-        """A colleague's name."""
+        """Return the name of an employee."""
         ...
 
     async def find_stage_name(self, entity: str, stage_id: str, category_id: int = 0) -> str:
-        """The name of a stage."""
+        """Return the name of a stage."""
         ...
 
     async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
-        """The name of a funnel."""
+        """Return the name of a funnel."""
         ...
 
     async def find_kind_name(self, entity: str, locale: Locale) -> str:
-        """What a smart process calls its records; "" for the kinds that doors name themselves."""
+        """Return what a smart process calls its records; "" for kinds that `bot` has its own words for."""
         ...
 
     async def find_title(self, entity: str, record_id: int) -> str:
-        """What a record is called."""
+        """Return the title of a record."""
         ...
 
     async def find_field_title(self, entity: str, name: str) -> str:
-        """What the portal calls a field, "" where it has no title or cannot be asked."""
+        """Return the portal's title of a field; "" if it has none or the portal cannot be read."""
         ...
 
     async def describe_field_value(self, entity: str, name: str, value: Any, *, locale: Locale, zone: str) -> str | None:
-        """The value of the portal's own field in words; None where the value says all."""
+        """Return the value of a custom field in words; None if the value speaks for itself."""
         ...
 
     async def load_currency_book(self) -> CurrencyBook:
-        """How the portal writes its currencies; never fails."""
+        """Return how the portal formats its currencies; never fails."""
         ...
 
     def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
-        """The address of its card as `user` sees it, "" when it has none."""
+        """Return the address of the record's page as `user` sees it, "" if it has none."""
         ...

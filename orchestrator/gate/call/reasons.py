@@ -1,7 +1,4 @@
-"""Every reason the gate gives, as code → English sentence for the model and ops; people read the doors' catalogues.
-
-The refusal of a step whose record the portal did not let us read: our sentence for the person, its words for the journal. Ring 2.
-"""
+"""Every reason the gate gives: a code with an English sentence for the model and operations staff. People read the texts in `bot/i18n`."""
 
 import re
 from collections.abc import Mapping
@@ -94,23 +91,23 @@ _MAX_ARGUMENT = 120
 
 
 def format_english(notice: Notice) -> str:
-    """The sentence for the model behind a notice of the gate."""
+    """Return the sentence for the model behind a notice of the gate."""
     return SENTENCES[notice.code].format(**notice.args)
 
 
 def ask(code: str, **args: Any) -> Notice:
-    """A reason to ask, with every argument as short plain text."""
+    """Build a reason to ask, with every argument as short plain text."""
     return Notice(code=code, args={name: _format_argument(value) for name, value in args.items()})
 
 
 def refuse(code: str, **args: Any) -> Refuse:
-    """A refusal, told to the person by code and to the model in English."""
+    """Build a refusal: a code for the person, an English sentence for the model."""
     notice = ask(code, **args)
     return Refuse(reason=notice, detail=format_english(notice))
 
 
 def wrap_in_batch(code: str, notice: Notice, *, key: str, method: str, about: Mapping[str, Any] | None = None) -> Notice:
-    """`notice` as the reason of one command; doors select the inner sentence by `reason`, the arguments stay beside it.
+    """Wrap `notice` as the reason about one command; `bot` selects the inner sentence by `reason` and fills it from the same arguments.
 
     `about` names the record of the command for people: {entity, title, number, method}.
     """
@@ -134,13 +131,13 @@ def _format_argument(value: Any) -> str | int:
 
 NO_CODE = "none"
 PORTAL_FAULT = "away"
-"""A fault within the portal: nothing that the person could do but wait."""
+"""A fault within the portal: the person can only wait."""
 _FAULT = 500
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,60}", re.ASCII)
 
 
 def build_read_refusal(error: BitrixError) -> Refuse:
-    """Nothing is sent when what it is about cannot be looked at; a code of the portal is told, its sentence is not."""
+    """Build the refusal of a step whose record could not be read: the person gets the portal's code, the journal its message."""
     return Refuse(
         reason=Notice(code="portal-unreadable", args={"code": _find_error_code(error)}),
         detail=f"the record could not be read: {error}",

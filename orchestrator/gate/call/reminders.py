@@ -1,4 +1,4 @@
-"""A reminder for oneself as one exact call: when, what, and the record it leads to. Ring 2, pure; for nobody but the one who asks."""
+"""Normalizes a reminder to one exact call: when, what, and the record it points to. Pure; only for the requester, nobody else."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -9,9 +9,9 @@ from state.clock import format_iso
 
 ADD: Final = "reminder.add"
 PERSON: Final = "person"
-"""Whose it is: set here, whatever was written."""
+"""The parameter for whose reminder it is: always set here, whatever was written."""
 MARK: Final = "ORIGIN_ID"
-"""The effect that sets it, and nothing of the wish itself."""
+"""The effect that sets the reminder; not part of the request itself."""
 LONGEST: Final = 500
 _RECORDS: Final = ("deal", "lead", "contact", "company", "task")
 _KNOWN: Final = ("at", "text", *_RECORDS)
@@ -20,7 +20,7 @@ _LONGEST_ID: Final = 9
 
 
 def normalize_reminder(given: Mapping[str, Any], *, person: str, effect_id: str) -> dict[str, Any]:
-    """The parameters in their one form; raises Refusal for what has no single reading. Doing it twice gives the same."""
+    """Return the parameters in their one form; raises Refusal for what has no single reading. Idempotent."""
     for name in given:
         if name not in _KNOWN and name not in _GIVEN:
             raise build_refusal("gate-param-unknown", method=ADD, param=name, hint=build_hint(name, _KNOWN))
@@ -30,7 +30,7 @@ def normalize_reminder(given: Mapping[str, Any], *, person: str, effect_id: str)
 
 
 def _parse_moment(value: Any) -> str:
-    """A moment that says its offset, as UTC to the second."""
+    """Return a time with offset as UTC, to the second; raises Refusal for anything else."""
     try:
         found = datetime.fromisoformat(value if isinstance(value, str) else "")
         if found.tzinfo is not None:
@@ -48,7 +48,7 @@ def _parse_text(value: Any) -> str:
 
 
 def _parse_record(given: Mapping[str, Any]) -> str:
-    """ "deal:481", "" for a reminder of no record."""
+    """Return the record ("deal:481"), or "" for a reminder without one."""
     written = {name: given[name] for name in _RECORDS if given.get(name) is not None}
     if "record" in given:
         kind, _, number = str(given["record"]).partition(":")

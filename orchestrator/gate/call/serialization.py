@@ -1,4 +1,4 @@
-"""A Call as stored data and back, so that after a restart exactly what was shown is what is sent."""
+"""Encodes a Call as stored data and decodes it, so that after a restart exactly what was shown is sent."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ class UndecodableCall(ValueError):
 
 
 def encode_call(call: Call) -> dict[str, Any]:
-    """`call` as JSON data."""
+    """Return `call` as JSON data."""
     return {
         "kind": call.kind,
         "method": call.method,
@@ -39,7 +39,7 @@ def encode_call(call: Call) -> dict[str, Any]:
 
 
 def decode_call(data: Mapping[str, Any], catalogue: Catalogue) -> Call:
-    """The Call behind `data`; raises Unthawable when its method is no longer listed."""
+    """Return the Call stored as `data`; raises UndecodableCall when its method is no longer listed."""
     spec = catalogue.find(data["method"]) if data["kind"] == "bitrix" else effect_kinds.find(data["kind"], data["method"])
     if spec is None:
         msg = f"{data['method']} is no longer in the catalogue"
@@ -67,17 +67,17 @@ def decode_call(data: Mapping[str, Any], catalogue: Catalogue) -> Call:
 
 
 def build_effect_id(slot: str) -> str:
-    """The id of the effect in that place of that plan; stable over restarts."""
+    """Return the id of the effect at that place of a plan; the same after a restart."""
     return hash_text(slot)[:32]
 
 
 def get_essence(call: Call) -> str:
-    """SHA-256 of the call without the marks that make every add unique: the same wish has the same essence."""
+    """Return the SHA-256 of the call without the marks that make every add unique: the same request has the same essence."""
     return call.essence
 
 
 def build_doubt_args(effect_id: str, stored: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a sentence about a stored call of doubtful outcome; `effect_id` is there where no card has a button for it."""
+    """Return the arguments of a sentence about a stored call of unknown outcome; `effect_id` is set only if no card has a button for it."""
     known = stored.get("named") or _build_label_args(stored["call"]["method"])
     return {**known, "effect_id": "" if stored["confirmation_id"] else effect_id}
 

@@ -1,4 +1,4 @@
-"""Which existing record a call is about, by the paths its catalogue row names. Ring 2, pure."""
+"""Finds the existing record that a call is about, by the paths in its catalogue row. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _ID = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True)
 class TargetMatch:
-    """What a call is about. `path` is where the id stands, `written` the id as given when it is not a plain number."""
+    """The record a call is about. `path` is where the id stands; `written` is the id as given, if it is not a plain number."""
 
     targets: tuple[Target, ...] = ()
     path: str = ""
@@ -27,12 +27,12 @@ class TargetMatch:
 
     @property
     def unknown(self) -> bool:
-        """True when the row names a record and the call does not say clearly which."""
+        """Whether the catalogue row names a record but the call does not clearly say which."""
         return bool(self.path) and not self.targets
 
 
 def find(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -> TargetMatch:
-    """The record `params` points at; its entity is "" when the kind of record cannot be read."""
+    """Return the record that `params` refers to; its entity is "" when the kind of record cannot be parsed."""
     entity = find_entity_name(spec, params, catalogue)
     if not spec.target:
         return TargetMatch(entity=entity)
@@ -45,7 +45,7 @@ def find(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -> Targe
 
 
 def find_entity_name(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -> str:
-    """The kind of record, such as deal or item:177; "" when the call names one that does not exist."""
+    """Return the kind of record, such as deal or item:177; "" when the call names one that does not exist."""
     name = spec.target_entity or spec.entity
     if not name.startswith("@"):
         return name
@@ -56,7 +56,7 @@ def find_entity_name(spec: Method, params: Mapping[str, Any], catalogue: Catalog
 
 
 def find_entity_by_code(code: str, catalogue: Catalogue) -> str:
-    """The kind of record behind one of the portal's codes in lower case: 2, d, deal, dynamic_177, tb1; "" for none."""
+    """Return the kind of record for one of the portal's codes in lower case: 2, d, deal, dynamic_177, tb1; "" for an unknown code."""
     if code.isascii() and code.isdigit() and len(code) <= _LONGEST:
         return _find_entity_by_number(int(code), catalogue)
     if code in _SHORT:
@@ -68,12 +68,12 @@ def find_entity_by_code(code: str, catalogue: Catalogue) -> str:
 
 
 def find_definition(name: str, catalogue: Catalogue) -> Entity | None:
-    """How records of this kind are read; smart processes share the row "item"."""
+    """Return the definition of a kind of record; smart processes share the row "item"."""
     return catalogue.entities.get(name.partition(":")[0])
 
 
 def find_definitions(*names: str, catalogue: Catalogue) -> dict[str, Entity]:
-    """The definitions of these kinds, each under its own name: a smart process shares the row "item"."""
+    """Return the definitions of these kinds, each under its own name, although smart processes share the row "item"."""
     found = {name: find_definition(name, catalogue) for name in names}
     return {
         name: entity if entity.name == name else entity.model_copy(update={"name": name})
@@ -83,7 +83,7 @@ def find_definitions(*names: str, catalogue: Catalogue) -> dict[str, Entity]:
 
 
 def get_at_path(params: Any, path: str) -> Any:
-    """The value under a dotted path, None when it is not there."""
+    """Return the value at a dotted path, or None."""
     value = params
     for name in path.split("."):
         if not isinstance(value, Mapping):
@@ -93,7 +93,7 @@ def get_at_path(params: Any, path: str) -> Any:
 
 
 def as_id(value: Any) -> int | None:
-    """A record id: a positive whole number or its plain text."""
+    """Return a record id given as a positive integer or its plain text; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return None
     text = str(value).strip()

@@ -1,10 +1,7 @@
-"""The decision: one call, judged by mode, policy, rights and facts. Ring 2, pure and total; nothing here reads or sends.
+"""The decision about one call: checks it against mode, policy, rights and facts, first as proposed, then as it will be sent. Pure.
 
-What a model writes never lowers a verdict: `confirmed: true` is read nowhere in this file (S004-A1).
-
-The whole judgement of a call: decided, brought to its one form, its fields checked, decided again as it will be sent. Ring 2, pure.
-
-Who may do it at all comes first, so that nobody learns of a record from what is wrong with a call about it.
+Rights are checked first, so that nobody learns about a record from the errors of a call about it. Nothing the model writes makes a
+verdict milder: `confirmed: true` is never read in this file (S004-A1).
 """
 
 from collections.abc import Iterator
@@ -28,7 +25,7 @@ from orchestrator.gate.normalize.merge_multifields import merge_multifields
 
 
 def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Verdict:
-    """Allow, Ask, Refuse or PlanOnly for exactly this call (DESIGN §3; S004-8, S004-25, S004-28 to S004-30). Never raises."""
+    """Return Allow, Ask, Refuse or PlanOnly for exactly this call (S004-8, S004-25, S004-28 to S004-30). Never raises."""
     mode = modes.resolve_mode(mode, actor)
     ruled = [
         (leaf, rule)
@@ -59,7 +56,7 @@ def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts
 
 
 def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Refuse | None:
-    """What no person may let through."""
+    """Return the refusal that no person can override, or None."""
     if (effect.confirmation_decision or "").strip().lower() == "deny":
         return refuse("gate-withdrawn")
     if find_visible_users(actor) == frozenset():
@@ -79,13 +76,13 @@ def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
 
 
 def _refuse_by_rule(call: Call, ruled: list[tuple[Call, Rule]], facts: Facts) -> Refuse | None:
-    """The refusal of the first rule that refuses; after those of rights, so that nobody learns of a record by it."""
+    """Return the refusal of the first rule that refuses; checked after rights, so that nobody learns about a record from it."""
     found = [(leaf, refuse("gate-rule-refuses", why=rule.why)) for leaf, rule in ruled if rule.then == "refuse"]
     return _select_refusal(call, found, facts) if found else None
 
 
 def _select_refusal(call: Call, found: list[tuple[Call, Refuse]], facts: Facts) -> Refuse:
-    """The refusal to tell: in a batch a hidden deletion comes before anything else, by key and method."""
+    """Return the refusal to report: in a batch a hidden deletion comes first, with its key and method."""
     leaf, refusal = next(((one, why) for one, why in found if why.reason.code == "gate-delete"), found[0])
     if not call.commands:
         return refusal
@@ -104,7 +101,7 @@ def _select_refusal(call: Call, found: list[tuple[Call, Refuse]], facts: Facts) 
 
 
 def _collect_outer_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Iterator[Notice]:
-    """Reasons that lie outside the call: the policy, the model's wish, an earlier denial."""
+    """Yield the reasons outside the call: the policy, the model's request for a confirmation, an earlier denial."""
     if call.commands and policy.is_listed(policy.ask_methods, call.method):
         yield ask("gate-policy-method", method=call.method)
     if not call.reads_only and policy.is_listed(policy.ask_people, actor.key):
@@ -120,7 +117,7 @@ def _collect_outer_reasons(call: Call, *, policy: Policy, actor: Actor, facts: F
 
 
 def _collect_command_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Iterator[Notice]:
-    """Reasons of the call itself, or of each command of a batch by its key (S004-30)."""
+    """Yield the reasons in the call itself, or in each command of a batch by its key (S004-30)."""
     for leaf in call.leaves:
         named = any(policy.is_listed(policy.ask_methods, name) for name in evaluate_rules.list_method_names(leaf))
         notices = [ask("gate-policy-method", method=leaf.method)] if named else []
@@ -131,7 +128,7 @@ def _collect_command_reasons(call: Call, *, policy: Policy, actor: Actor, facts:
 
 
 def _collect_jump_reasons(call: Call, policy: Policy, facts: Facts) -> Iterator[Notice]:
-    """Sums that become so many times as large or as small: one digit too many is the commonest slip, and the dearest."""
+    """Yield the sums that become several times larger or smaller: one digit too many is the most common and most expensive slip."""
     if policy.sum_jump is None:
         return
     for leaf in call.leaves:
@@ -151,14 +148,14 @@ def _build_jump_reason(jump: evaluate_rules.Jump) -> Notice:
 
 
 def _add_command_label(call: Call, leaf: Call, notice: Notice, facts: Facts) -> Notice:
-    """The reason, with the command it belongs to where the call is a batch."""
+    """Return the reason, with the label of its command if the call is a batch."""
     if not call.commands:
         return notice
     return wrap_in_batch("gate-batch-asks", notice, key=leaf.key, method=leaf.method, about=build_command_label(leaf, facts))
 
 
 def _find_largest_above(call: Call, limit: Decimal | None, policy: Policy, facts: Facts) -> sums.RawSum | None:
-    """The largest sum among the writes that is above `limit`."""
+    """Return the largest sum among the writes that is above `limit`, or None."""
     if limit is None:
         return None
     found = (sums.find_sum_above(leaf, limit, facts, money=policy.money) for leaf in call.leaves if not leaf.reads_only)
@@ -166,7 +163,7 @@ def _find_largest_above(call: Call, limit: Decimal | None, policy: Policy, facts
 
 
 def evaluate(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> tuple[Call, Verdict]:
-    """The call as it would be sent, and the verdict about exactly that; never raises."""
+    """Return the call as it would be sent and the verdict on exactly that call; never raises."""
     verdict = decide(call, mode=mode, policy=policy, actor=actor, facts=facts, effect=effect)
     if isinstance(verdict, Refuse):
         return call, verdict

@@ -1,6 +1,6 @@
-"""What the owner's rules say of a call: ask, ask twice, a lead, two people, refuse. Ring 2, pure.
+"""Evaluates the owner's rules for a call: ask, ask twice, a lead, two people, refuse. Pure; no rule allows anything.
 
-All rules apply and the strictest wins, so that no rule, wherever it stands, can take back what another one demands. None allows anything.
+All rules apply and the strictest wins, so that no rule, wherever it is in the file, can cancel what another one demands.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,11 +19,11 @@ from orchestrator.gate.normalize.sums import RawSum
 _OF_ITEMS: Final = "crm.item."
 _OF_ROWS: Final = "crm.item.productrow."
 _PARTS: Final = frozenset({"productrow", "payment", "delivery"})
-"""What belongs to a record and makes its sum: a change of it is one of the record."""
+"""Parts of a record that determine its sum: a change of a part is a change of the record."""
 
 
 def is_applicable(rule: Rule, call: Call, *, mode: Mode, actor: Actor, facts: Facts, money: Money = RUBLES) -> bool:
-    """Whether it applies to this call or command. Reads are concerned only by a rule that names their method and no values."""
+    """Return whether a rule applies to this call or command. It applies to reads only if it names their method and no values."""
     if call.reads_only and (not rule.method or rule.field or rule.above is not None or rule.times):
         return False
     return _is_about(rule, call, mode=mode, actor=actor) and _has_values(rule, call, facts, money)
@@ -50,12 +50,15 @@ def _has_values(rule: Rule, call: Call, facts: Facts, money: Money) -> bool:
 def find_applicable_rules(
     rules: tuple[Rule, ...], call: Call, *, mode: Mode, actor: Actor, facts: Facts, money: Money = RUBLES
 ) -> Iterator[Rule]:
-    """The rules that concern a call or one command of a batch, in the order of the file."""
+    """Return the rules that apply to a call or one command of a batch, in the order of the file."""
     return (rule for rule in rules if is_applicable(rule, call, mode=mode, actor=actor, facts=facts, money=money))
 
 
 def list_method_names(call: Call) -> tuple[str, ...]:
-    """The names a rule may know the call by: a deal has two families of methods and rows that make its sum; none is a way around."""
+    """Return every name by which a rule may refer to the call.
+
+    A deal has two families of methods, and product rows that determine its sum; none of them may bypass a rule.
+    """
     method = call.listed_as
     lower = method.lower()
     if call.kind != "bitrix" or (call.reads_only and ".productrow" in lower):
@@ -73,12 +76,12 @@ def list_method_names(call: Call) -> tuple[str, ...]:
 
 
 def _list_kinds(call: Call) -> tuple[str, ...]:
-    """The kinds of records that it is about: its own, and of what is a part of another one that one's."""
+    """Return the kinds of record that the call is about: its own, and for a part also the kind of the record it belongs to."""
     return (call.entity, *(name for name, _ in call.targets)) if call.entity in _PARTS else (call.entity,)
 
 
 def find_changed_fields(call: Call, facts: Facts) -> frozenset[str]:
-    """The keys of the fields that it changes, or sets on a new record; without what the system set."""
+    """Return the keys of the fields that the call changes, or sets on a new record, without those set by the system."""
     record = critical_fields.find_current_record(call, facts)
     found = frozenset(
         fields.to_field_key(call.spec.stands_for.get(name, name), call.entity)
@@ -96,21 +99,21 @@ def _is_idle(call: Call, name: str, value: Any, record: Mapping[str, Any] | None
 
 @dataclass(frozen=True, kw_only=True)
 class Jump:
-    """A sum that becomes another one; `times` is None where it falls to nothing or the two cannot be compared."""
+    """A sum that changes strongly; `times` is None if the new sum is zero or the two cannot be compared."""
 
     field: str
     before: RawSum
     after: RawSum
     times: int | None = None
     in_steps: bool = False
-    """`before` is where it stood before our first change of it today, not where it stands."""
+    """Whether `before` is the sum before our first change of it today, instead of the present sum."""
 
 
 def find_jumps(call: Call, facts: Facts, times: int, *, money: Money = RUBLES) -> Iterator[Jump]:
-    """Each sum that becomes `times` as large or falls to that part, one that cannot be read or compared among them.
+    """Yield each sum that becomes `times` as large or falls to that fraction, including sums that cannot be parsed or compared.
 
-    A sum that stood at nothing cannot be compared with. A million that becomes one of another currency is another sum. One that makes no
-    such jump now is compared with where it stood before our own first change of it today.
+    A sum that was zero is not compared. The same number in another currency is another sum. If a sum makes no such jump now, it is
+    compared with its value before our first change of it today.
     """
     record = critical_fields.find_current_record(call, facts)
     now, then = sums.find_currencies(call, record)
@@ -148,14 +151,14 @@ def _compare_sums(was: RawSum, after: RawSum, *, field: str, times: int, money: 
 
 
 def find_sum_owner(call: Call, facts: Facts) -> Target | None:
-    """The record that is there and whose sum the call writes; None where there is none."""
+    """Return the existing record whose sum the call writes, or None."""
     if not find_written_sums(call, facts):
         return None
     return next((target for target in call.targets if facts.records.get(target) is not None), None)
 
 
 def find_written_sums(call: Call, facts: Facts) -> dict[str, Any]:
-    """The sums of a record that is there as they will be by the call."""
+    """Return the sums of an existing record as they will be after the call."""
     record = critical_fields.find_current_record(call, facts)
     if record is None or call.reads_only or (call.spec.verb == "add" and call.entity not in _PARTS):
         return {}
@@ -164,7 +167,7 @@ def find_written_sums(call: Call, facts: Facts) -> dict[str, Any]:
 
 
 def _collect_sums(call: Call, record: Mapping[str, Any], *, moved: bool) -> Iterator[tuple[str, Any]]:
-    """The sums as they will be: written, made by rows of products, or left as they are in another currency."""
+    """Yield the future sums: written, computed from product rows, or unchanged but in another currency."""
     found = dict(critical_fields.list_written_sums(call)) if call.entity not in _PARTS else {}
     for total in sums.calculate_row_totals(call, record):
         found[sums.SUM] = total

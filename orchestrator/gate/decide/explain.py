@@ -1,4 +1,4 @@
-"""Why a call would run, ask or be refused, and which line of the policy or of the catalogue says so. Ring 2, pure; for ops, in English."""
+"""Explains why a call would run, ask or be refused, and which line of policy or catalogue says so. Pure; English, for operations staff."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "gate-closed": ("open_methods",),
     "gate-handler": ("event_handler_hosts",),
 }
-"""Reasons that a key of the policy gives, or would take away."""
+"""The policy key that causes, or would remove, each of these reasons."""
 _BY_ROW: Final[Mapping[str, str]] = {
     "gate-critical": "critical",
     "gate-critical-action": "asks",
@@ -47,7 +47,7 @@ _BY_ROW: Final[Mapping[str, str]] = {
     "gate-param-unknown": "params",
     "gate-param-missing": "required",
 }
-"""Reasons that a column of the method's catalogue row gives."""
+"""The column of the method's catalogue row that causes each of these reasons."""
 _RIGHTS: Final = frozenset({"gate-not-yours", "gate-unscoped", "gate-no-user", "gate-filter-foreign", "gate-filter-unclear"})
 _NUMBER: Final = 1
 _OWNER_TYPE: Final = "ownerType"
@@ -56,7 +56,7 @@ _KIND: Final = "D"
 
 @dataclass(frozen=True, kw_only=True)
 class ReasonLine:
-    """One reason: what it says, and who says it."""
+    """One reason: what it demands, its text and its source."""
 
     says: str
     code: str
@@ -74,7 +74,7 @@ class Explanation:
 
 
 def explain_verdict(verdict: Verdict, method: str, rules: LoadedPolicy) -> Explanation:
-    """What `verdict` says and why; total."""
+    """Explain `verdict` with its reasons; defined for every verdict."""
     match verdict:
         case Refuse():
             return Explanation(verdict="refused", taps=0, lines=tuple(explain_reasons([verdict.reason], "refused", method, rules)))
@@ -92,7 +92,7 @@ def explain_verdict(verdict: Verdict, method: str, rules: LoadedPolicy) -> Expla
 
 
 def explain_reasons(reasons: Any, says: str, method: str, rules: LoadedPolicy) -> Iterator[ReasonLine]:
-    """Each reason with its source."""
+    """Yield each reason with its source."""
     for notice in reasons:
         code = str(notice.args.get("reason") or notice.code)
         text = format_english(notice) if notice.code in SENTENCES else str(notice.args.get("recorded") or notice.code)
@@ -106,7 +106,7 @@ def explain_reasons(reasons: Any, says: str, method: str, rules: LoadedPolicy) -
 
 
 def _find_rules(notice: Notice, rules: LoadedPolicy) -> Iterator[tuple[int, Rule]]:
-    """The rules with that sentence."""
+    """Return the rules whose sentence is the one in `notice`, with their numbers."""
     return ((number, rule) for number, rule in enumerate(rules.policy.rules) if rule.why == notice.args.get("why"))
 
 
@@ -125,7 +125,7 @@ def _find_source(code: str, notice: Notice, method: str, rules: LoadedPolicy) ->
 
 
 def _format_place(place: tuple[str | int, ...], rules: LoadedPolicy) -> str:
-    """ "policy.yaml:12: rules.0"."""
+    """Return the place of a key as "policy.yaml:12: rules.0"."""
     said = format_location(place, rules.places).removeprefix("POLICY_FILE ").replace(": line ", ":").replace("`", "")
     return said if ":" in said else f"built in: {said}"
 
@@ -135,7 +135,7 @@ def _build_default_line(says: str, code: str, text: str) -> ReasonLine:
 
 
 def build_supposed_effect(method: Method, written: Mapping[str, Any]) -> Effect:
-    """A call of `method` that writes these fields on a record which the person has named; a sum as a row of products where one makes it."""
+    """Build a call of `method` that writes these fields on a record the person has named; for product rows a sum becomes a row."""
     params: dict[str, Any] = {}
     written = _as_rows(method, written)
     for path in dict.fromkeys((*method.required, *method.target[:1])):
@@ -162,13 +162,13 @@ def _as_rows(method: Method, written: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def add_named_targets(effect: Effect, call: Call) -> Effect:
-    """As if the person had named the records it is about, and nothing of others had been read."""
+    """Return the effect as if the person had named its records and no text of other people had been read."""
     targets = frozenset(f"{entity}:{number}" for leaf in call.leaves for entity, number in leaf.targets)
     return effect.model_copy(update={"provenance": Provenance(targets=targets)})
 
 
 def build_supposed_facts(call: Call, actor: Actor, catalogue: Catalogue, before: Decimal | None, *, currency: str = "") -> Facts:
-    """The records are there and the person's own; of their values only the sum and its currency are known, and only if they were said."""
+    """Build facts in which the records exist and belong to the person; only their sum and currency are known, and only if given."""
     sums = {SUM: str(before)} if before is not None else {}
     sums |= {CURRENCY: currency} if currency else {}
     records: dict[Target, Mapping[str, Any] | None] = {}

@@ -1,8 +1,7 @@
-"""What is looked up before a call is judged: records, first stages, lists of fields, people. Ring 2; reads, and no more than is needed.
+"""Reads what is needed to check a call: records, first stages, field lists, people, and earlier sums. Never writes.
 
-Where a sum stood before the first of the bot's own changes of it today: several small steps are one large one. Ring 2; reads only.
-
-Known from the journal by the record, whoever asked and in whatever conversation. What was proven not to have happened counts for nothing.
+Sums before our own first change of them today come from the journal, for all people and conversations, because several small steps
+can make one large one; calls proven not to have happened do not count.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,7 +30,7 @@ _LONGEST_ID = 9
 
 
 async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
-    """What `call` is judged by, records, stages and people as they are now; raises BitrixError when a record cannot be read."""
+    """Read the present records, stages and people needed to check `call`; raises BitrixError when a record cannot be read."""
     wanted = find_needed_records(call, actor)
     records = await deps.records.load_records(wanted) if wanted else {}
     return Facts(
@@ -44,23 +43,23 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
 
 
 async def _load_first_stages(call: Call, records: Records) -> Mapping[str, str]:
-    """Those of the funnels that new records name a stage of; a refusal or a hang leaves them unknown, and what is unknown asks."""
+    """Read the first stages of funnels where new records name a stage; on a refusal or timeout they stay unknown, which leads to a card."""
     wanted = tuple(dict.fromkeys(key for leaf in call.leaves if (key := critical_fields.find_required_funnel(leaf))))
     try:
         return await records.load_first_stages(wanted) if wanted else {}
-    except (Refused, ReadTimedOut):  # a smart process may be without funnels
+    except (Refused, ReadTimedOut):  # a smart process may have no funnels
         return {}
 
 
 async def _find_dismissed(people: frozenset[int], known: People) -> frozenset[int]:
-    """Those of `people` who were dismissed or whom nobody knows; nobody where the portal cannot say."""
+    """Return those of `people` who were dismissed or are unknown; nobody if the portal cannot be read."""
     try:
         match sorted(people):
             case []:
                 return frozenset()
             case [one]:
                 return frozenset() if await known.is_active(one) else people
-            case several:  # all at once: a batch may name fifty
+            case several:  # one request for all: a batch may name fifty
                 rows = await known.load_users(fresh=True)
                 cut = len(rows) >= MOST_USERS
                 here = [is_employed(rows[number]) if number in rows else cut and await known.is_active(number) for number in several]
@@ -70,7 +69,7 @@ async def _find_dismissed(people: frozenset[int], known: People) -> frozenset[in
 
 
 def _find_new_responsible(call: Call, actor: Actor, records: Mapping[Any, Mapping[str, Any] | None]) -> frozenset[int]:
-    """The people that the call makes responsible, without the speaker and without those who are it already."""
+    """Return the people whom the call newly makes responsible, without the speaker."""
     facts = Facts(records=records)
     return frozenset(number for leaf in call.leaves for number in _list_responsible_ids(leaf, facts)) - {actor.bitrix_user_id}
 
@@ -85,9 +84,9 @@ _COUNTED_STATUSES: Final = frozenset({"started", "succeeded", "unknown"})
 
 
 async def find_first_sums(call: Call, facts: Facts, deps: GateDeps, ledger: Ledger) -> dict[Target, FirstSums]:
-    """By record and key of the field what stood there within the last 24 hours before we first changed it; may raise StoreError.
+    """Return, by record and field key, the sums before our first change within the last 24 hours; may raise StoreError.
 
-    Looked up only for calls that write a sum, and only where the policy compares sums.
+    Read only for calls that write a sum, and only if the policy compares sums.
     """
     if not _is_comparing_sums(deps.policy):
         return {}
@@ -110,13 +109,13 @@ async def _find_first_sums(target: Target, catalogue: Catalogue, ledger: Ledger)
 
 
 def _has_begun_after(row: EffectRow, since: Any) -> bool:
-    """An erased person's call says nothing any more."""
+    """Return whether the call was started after `since`; False for the call of an erased person, of which no data is left."""
     started = row.call.get("started_at")
     return row.status in _COUNTED_STATUSES and "call" in row.call and bool(started) and parse_iso(str(started)) > since
 
 
 def _list_changed_sums(row: EffectRow, target: Target, catalogue: Catalogue) -> Iterator[tuple[str, tuple[Any, str]]]:
-    """The sums of the record that the call changed, as they stood before it; one that stood at nothing cannot be compared with."""
+    """Yield the sums of the record before the call changed them; sums that were zero are left out, as nothing compares with zero."""
     before: Mapping[str, Any] | None = (row.call.get("before") or {}).get(f"{target[0]}:{target[1]}")
     try:
         leaves = decode_call(row.call["call"], catalogue).leaves

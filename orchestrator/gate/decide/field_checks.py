@@ -1,10 +1,7 @@
-"""Names of fields checked against the portal's own list before anything is sent: it drops unknown ones without a word. Ring 2, pure.
+"""Checks field names against the portal's own list before anything is sent, because the portal silently ignores unknown ones.
 
-Facts on Bitrix24 §7.2 to §7.4. Refusals here are for the model to mend; each names the field and what may have been meant.
-
-Which of the portal's lists of fields a call is checked against, and the reading of them. Ring 2; never writes, never fails a call.
-
-A list that cannot be read checks nothing: the portal still leaves out what it does not know, and the read back says what it left out.
+Refusals are written so that the model can fix the call: each names the field and similar names. A list that cannot be read checks
+nothing and never fails a call; the read-back after the call still reports what the portal ignored.
 """
 
 import logging
@@ -28,7 +25,7 @@ _MAYBE: Final = {"ru": "{name} (может быть, {found}?)", "en": "{name} (
 _ALSO_TAKEN: Final = {
     "task": frozenset({"SE_PARAMETER", "DEPENDS_ON", "CHECKLIST", "TAGS", "UF_CRM_TASK", "UF_TASK_WEBDAV_FILES", "UF_MAIL_MESSAGE"}),
 }
-"""Names that a method takes although the list does not hold them."""
+"""Names that a method accepts although the list does not contain them."""
 _ALSO_FILTERED: Final = frozenset({"SEARCH_CONTENT", "FM", "CONTACT_IDS", "COMPANY_IDS", "ACTIVE_TIME_PERIOD", *names.MULTIFIELDS})
 _FILLED: Final = frozenset(
     {
@@ -47,14 +44,14 @@ _FILLED: Final = frozenset(
 )
 """Fields that the portal fills by itself, required or not."""
 _MOVABLE: Final = "categoryId"
-"""Called immutable by the list, and yet crm.item.update moves a deal by it (crm/deals/index)."""
+"""The list calls this field immutable, yet crm.item.update moves a deal to another funnel with it."""
 _MOVED_BY: Final = (
     "left out: crm.deal.update moves no deal to another funnel; use crm.item.update with entityTypeId 2, categoryId and stageId"
 )
 
 
 def find_field_problem(call: Call, *, facts: Facts, actor: Actor) -> Refuse | None:
-    """The first field that the portal would drop, refuse or miss; None when there is none, or the portal's list is not known."""
+    """Return a refusal for the first field that the portal would ignore, reject or miss; None without one, or if the list is unknown."""
     return next((found for leaf in call.leaves for found in _find_problems(leaf, facts, actor)), None)
 
 
@@ -84,7 +81,7 @@ def _check_funnel(call: Call, facts: Facts, place: str) -> Iterator[Refuse]:
 
 
 def _is_taken(call: Call, name: str, known: Mapping[str, Field]) -> bool:
-    """Names that are right though the list does not hold them as they stand."""
+    """Return whether a name is valid although the list does not contain it in this spelling."""
     if call.reads_only:
         return name in _ALSO_FILTERED
     if find_list_name(call).startswith("item:"):
@@ -94,7 +91,7 @@ def _is_taken(call: Call, name: str, known: Mapping[str, Field]) -> bool:
 
 
 def _refuse_unknown(call: Call, name: str, known: Mapping[str, Field], actor: Actor, place: str) -> Refuse:
-    """It is told with the nearest names, by code and by title."""
+    """Build the refusal of an unknown field, with the most similar names by code and by title."""
     titles = {code: field.title for code, field in known.items() if call.reads_only or not field.read_only}
     near = [f"{code} «{titles[code]}»" if titles[code] else code for code in find_similar_codes(name, titles, most=2)]
     where = "filter." if call.reads_only else f"{call.spec.fields_at}."
@@ -104,7 +101,7 @@ def _refuse_unknown(call: Call, name: str, known: Mapping[str, Field], actor: Ac
 
 
 def _check_locked_fields(call: Call, known: Mapping[str, Field], facts: Facts, place: str) -> Iterator[Refuse]:
-    """What only the portal writes, and what stays as it was made."""
+    """Yield refusals of fields that only the portal writes, or that cannot change after creation."""
     record = critical_fields.find_current_record(call, facts)
     for name, value in extract_checked_names(call).items():
         field = known.get(name)
@@ -116,7 +113,7 @@ def _check_locked_fields(call: Call, known: Mapping[str, Field], facts: Facts, p
 
 
 def _check_missing_fields(call: Call, known: Mapping[str, Field], place: str) -> Iterator[Refuse]:
-    """What a new record must have; tasks are left to the portal, which says so itself."""
+    """Yield refusals for missing required fields of a new record; for tasks the portal itself reports them."""
     if find_list_name(call) == "task":
         return
     written = critical_fields.extract_written_fields(call)
@@ -134,7 +131,7 @@ _WRITES = frozenset({"add", "update"})
 
 
 def find_list_name(call: Call) -> str:
-    """ "deal", "item:2", "task": the list that holds the names this call may use; "" for calls that are not checked."""
+    """Return the name of the field list for this call: "deal", "item:2", "task"; "" for calls that are not checked."""
     family, _, verb = call.method.rpartition(".")
     if family == "crm.item" and verb in _WRITES:
         return f"item:{call.params.get('entityTypeId')}"
@@ -145,7 +142,7 @@ def find_list_name(call: Call) -> str:
 
 
 def extract_checked_names(call: Call) -> Mapping[str, Any]:
-    """The names that are checked: what a write sets besides the system's own, what the filter of a list asks for."""
+    """Return the names to check: the fields of a write except the system's own, or the conditions of a list's filter."""
     if call.reads_only:
         return permissions.extract_conditions(call.params.get("filter")) if call.spec.verb == "list" else {}
     written = call.params.get(call.spec.fields_at)
@@ -153,7 +150,7 @@ def extract_checked_names(call: Call) -> Mapping[str, Any]:
 
 
 async def load_field_lists(call: Call, lists: FieldLists) -> Mapping[str, Mapping[str, Field]]:
-    """The lists that `call` needs, as far as the portal gives them."""
+    """Return the field lists that `call` needs, without those that the portal does not return."""
     found: dict[str, Mapping[str, Field]] = {}
     for leaf in call.leaves:
         name, written = find_list_name(leaf), extract_checked_names(leaf)
@@ -163,7 +160,7 @@ async def load_field_lists(call: Call, lists: FieldLists) -> Mapping[str, Mappin
             found[name] = await lists.load_fields(name, has=partial(_has_names, wanted=frozenset(written)))
         except BitrixError:
             continue
-        except Exception:  # a list that nobody foresaw must not keep a call from being judged
+        except Exception:  # an unforeseen form of a list must not prevent the check of the call
             log.exception("a list of fields cannot be read", extra={"action": "field_list_failed", "fields_of": name})
     return found
 

@@ -1,6 +1,6 @@
-"""What it means for the gate that writes are frozen: which calls go on, and how the others are refused. Ring 2, pure but for the port.
+"""The freeze of writes as the gate sees it: which calls still run, and how the others are refused. Pure except for the port.
 
-The last word is not here: the transaction that would start a call asks the database itself (`state.journal.freeze_switch`).
+The final check is elsewhere: the transaction that starts a call asks the database itself (`state.journal.freeze_switch`).
 """
 
 from collections.abc import Sequence
@@ -15,39 +15,39 @@ CARD = "frozen-card"
 
 
 class NeverFrozen:
-    """For a gate beside which nobody freezes anything; what the store says still holds."""
+    """A `FreezeSwitch` for a gate without one; the store's own check still applies."""
 
     async def find_freeze(self) -> FreezeState | None:
-        """None."""
+        """Return None: nothing is frozen."""
         return None
 
     async def fetch_freeze(self) -> FreezeState:
-        """Somebody did after all; nobody knows who."""
+        """Return an empty freeze: the store stopped a call, but this switch cannot know who froze writes."""
         return FreezeState()
 
     async def freeze(self, hand: SwitchOperator, reason: str = "") -> SwitchResult:
-        """There is nothing to freeze with."""
+        """Raise StoreError: there is no switch."""
         del hand, reason
         raise StoreError("this gate has no switch that freezes writes")
 
     async def release(self, hand: SwitchOperator, seq: int | None = None) -> SwitchResult:
-        """Nothing is frozen."""
+        """Report that nothing changed, since nothing is frozen."""
         del hand, seq
         return SwitchResult(changed=False, state=None)
 
 
 def may_run_while_frozen(kind: str, classes: Sequence[str]) -> bool:
-    """Whether such a call goes on while writes are frozen: it only reads, or is kept by the bot alone, as reminders are."""
+    """Return whether such a call runs while writes are frozen: it only reads, or only the bot stores it, as for reminders."""
     return kind == "schedule" or set(classes) <= {"R"}
 
 
 def may_call_run_while_frozen(call: Call) -> bool:
-    """The same of a call."""
+    """Return whether `call` runs while writes are frozen."""
     return may_run_while_frozen(call.kind, call.classes)
 
 
 def build_freeze_refusal(standing: FreezeState) -> Refuse:
-    """The refusal of a write: one sentence for the person, one for the model."""
+    """Build the refusal of a write: one sentence for the person, one for the model."""
     who = f" by {standing.name}" if standing.name else ""
     detail = (
         f"writing is stopped for everybody{who} (an administrator froze it): nothing was sent. Reading goes on. "
@@ -57,7 +57,7 @@ def build_freeze_refusal(standing: FreezeState) -> Refuse:
 
 
 def build_card_notice(standing: FreezeState) -> Notice:
-    """What somebody is told who wants to approve a card: it stays open."""
+    """Build the notice for a person who wants to approve a card while writes are frozen: the card stays open."""
     return _build_notice(CARD, standing)
 
 
@@ -66,10 +66,10 @@ def _build_notice(code: str, standing: FreezeState) -> Notice:
 
 
 def build_freeze_args(standing: FreezeState) -> dict[str, str]:
-    """The arguments of a sentence that tells of it."""
+    """Return the arguments of a sentence about the freeze `standing`."""
     return to_freeze_args(standing.name, standing.at, standing.reason)
 
 
 def to_freeze_args(who: str, at: str, why: str) -> dict[str, str]:
-    """The same of the parts; catalogues choose by `known` and `given` whether there is anything to name."""
+    """Return the arguments of a sentence about a freeze; the texts use `known` and `given` to tell whether name and reason are there."""
     return {"who": who, "at": at, "why": why, "known": "yes" if who else "no", "given": "yes" if why else "no"}

@@ -1,6 +1,6 @@
-"""The policy as its files say now: looked at before a decision, at most once a second. Ring 2.
+"""The policy as its files now read, checked for changes before a decision, at most once a second.
 
-A file that has become faulty changes nothing but that administrators are told: the rules that were good stay in force.
+If a file becomes faulty, the last valid policy stays in force and administrators are told.
 """
 
 import logging
@@ -18,37 +18,37 @@ from state.clock import SystemClock, read_boottime
 log = logging.getLogger(__name__)
 
 LOOK_EVERY = 1.0
-"""Seconds."""
+"""Seconds between two checks of the files."""
 SETTLED = 1.0
-"""Seconds after the last writing of a file before it is read: half a file may say less than the whole one."""
+"""Seconds after the last write of a file before it is read: a half-written file may contain fewer rules."""
 
 
 class FixedPolicy:
-    """Always the same."""
+    """A policy that never changes."""
 
     def __init__(self, policy: Policy) -> None:
-        """See the class."""
+        """Use `policy` for good."""
         self._policy = policy
 
     def now(self) -> Policy:
-        """That one."""
+        """Return the policy."""
         return self._policy
 
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyChange:
-    """The files have changed. `faults` says why the old rules stay; `restart` that rows of the catalogue wait for the next start."""
+    """A change of the files. `faults` says why the old rules stay; `restart`: changed catalogue rows take effect at the next start."""
 
     digest: str
-    """Of the policy in force."""
+    """The digest of the policy in force."""
     content: str
-    """Of what the files hold now: the same content is told once."""
+    """The hash of the files' present content: the same content is reported once."""
     faults: tuple[str, ...] = ()
     restart: bool = False
 
 
 class LivePolicy:
-    """Follows the shipped policy and the owner's file. Asked in the event loop: an unchanged file costs two looks at its date."""
+    """Follows the shipped policy and the owner's file. Called in the event loop: an unchanged file costs two `stat` calls."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class LivePolicy:
         clock: Callable[[], float] = read_boottime,
         wall: Callable[[], float] = lambda: SystemClock().now().timestamp(),
     ) -> None:
-        """Begin with `policy`, or read it; SettingsError where it is faulty. `catalogue` holds the rows of this very policy already."""
+        """Start with `policy`, or load it; SettingsError if it is faulty. `catalogue` already contains the rows of this policy."""
         self._files = (shipped, path) if path else (shipped,)
         self._path, self._shipped, self._catalogue = path, shipped, catalogue
         self._tell = tell
@@ -71,7 +71,7 @@ class LivePolicy:
         self._policy = policy or self._load()
 
     def now(self) -> Policy:
-        """The policy in force; whatever has become of its files, there is one."""
+        """Return the policy in force; there always is one, whatever happens to its files."""
         if self._clock() - self._looked >= LOOK_EVERY:
             self._looked = self._clock()
             self._reload_if_changed()
@@ -101,7 +101,7 @@ class LivePolicy:
         return PolicyChange(digest=self._policy.digest, content=content, restart=restart)
 
     def _check_not_empty(self) -> None:
-        """A file that has lost all it said is a full disk or a slip, and would take every limit away. Raises SettingsError."""
+        """Raise SettingsError if the owner's file is empty now: a full disk or a slip would otherwise remove every limit."""
         if self._path is not None and not read_policy_file(self._path)[0]:
             raise SettingsError(f"POLICY_FILE {self._path.name}: says nothing any more; write `rules: []` if nothing is wanted")
 
@@ -119,7 +119,7 @@ class LivePolicy:
 
 
 def _stat_file(path: Path) -> tuple[int, int, int, int] | None:
-    """What changes when the file is written, replaced or removed."""
+    """Return the file attributes that change when it is written, replaced or removed."""
     try:
         found = path.stat()
     except OSError:

@@ -1,6 +1,6 @@
-"""Why a call must not run, whatever a person says. Ring 2, pure; the first reason found is the one given.
+"""Reasons why a call must not run, whatever a person says; the first one found is reported. Pure.
 
-Addresses that data may go to: only https, only listed hosts, no trick in the spelling. Ring 2, pure.
+Addresses to which data may go must be https, on a listed host, and spelled without tricks.
 """
 
 import re
@@ -21,7 +21,7 @@ _NEEDS_PLAIN_ID = frozenset({"D", "C", "M"})
 
 
 def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts) -> Refuse | None:
-    """The first reason to refuse one call or one command of a batch; None when there is none."""
+    """Return the first reason to refuse one call or one command of a batch; None when there is none."""
     found = [
         _check_policy(call, policy),
         _check_connection(call, facts),
@@ -48,7 +48,7 @@ def _check_policy(call: Call, policy: Policy) -> Refuse | None:
 
 
 def _is_kind_open(call: Call, policy: Policy) -> bool:
-    """Opened by the policy, and for messages and requests the address is listed; deleting is opened by name as elsewhere."""
+    """Return whether the policy opens the kind; messages and requests also need a listed address, deletions a listed method."""
     if call.kind not in policy.open_kinds:
         return effect_kinds.is_always_open(call.kind, call.method)
     if "D" in call.classes and not policy.is_listed(policy.open_methods, call.listed_as):
@@ -59,7 +59,7 @@ def _is_kind_open(call: Call, policy: Policy) -> bool:
 
 
 def _check_connection(call: Call, facts: Facts) -> Refuse | None:
-    """What only an application may call is not tried over a webhook: the person is told what to do instead."""
+    """Refuse a call over a webhook that only an application may make, and tell the person what to do instead."""
     if not (facts.by_webhook and call.spec.app_only):
         return None
     return refuse("gate-needs-application" if call.spec.entity == "binding" else "gate-needs-application-other", method=call.method)
@@ -70,7 +70,7 @@ def _check_mode(call: Call, mode: Mode) -> Refuse | None:
 
 
 def _check_handler(call: Call, policy: Policy) -> Refuse | None:
-    """Configuration that names an address to call may only name a listed one (DESIGN §3 "Ways out are closed")."""
+    """Refuse a configuration call with a handler address that is not on a listed host."""
     if "C" not in call.classes or call.method == "event.unbind":
         return None
     for name, value in call.params.items():
@@ -89,7 +89,7 @@ def _check_reference(call: Call) -> Refuse | None:
 
 
 def _check_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
-    """Records that are not there, not the person's, or not known (DESIGN §3 "Rights")."""
+    """Yield refusals of records that do not exist, are not the person's, or could not be read."""
     if call.kind != "bitrix":
         return
     if call.spec.owner != "self":
@@ -112,7 +112,7 @@ def _check_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Ite
 
 
 def _check_self(call: Call, actor: Actor) -> Iterator[Refuse]:
-    """A calendar and the like: its owner must be somebody whose records the actor may touch."""
+    """Check calls about a user, such as those of a calendar: the user must be one whose records the actor may touch."""
     allowed = find_visible_users(actor) or frozenset()
     if call.spec.target and not any(entity == "user" and number in allowed for entity, number in call.targets):
         yield refuse("gate-unscoped", method=call.method)
@@ -126,7 +126,7 @@ def _check_owner(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Itera
 
 
 def _check_linked_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
-    """Records that something is hung on must be there, and the actor's, whoever owns the call's own record."""
+    """Check the records to which something is attached: they must exist and be the actor's, whoever owns the call's own record."""
     for tie in call.ties:
         if facts.records.get(tie, call) is None:
             yield refuse("gate-not-found", entity=tie[0], id=tie[1])
@@ -138,7 +138,7 @@ def _check_linked_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode)
 
 
 def _check_people(call: Call, facts: Facts) -> Iterator[Refuse]:
-    """Nothing is given to somebody who does not work here any more: the portal would take it, and nobody would see it."""
+    """Refuse to assign anything to a dismissed employee: the portal would accept it, and nobody would see it."""
     for name, value in critical_fields.find_responsible_fields(call, facts) if facts.dismissed_users else ():
         for number in sorted(facts.dismissed_users):
             if str(number) in {item.lstrip("0") for item in fields.parse_ids(value)}:
@@ -162,12 +162,12 @@ _PLAIN_ADDRESS = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][!-~
 
 
 def parse_host(address: Any) -> str:
-    """The host an https address goes to; "" for everything that two readers could read differently."""
+    """Return the host of an https address; "" for anything that two URL parsers could read differently."""
     if not isinstance(address, str) or not _PLAIN_ADDRESS.fullmatch(address):
         return ""
     return (urlsplit(address).hostname or "").rstrip(".")
 
 
 def is_listed_host(address: Any, hosts: Iterable[str]) -> bool:
-    """Whether the address goes to one of `hosts`, compared whole: a listed host does not open its subdomains."""
+    """Return whether the address goes to one of `hosts`; a listed host does not include its subdomains."""
     return parse_host(address) in {host.lower() for host in hosts if host}

@@ -1,4 +1,4 @@
-"""Whether words of other people stand behind a write (DESIGN §3 "tainted"). Ring 2, pure."""
+"""Taint: whether words of other people may be behind a write. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ _GAPS = re.compile(r"(?<=[0-9])[\s  ](?=[0-9]{3})")
 
 
 def collect_taint_reasons(call: Call, provenance: Provenance, policy: Policy) -> Iterator[Notice]:
-    """Why this write may come from text of the CRM, and not from the person."""
+    """Yield the reasons to suspect that this write comes from text in the CRM rather than from the person."""
     if call.reads_only or (call.kind != "bitrix" and call.spec.entity != "reminder"):
         return
     if provenance.prose:

@@ -1,11 +1,7 @@
-"""Runs one decided call: durable intent first, then the act, then the outcome. At most once (DESIGN, first sentence).
+"""Runs one decided call at most once: durable intent, then the call, then the outcome. Nothing here retries.
 
-The intent is a compare-and-set of the effect's status in the same transaction as CallStarted: of two processes, two presses or
-two restarts exactly one wins. Nothing here retries.
-
-Begins a decided write, counted for its person: the transaction that stores the intent has the last word on the daily cap. Ring 2.
-
-What was counted before the verdict may be old by then, for another conversation or another process can have begun one meanwhile.
+The intent is a compare-and-set of the effect's status in the transaction of CallStarted: of two processes, clicks or restarts
+exactly one wins. The same transaction checks the daily cap again, since other conversations may have begun changes meanwhile.
 """
 
 import logging
@@ -36,12 +32,12 @@ from state.journal.store import CapReached, EffectChange, Uncounted
 log = logging.getLogger(__name__)
 
 SEND_WITHIN = timedelta(seconds=5)
-"""A process that slept longer between intent and call may have lost its session, and a verdict on this call may be out already."""
+"""After a longer pause between intent and call the process may have lost its lease, and another may have recorded the outcome already."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """A call that may run now, with all that its record needs."""
+    """A call that may run now, with everything its record needs."""
 
     effect_id: str
     turn_id: str
@@ -54,22 +50,22 @@ class Order:
     confirmation_id: str = ""
     before: Mapping[str, Any]
     policy: str = ""
-    """The digest of the rules that it was judged by."""
+    """The digest of the policy under which it was checked."""
     count: StartCount | None = None
-    """What its start counts for its person."""
+    """What the start of the call adds to the person's daily count."""
     list_known_changes: Callable[[], Awaitable[Sequence[PastStart]]] | None = None
-    """What the journal knows of the last day, for a person whom the database has not counted yet."""
+    """Returns the journaled changes of the last day, for a person whom the database does not count yet."""
     named: Mapping[str, Any] = field(default_factory=dict)
-    """How a sentence for people names the call."""
+    """The call's label, by which a sentence for people names it."""
 
     @property
     def call_class(self) -> str:
-        """The classes as one word, worst last: "R", "W", "WM"."""
+        """The classes as one word, the most critical last: "R", "W", "WM"."""
         return "".join(self.call.classes)
 
 
 async def read(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
-    """Run a call that changes nothing. It needs no intent: repeating it does no harm. The plan it is part of is stored first."""
+    """Run a call that changes nothing. It needs no intent, since repeating it is harmless; the plan it belongs to is stored first."""
     await ledger.flush_plan()
     started = time.monotonic()
     performed = await performer.execute(order.call)
@@ -81,17 +77,17 @@ async def read(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
 
 
 async def write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
-    """Store the intent, act once, store the outcome; who cancels this waits until the outcome is stored.
+    """Store the intent, make the call once, store the outcome; a cancellation waits until the outcome is stored.
 
-    Raises EffectConflict when somebody else started this effect, WriteStopped when writes are frozen, CapReached where
-    `Order.count` is too much, StoreUnwritable when the intent cannot be stored: nothing was sent then. A failure to store the outcome
-    leaves the effect `started`, which recovery turns into `unknown`.
+    Raises EffectConflict when this effect was started elsewhere, WriteStopped when writes are frozen, CapReached when
+    `Order.count` exceeds the limit, StoreUnwritable when the intent cannot be stored; nothing was sent then. If storing the outcome
+    fails, the effect stays `started`, which recovery turns into `unknown`.
     """
     return await run_to_end(_write(order, performer, ledger))
 
 
 async def write_unflushed(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
-    """As `write`, but the outcome is only noted: the caller commits it at once, together with what the person is told of it."""
+    """Run a write as `write` does, but only buffer the outcome: the caller commits it at once, with the message to the person."""
     return await run_to_end(_run_call(order, performer, ledger))
 
 
@@ -105,7 +101,7 @@ async def _run_call(order: Order, performer: Performer, ledger: Ledger) -> Outco
     intended, mark = ledger.now, ledger.mark()
     await _store_intent(order, ledger)
     started = time.monotonic()
-    passed = ledger.measure_since(mark)  # a clock that was set back meanwhile tells nothing of a pause
+    passed = ledger.measure_since(mark)  # a clock set back meanwhile says nothing about a pause
     if max(ledger.now - intended, passed or timedelta()) > SEND_WITHIN:
         performed: CallResult = Rejected(code="not_sent", detail="the program was held up before the call, so it was not made", sent=False)
     else:
@@ -116,18 +112,18 @@ async def _run_call(order: Order, performer: Performer, ledger: Ledger) -> Outco
 async def _execute_call(order: Order, performer: Performer) -> CallResult:
     try:
         return await performer.execute(order.call)
-    except Exception:  # after the intent nothing may be left without an outcome, and only a person may say that it did not happen
+    except Exception:  # after the intent no call may stay without an outcome, and only a person may say that it did not happen
         log.exception("a call ended in a fault of ours", extra={"action": "perform_failed", "effect_id": order.effect_id})
         return Unknown(detail="the program could not make sense of what came of it")
 
 
 async def _read_back(order: Order, performed: CallResult, performer: Performer) -> CallResult:
-    """A successful answer is no proof: the written fields are looked at once more where the performer can (DESIGN §3 "Read back")."""
+    """Read the written fields again where the performer can, because an answer of success is no proof."""
     if not isinstance(performed, Succeeded) or not isinstance(performer, ReadsBack):
         return performed
     try:
         seen = await performer.read_back(order.call, order.before, performed)
-    except Exception:  # the portal said yes: that stands, whatever the second look stumbled over
+    except Exception:  # the portal reported success, and that holds whatever the second read failed at
         log.exception("a call cannot be looked at again", extra={"action": "read_back_failed", "effect_id": order.effect_id})
         return replace(performed, note="it could not be looked at once more")
     return replace(performed, unchanged=seen.unchanged, note=seen.note, foreign_text=performed.foreign_text or seen.foreign_text)
@@ -164,7 +160,7 @@ async def _store_intent(order: Order, ledger: Ledger) -> None:
     )
     try:
         await ledger.commit(event, actor=order.requested_by, effects=[change])
-    except Uncounted:  # here and nowhere further out: whatever is tried again, a call is made once
+    except Uncounted:  # the retry is here and not in a caller, so that it never repeats the call itself
         if order.count is None or order.list_known_changes is None:
             raise
         told = replace(order.count, known=await order.list_known_changes())
@@ -182,7 +178,7 @@ async def _store_outcome(order: Order, performed: CallResult, ledger: Ledger, *,
 
 
 def build_stored_call(order: Order) -> dict[str, Any]:
-    """What the effects table keeps of an order: enough to run or reconcile it after a restart."""
+    """Return what the effects table stores of an order: enough to run or reconcile it after a restart."""
     return {
         "call": encode_call(order.call),
         "turn_id": order.turn_id,
@@ -275,7 +271,7 @@ def _build_outcome(order: Order, performed: CallResult) -> Outcome:
 
 
 def _build_unchanged_notice(call: Call, unchanged: Sequence[str]) -> Notice | None:
-    """What a person is told when the portal said yes and left something out."""
+    """Return the notice that the portal reported success but left something unchanged."""
     if not unchanged:
         return None
     key, _, name = unchanged[0].rpartition(": ")
@@ -285,7 +281,7 @@ def _build_unchanged_notice(call: Call, unchanged: Sequence[str]) -> Notice | No
 
 
 def _build_missing_sum_notice(performed: Succeeded) -> Notice | None:
-    """A person who sees a number without its sum is told that there is one."""
+    """Return the notice that a total exists but could not be computed, for a person who would see a count without it."""
     return Notice(code="sum-left-out") if performed.sums is not None and not performed.sums else None
 
 
@@ -293,7 +289,7 @@ _NO_ACCESS = frozenset({"INVALID_CREDENTIALS", "NO_AUTH_FOUND", "expired_token",
 
 
 def _build_refusal_notice(performed: Rejected, call: Call) -> Notice:
-    """Our own sentence for what a person can do something about, else the portal's words."""
+    """Return our own sentence if the person can do something about the refusal, else the portal's words."""
     if performed.code == DECLINED:
         return Notice(code=DECLINED)
     if performed.free_at is not None:
@@ -320,7 +316,7 @@ Act = Callable[[Order, Performer, Ledger], Awaitable[Outcome]]
 
 
 async def run_within_cap(act: Act, order: Order, deps: GateDeps, actor: Actor, ledger: Ledger) -> Outcome | Refuse:
-    """What `act` makes of the order, or the refusal where it is one change too many after all; then nothing was sent. Raises as `act`."""
+    """Run the order with `act`, or return the refusal if it exceeds the daily cap; nothing was sent then. Raises what `act` raises."""
     many, limit = limits.count_call_changes(order.call), deps.policy.caps.writes_per_day
     count = StartCount(person=build_person_key(order.requested_by, order.requested_by_user), many=many, limit=limit)
     counted = replace(order, count=count, list_known_changes=lambda: deps.change_counter.list_changes(actor, ledger))

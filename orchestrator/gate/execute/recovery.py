@@ -1,7 +1,7 @@
-"""What is done at the start for effects that a dead process left behind. Nothing is repeated: it looks, names, and tells.
+"""Recovers effects that a dead process left behind. It never repeats a call: it marks, checks by reads, and reports.
 
 `started` without an outcome becomes `unknown`, durably, before anything else; then the portal is asked whether it happened. An
-`approved` call that never started is proven not to have run and goes on, through the same checks as a fresh approval.
+`approved` call that never started certainly did not run and continues, with the same checks as after a fresh approval.
 """
 
 import logging
@@ -22,31 +22,31 @@ log = logging.getLogger(__name__)
 
 TIMER = "reconcile"
 SETTLED = timedelta(seconds=75)
-"""The cloud cuts requests at 60 s; before that a "not done" may still become "done"."""
+"""The Bitrix24 cloud aborts requests after 60 s; before that a "not done" may still become "done"."""
 MARK = "started_mark"
-"""Beside `started_at`: what tells how long a call may have been under way although a clock was set meanwhile."""
+"""The key of a time mark beside `started_at`: it tells how long ago the call began even if a clock was changed meanwhile."""
 DETAIL = "the program stopped between sending and hearing the answer"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecoveredEffect:
-    """One effect of unknown outcome and what the look at the portal showed."""
+    """One effect of unknown outcome and what the reads of the portal showed."""
 
     row: EffectRow
     reconciled: Reconciled
 
 
 Announce = Callable[[RecoveredEffect], Sequence[OutboxRow]]
-"""What a person is told of it; goes out with the commit that settles it."""
+"""Builds the messages for people about a recovered effect; they are sent with the commit that records the verdict."""
 
 
 def build_reconcile_timer(effect_id: str, ledger: Ledger, *, after: timedelta) -> Timer:
-    """The timer that looks at the portal once it cannot be working on the call any more."""
+    """Build the timer that checks the portal once it can no longer be working on the call."""
     return Timer(id=f"{TIMER}:{effect_id}", due_at=ledger.now + after, session=ledger.key, kind=TIMER, body={"effect_id": effect_id})
 
 
 def calculate_wait(row: EffectRow, ledger: Ledger) -> timedelta:
-    """For how long still the portal may be working on the call: until then, that nothing is seen of it proves nothing."""
+    """Return how long the portal may still be working on the call: until then, finding no result proves nothing."""
     passed = ledger.measure_since(row.call.get(MARK, ""))
     return SETTLED if passed is None else max(SETTLED - passed, timedelta())
 
@@ -54,7 +54,7 @@ def calculate_wait(row: EffectRow, ledger: Ledger) -> timedelta:
 async def recover_started(
     ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer], announce: Announce
 ) -> list[RecoveredEffect]:
-    """Name every call without an outcome `unknown`, then look at the portal for each; never sends a write."""
+    """Mark every call without an outcome `unknown`, then check each in the portal; never sends a write."""
     found = []
     for row in await ledger.list_effects("started"):
         await _mark_unknown(row, ledger)
@@ -79,12 +79,12 @@ async def _mark_unknown(row: EffectRow, ledger: Ledger) -> None:
 
 
 def _reset_start_mark(row: EffectRow, ledger: Ledger) -> dict[str, Any] | None:
-    """What is stored of a call whose mark is of another machine or of an earlier start: it is counted from now on."""
+    """Return the stored call with a new time mark if its old one is from another machine or boot; its age then counts from now."""
     return {**row.call, MARK: ledger.mark()} if ledger.measure_since(row.call.get(MARK, "")) is None else None
 
 
 async def reset_wait(row: EffectRow, ledger: Ledger) -> None:
-    """Of an `unknown` call that nobody can tell the age of: count it from now on, and look again when it is settled."""
+    """Let the age of an `unknown` call count from now if it cannot be told, and check it again after `SETTLED`."""
     if (call := _reset_start_mark(row, ledger)) is not None:
         change = EffectChange(effect_id=row.effect_id, expect=("unknown",), status="unknown", call=call)
         await ledger.commit(actor="system", effects=[change], timers=[build_reconcile_timer(row.effect_id, ledger, after=SETTLED)])
@@ -93,7 +93,7 @@ async def reset_wait(row: EffectRow, ledger: Ledger) -> None:
 async def reconcile(
     row: EffectRow, ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer], announce: Announce
 ) -> RecoveredEffect:
-    """Ask the portal whether an `unknown` call happened and record the verdict; `unclear` leaves it unknown and tells nobody."""
+    """Check by reads whether an `unknown` call happened and record the verdict; `unclear` leaves it unknown and sends no message."""
     seen = await _probe_portal(row, catalogue, performers)
     if calculate_wait(row, ledger):
         seen = _weaken_verdict(seen)
@@ -114,7 +114,7 @@ async def reconcile(
 
 
 def _weaken_verdict(seen: Reconciled) -> Reconciled:
-    """What may be said while the portal may still be working on it: that something is not there yet proves nothing."""
+    """Weaken a verdict while the portal may still be working on the call: then a missing result proves nothing."""
     if seen.verdict == "not_done":
         return Reconciled(verdict="unclear", detail="too early to tell: the portal may still be working on it")
     commands = [one.model_copy(update={"status": "unknown"}) if one.status == "not_run" else one for one in seen.commands]
@@ -132,6 +132,6 @@ async def _probe_portal(row: EffectRow, catalogue: Catalogue, performers: Mappin
         return replace(seen, detail=f"{found} ({seen.detail})") if found else seen
     except (BitrixError, UndecodableCall) as error:
         return Reconciled(verdict="unclear", detail=str(error))
-    except Exception:  # an answer of the portal that nobody foresaw must not keep the session from opening
+    except Exception:  # an unforeseen answer of the portal must not prevent the session from opening
         log.exception("a call cannot be looked up", extra={"action": "reconcile_failed", "effect_id": row.effect_id})
         return Reconciled(verdict="unclear", detail="the portal's answer could not be read")

@@ -1,6 +1,6 @@
-"""A batch taken apart into commands and rebuilt from what was judged (S004-24 to S004-27). Ring 2, pure.
+"""Splits a batch into commands, rebuilds it from the checked commands (S004-24 to S004-27), and labels commands for people. Pure.
 
-What a command of a batch is about, as a person would say it: «сделки «Ромашка» №481», never a key of the model. Ring 2, pure.
+A label names the record as a person would, «сделки «Ромашка» №481», never by the model's key.
 """
 
 import re
@@ -26,22 +26,22 @@ _NEW_ID = {
         ("crm.deal.add", "crm.lead.add", "crm.contact.add", "crm.company.add", "crm.activity.add", "crm.timeline.comment.add"), ""
     ),
 }
-"""Where the answer of an add holds the number of the new record; anything else in an answer is a value that somebody may have chosen."""
+"""Where the answer of an add holds the new record's id; any other value in an answer may have been chosen by somebody."""
 _ON = frozenset({"1", "true", "y"})
 _OFF = frozenset({"", "0", "false", "n"})
 _ORDER = ("R", "W", "M", "N", "C", "D")
 
 
 def unpack_commands(cmd: Any) -> tuple[Command, ...]:
-    """The commands in order of execution, under keys that keep this order when sorted; raises Refusal.
+    """Return the commands in order of execution, under keys that keep this order when sorted; raises Refusal.
 
-    Stored JSON sorts its keys, so a batch whose keys are not in order gets numbered ones, and its references follow.
+    Stored JSON sorts its keys, so a batch with unsorted keys gets numbered ones, and its references are renamed too.
     """
     try:
         parsed = parse_commands(cmd)
     except BatchError as error:
         raise build_refusal("gate-batch-broken", key=error.key or "cmd", why=error.why) from None
-    except ValueError:  # Python reads no number of thousands of digits
+    except ValueError:  # int() refuses text of thousands of digits
         raise build_refusal("gate-batch-broken", key="cmd", why="a key is too long") from None
     keys = [command.key for command in parsed]
     if keys == sorted(keys):
@@ -51,7 +51,7 @@ def unpack_commands(cmd: Any) -> tuple[Command, ...]:
 
 
 def parse_halt(written: Any) -> bool:
-    """The `halt` switch; raises Refusal for anything but a plain yes or no."""
+    """Return the `halt` switch; raises Refusal for anything but a plain yes or no."""
     text = str(written if written is not None else "").strip().lower()
     if text not in _ON | _OFF:
         raise build_refusal("gate-param-invalid", param="halt", expected="0 or 1")
@@ -59,10 +59,10 @@ def parse_halt(written: Any) -> bool:
 
 
 def bind_command(call: Call, earlier: Mapping[str, Call], *, about: str, tied: Sequence[LinkedRecord]) -> Call:
-    """`call` as a command after `earlier` ones; raises Refusal for a reference that leads nowhere or an id that is none.
+    """Return `call` as a command after the `earlier` ones; raises Refusal for a reference to no earlier command or an invalid id.
 
-    `about` is the kind of its target, `tied` are its further records. Its target counts as made by the batch only when the id is the number
-    of a new record of that very kind, and so does each further record that is no number.
+    `about` is the kind of its target, `tied` are its linked records. Its target counts as created by the batch only if the id refers to a
+    new record of that same kind, and likewise each linked record that is given by reference.
     """
     paths = _find_reference_paths(call.params, earlier, method=call.method)
     made: list[bool] = []
@@ -79,7 +79,7 @@ def bind_command(call: Call, earlier: Mapping[str, Call], *, about: str, tied: S
 
 
 def _is_new(written: Any, kind: str, earlier: Mapping[str, Call]) -> bool:
-    """Whether a reference is the number of a record of this kind that an earlier command adds."""
+    """Return whether a reference is the id of a record of this kind that an earlier command adds."""
     whole = _WHOLE.fullmatch(str(written).strip())
     if whole is None:
         return False
@@ -88,13 +88,13 @@ def _is_new(written: Any, kind: str, earlier: Mapping[str, Call]) -> bool:
 
 
 def find_reference_key(written: Any) -> str:
-    """The key of the command whose answer a value takes, "" when it takes none."""
+    """Return the key of the command whose answer a value refers to, or ""."""
     found = _KEY.search(written) if isinstance(written, str) else None
     return found[1] if found else ""
 
 
 def build_batch(spec: Method, calls: tuple[Call, ...], *, halt: bool, portal: str) -> Call:
-    """The batch to send, rebuilt from its commands; it halts at the first error when a command needs another's result."""
+    """Build the batch to send from its commands; it halts at the first error if any command needs another's result."""
     stop = halt or any(call.references for call in calls)
     try:
         cmd = build_cmd([Command(call.key, call.method, dict(call.params)) for call in calls])
@@ -126,7 +126,7 @@ def _rename_references(value: Any, keys: Mapping[str, str]) -> Any:
 
 
 def _find_reference_paths(value: Any, earlier: Mapping[str, Call], *, method: str, prefix: str = "") -> tuple[str, ...]:
-    """Paths whose value holds `$result[...]`; raises Refusal for one in a name, or one that leads to no earlier command."""
+    """Return the paths whose value contains `$result[...]`; raises Refusal for one in a name or one to no earlier command."""
     if not isinstance(value, Mapping):
         keys = [_KEY.match(text) for text in find_references(value)]
         if not all(key is not None and key[1] in earlier for key in keys):
@@ -139,13 +139,13 @@ def _find_reference_paths(value: Any, earlier: Mapping[str, Call], *, method: st
 
 
 _HIDDEN: Final = frozenset({"gate-not-yours", "gate-not-found", "gate-unread", "gate-filter-foreign"})
-"""Who is refused so learns nothing of the record but the number that they gave."""
+"""A person refused for one of these reasons learns nothing about the record except the number they gave."""
 _TITLES: Final = ("TITLE", "SUBJECT", "NAME", "LAST_NAME")
 _LIMIT: Final = 60
 
 
 def build_command_label(leaf: Call, facts: Facts, *, why: str = "") -> dict[str, Any]:
-    """{entity, title, number, method}; a record that is to be made has its new title and no number."""
+    """Return {entity, title, number, method}; for a record yet to be created its new title and the number 0."""
     target = next(iter(leaf.targets), None)
     entity = leaf.entity.partition(":")[0]
     record = facts.records.get(target) if target else critical_fields.extract_written_fields(leaf)

@@ -1,7 +1,7 @@
-"""Second records of a call: what it binds, hangs or links something to besides its own target. Ring 2, pure; reads nothing.
+"""Linked records: the records that a call attaches something to, or refers to, besides its own target. Pure.
 
-A firm tie puts something on the other record's card, so it is judged as that record is: it must be there, and the actor's. A loose one is
-a mere reference (the contact of a new deal): it asks when nobody named that record.
+Attaching writes to the other record's card, so that record is checked like a target: it must exist and be the actor's. A mere
+reference (the contact of a new deal) only leads to a confirmation if nobody named that record.
 """
 
 import re
@@ -24,7 +24,7 @@ _PAIRS: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 _TASKS: Mapping[str, str] = {"task.dependence.add": "taskIdTo", "task.dependence.delete": "taskIdTo"}
 _CODED = frozenset({"ufcrmtask", "crmfields"})
-"""Lists of codes such as D_500."""
+"""Fields that hold lists of codes such as D_500."""
 _BOUND = frozenset({"bindings"})
 _REFERRED = {"contactid": "contact", "contactids": "contact", "companyid": "company", "companyids": "company", "leadid": "lead"}
 _PARENT = re.compile(r"parentid([0-9]{1,9})", re.ASCII)
@@ -32,7 +32,7 @@ _PARENT = re.compile(r"parentid([0-9]{1,9})", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True)
 class LinkedRecord:
-    """Another record that a call names at `path`; `number` is None when it is not written as one (a `$result[...]`, or nonsense)."""
+    """Another record that a call names at `path`; `number` is None if it is not given as a number (a `$result[...]`, or nonsense)."""
 
     path: str
     entity: str
@@ -40,19 +40,19 @@ class LinkedRecord:
 
     @property
     def number(self) -> int | None:
-        """The record's number."""
+        """The record's number, or None."""
         return targets.as_id(self.written)
 
 
 def find_bound_records(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -> tuple[LinkedRecord, ...]:
-    """The records that this call puts something on besides its target; `entity` is "" when the kind cannot be read."""
+    """Return the records to which this call attaches something besides its target; `entity` is "" when the kind cannot be parsed."""
     if spec.reads_only:
         return ()
     return tuple(_collect_bound_records(spec, params, catalogue))
 
 
 def find_referenced_records(call: Call) -> frozenset[Target]:
-    """The records that a call merely refers to, as far as no critical field of a change does, which asks anyway."""
+    """Return the records that a call merely refers to, except by critical fields of a change, which need a confirmation anyway."""
     if call.reads_only or call.kind != "bitrix":
         return frozenset()
     critical = to_field_keys(call.spec.critical, call.entity) if call.spec.verb != "add" else frozenset()
@@ -84,7 +84,7 @@ def _collect_bound_records(spec: Method, params: Mapping[str, Any], catalogue: C
 
 
 def _parse_coded(path: str, item: Any, catalogue: Catalogue) -> LinkedRecord:
-    """D_500, CO_3, T81_7; a code in one piece has no kind."""
+    """Parse a code such as D_500, CO_3 or T81_7; a code without "_" gets no kind."""
     code, _, number = str(item).strip().partition("_")
     return LinkedRecord(path=path, entity=_find_kind(code, catalogue), written=number)
 
@@ -105,7 +105,7 @@ def _find_kind(written: Any, catalogue: Catalogue) -> str:
 
 
 def _items(value: Any) -> Iterable[Any]:
-    """The elements of a list, of PHP's map that stands for one, or the one value."""
+    """Return the elements of a list, of the map into which PHP converts a list, or the single value."""
     if isinstance(value, Mapping):
         return [value] if any(not name.isdecimal() for name in value) else list(value.values())
     return value if isinstance(value, list) else [value]

@@ -1,4 +1,4 @@
-"""A call brought to what it will really do to the phones and addresses of the records that were read for it. Ring 2, pure."""
+"""Rewrites a call to what it will really do to phones and addresses of the records that were read for it. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -19,9 +19,9 @@ _VERBS = frozenset({"add", "update"})
 
 
 def merge_multifields(call: Call, facts: Facts) -> Call:
-    """`call` with its phones and addresses in the one form that does what the card will show; the same call where there are none.
+    """Return `call` with its phones and addresses in the one form that does what the card will show; unchanged if there are none.
 
-    Commands of a batch that would change nothing are left out. Raises Refusal for what has no single reading, and where nothing at all
+    Commands of a batch that would change nothing are left out. Raises Refusal for what has no single reading, and if nothing at all
     would change.
     """
     if call.kind != "bitrix" or not any(_writes_multifields(leaf) for leaf in call.leaves):
@@ -40,9 +40,10 @@ def merge_multifields(call: Call, facts: Facts) -> Call:
 
 
 def drop_removed_elements(call: Call, facts: Facts, before: Mapping[str, Any]) -> tuple[Call, tuple[Notice, ...]]:
-    """An approved call without the edits and removals of phones and addresses that its record no longer has, and a reason for each of them.
+    """Return an approved call without edits and removals of phones and addresses that its record no longer has, and notices of them.
 
-    `before` is what its card showed. The call itself where nothing would be left, or where another command takes an answer that falls out.
+    `before` is the before-image on the card. The call is returned unchanged if nothing would be left of it, or if another command
+    needs the answer of a command that would be dropped.
     """
     leaves: list[Call] = []
     fell: list[Notice] = []
@@ -57,7 +58,7 @@ def drop_removed_elements(call: Call, facts: Facts, before: Mapping[str, Any]) -
 
 
 def _drop_from_command(call: Call, facts: Facts, before: Mapping[str, Any]) -> tuple[Call | None, list[Notice]]:
-    """One call or command without what is gone, None where nothing is left of it."""
+    """Return one call or command without the elements that are gone, or None if nothing is left of it."""
     target = _find_changed_record(call)
     if target is None or not _writes_multifields(call):
         return call, []
@@ -76,7 +77,7 @@ def _drop_from_command(call: Call, facts: Facts, before: Mapping[str, Any]) -> t
 
 
 def find_steps(call: Call, record: Mapping[str, Any] | None) -> dict[str, tuple[Step, ...]]:
-    """What each phone or address field of `call` does to `record`; a field that cannot be read is left out. Never raises."""
+    """Return what each phone or address field of `call` does to `record`; a field that cannot be parsed is left out. Never raises."""
     found: dict[str, tuple[Step, ...]] = {}
     if not _writes_multifields(call):
         return found
@@ -91,7 +92,7 @@ def find_steps(call: Call, record: Mapping[str, Any] | None) -> dict[str, tuple[
 
 
 def walk_commands(call: Call, facts: Facts) -> Iterator[tuple[Call, Facts]]:
-    """Each command of `call` with the facts as it will meet them: the phones and addresses that earlier ones leave. Never raises."""
+    """Yield each command of `call` with the facts it will meet: phones and addresses as the earlier commands leave them. Never raises."""
     now = facts
     for leaf in call.leaves:
         yield leaf, now
@@ -106,7 +107,7 @@ def walk_commands(call: Call, facts: Facts) -> Iterator[tuple[Call, Facts]]:
 
 
 def _merge_command(call: Call, facts: Facts, present: dict[Target, tuple[Element, ...]]) -> Call | None:
-    """One call or command, None where it changes nothing; `present` carries what earlier commands of the batch made of each record."""
+    """Rewrite one call or command; None if it changes nothing. `present` holds each record's elements after the earlier commands."""
     if not _writes_multifields(call):
         return call
     target = _find_changed_record(call)
@@ -130,17 +131,17 @@ def _merge_command(call: Call, facts: Facts, present: dict[Target, tuple[Element
 
 
 def _find_changed_record(call: Call) -> Target | None:
-    """The record whose phones and addresses an update changes."""
+    """Return the record whose phones and addresses an update changes, or None."""
     return call.targets[0] if call.spec.verb == "update" and call.targets else None
 
 
 def _find_referenced_keys(leaves: Iterable[Call]) -> set[str]:
-    """The keys of the commands whose answers these take."""
+    """Return the keys of the commands whose answers `leaves` refer to."""
     return {batch.find_reference_key(text) for leaf in leaves for text in find_references(leaf.params)}
 
 
 def _writes_multifields(call: Call) -> bool:
-    """Whether it writes phones or addresses of a record that has such."""
+    """Return whether the call writes phones or addresses of a kind of record that has them."""
     if call.kind != "bitrix" or call.spec.verb not in _VERBS or call.spec.entity not in _OWNERS or call.reads_only:
         return False
     family = call.method.rpartition(".")[0]

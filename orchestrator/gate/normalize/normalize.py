@@ -1,8 +1,7 @@
-"""An effect brought to one exact call, or refused: what is judged, shown, hashed and sent is the same object. Ring 2, pure.
+"""Normalizes an effect to one exact call, or refuses it: the same object is then checked, shown, hashed and sent. Pure.
 
-It never guesses a method from its name, and it asks no one: judging is `decide`, reading is the gate's reader.
-
-What the gate adds to a call: origin marks, the responsible person, the limits of what the speaker may see. Ring 2, pure.
+The gate adds origin marks, the responsible person and the limits of what the speaker may see. A method is never guessed from its
+name. Checking is done in `gate/decide`, reading in `fetch_facts`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +23,7 @@ from orchestrator.gate.normalize import batch, linked_records, sums
 
 @dataclass(frozen=True, kw_only=True)
 class NormalizeContext:
-    """What every step of one normalisation needs."""
+    """The context that every step of one normalization needs."""
 
     catalogue: Catalogue
     portal: str
@@ -33,9 +32,9 @@ class NormalizeContext:
 
 
 def normalize(effect: Effect, *, catalogue: Catalogue, portal: str, actor: Actor, effect_id: str) -> Call | Refuse:
-    """The one call behind `effect`, enriched; a Refuse with the reason when it has no single reading. Raises nothing.
+    """Return the exact call behind `effect`, enriched, or a Refuse when it has no single reading. Raises nothing.
 
-    DESIGN §3 "Normalise" and "Enrich"; S004-24, S004-25, S004-27, S004-69. Doing it twice gives the same call.
+    Seed rows S004-24, S004-25, S004-27, S004-69. Idempotent: normalizing the result gives the same call.
     """
     bench = NormalizeContext(catalogue=catalogue, portal=portal, actor=actor, effect_id=effect_id)
     try:
@@ -58,7 +57,7 @@ def _build_any_call(effect: Effect, bench: NormalizeContext) -> Call:
 
 
 def find_method(method: str, catalogue: Catalogue) -> Method:
-    """The catalogue row of `method`, in any case; raises Refusal for odd and unlisted names."""
+    """Return the catalogue row of `method`, regardless of case; raises Refusal for malformed and unlisted names."""
     name = method.strip()
     spec = catalogue.find(name) if is_method_name(name) else None
     if spec is not None:
@@ -69,7 +68,7 @@ def find_method(method: str, catalogue: Catalogue) -> Method:
 
 
 def build_call(spec: Method, given: Mapping[str, Any], bench: NormalizeContext, *, origin: str) -> Call:
-    """One call that is no batch, judged by nobody yet; raises Refusal."""
+    """Build one call that is not a batch, not yet checked by the rules; raises Refusal."""
     spelled = params.convert_ids(spec, params.normalize_names(spec, given))
     about = targets.find_entity_name(spec, spelled, bench.catalogue)
     own = about if spec.entity == "item" else spec.entity
@@ -99,13 +98,13 @@ def build_call(spec: Method, given: Mapping[str, Any], bench: NormalizeContext, 
 
 
 def find_classes(spec: Method, given: Mapping[str, Any]) -> tuple[str, ...]:
-    """The classes of this very call: an activity that is not plainly internal goes outward (facts on Bitrix24, row 49)."""
+    """Return the classes of this call: an activity that is not clearly internal also gets N (it sends something outward)."""
     outward = any(str(targets.get_at_path(given, path) or "") not in harmless for path, harmless in spec.inward.items())
     return tuple(dict.fromkeys([*spec.classes, "N"])) if outward else spec.classes
 
 
 def _check_kind_of_record(spec: Method, given: Mapping[str, Any], entity: str) -> None:
-    """A kind of record that is written but not known is refused at once."""
+    """Raise Refusal for a kind of record that is given but unknown."""
     path = spec.target_entity.removeprefix("@")
     if spec.target_entity.startswith("@") and not entity and targets.get_at_path(given, path) is not None:
         if find_references(targets.get_at_path(given, path)) or spec.owner == "self":
@@ -114,14 +113,14 @@ def _check_kind_of_record(spec: Method, given: Mapping[str, Any], entity: str) -
 
 
 def _check_ties(tied: Iterable[linked_records.LinkedRecord]) -> None:
-    """Every further record is a known kind and a number, or the answer of another command."""
+    """Raise Refusal unless every linked record has a known kind and a number, or comes from another command."""
     for tie in tied:
         if not find_references(tie.written) and (tie.number is None or not tie.entity):
             raise build_refusal("gate-param-invalid", param=tie.path, expected="known kinds of records and their numbers, such as D_481")
 
 
 def _check_plain(call: Call, tied: Iterable[linked_records.LinkedRecord]) -> None:
-    """Outside a batch an id is a number: `$result[...]` means nothing there."""
+    """Raise Refusal for ids that are no numbers: outside a batch `$result[...]` has no meaning."""
     for tie in tied:
         if tie.number is None:
             raise build_refusal("gate-param-invalid", param=tie.path, expected="the number of a record")
@@ -160,16 +159,16 @@ _MARKED_ENTITIES = frozenset({"lead", "deal", "contact", "company", "activity"})
 
 @dataclass(frozen=True, kw_only=True)
 class EnrichedParams:
-    """Parameters as they will be sent, and the names of what was added."""
+    """Parameters as they will be sent, and the names of those added."""
 
     params: dict[str, Any]
     system_fields: frozenset[str] = field(default_factory=frozenset)
 
 
 def fill_system_fields(spec: Method, params: Mapping[str, Any], *, actor: Actor, origin: str, entity: str) -> EnrichedParams:
-    """`params` with what the system sets; raises Refusal when the filter cannot be limited to what the actor may see.
+    """Return `params` with what the system sets; raises Refusal when the filter cannot be limited to what the actor may see.
 
-    DESIGN §3 "Enrich" and "Rights". `origin` is the effect id, with the command's key inside a batch.
+    `origin` is the effect id, with the command's key inside a batch.
     """
     result = dict(params)
     added: set[str] = set(spec.forced)
@@ -189,17 +188,17 @@ def fill_system_fields(spec: Method, params: Mapping[str, Any], *, actor: Actor,
 
 
 def find_mark_fields(spec: Method) -> tuple[str, str]:
-    """The two fields that carry our mark, in the spelling of the method's family."""
+    """Return the two fields that hold our origin mark, in the spelling of the method's family."""
     return names.list_origin_fields(in_items=spec.name.startswith("crm.item."))
 
 
 def build_marks(origin: str) -> dict[str, str]:
-    """The marks by squeezed field name: the only values a caller may bring along, so that normalising twice is the same."""
+    """Return the marks by field key: the only values a caller may pass in these fields, so that normalization is idempotent."""
     return {"originatorid": ORIGINATOR, "originid": origin}
 
 
 def _set_responsible(spec: Method, params: dict[str, Any], user: int, entity: str) -> set[str]:
-    """Put the speaker where nobody is named; a name in any spelling counts."""
+    """Set the speaker as responsible if nobody is named; the field counts in any spelling."""
     place = params.get(spec.fields_at, {}) if spec.fields_at else params
     wanted = fields.to_field_key(spec.responsible, entity)
     given = {name for name in place if fields.to_field_key(name, entity) == wanted}

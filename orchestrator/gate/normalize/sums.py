@@ -1,10 +1,7 @@
-"""Which sums a call is about, in which currency, and whether one is above a limit. Ring 2, pure; it converts only by rates it is given.
+"""The sums of a call: their amounts and currencies, and whether one is above a limit. Pure.
 
-Fail closed: a sum that cannot be read, or whose currency cannot be compared with that of the limit, is above every limit.
-
-Sums that were named with a currency: the number goes into its field, the currency is never lost on the way. Ring 2, pure.
-
-A new record gets the currency; over one that is there the sum is refused where the two differ. Nothing is ever converted.
+Amounts are compared only by the owner's rates and never converted in a call. Fail closed: a sum that cannot be parsed or compared is
+above every limit. A currency named with a sum goes to a new record; for an existing record with another currency the sum is refused.
 """
 
 import re
@@ -34,35 +31,35 @@ _ROW: Final = "productrow"
 _ROWS: Final = frozenset({"rows", "productrows"})
 _MANUAL_SUM_KEY: Final = "ismanualopportunity"
 _IMPORT_KEY: Final = "data"
-"""Where an import holds its records."""
+"""The parameter in which an import holds its records."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RawSum:
-    """A value as it is written or stands there; currency "" is that of the portal."""
+    """A sum as it is written or stored; currency "" means the portal's base currency."""
 
     value: Any
     currency: str = ""
 
     @property
     def text(self) -> str:
-        """ "30 000 USD"."""
+        """The sum as text, for example "30 000 USD"."""
         return f"{self.plain} {self.currency}".strip()
 
     @property
     def plain(self) -> str:
-        """1000000.00 as "1 000 000"; a question mark for what cannot be read."""
+        """The amount as text, 1000000.00 as "1 000 000"; a question mark if it cannot be parsed."""
         known = fields.parse_number(self.value)
         return f"{known:,.2f}".removesuffix(".00").replace(",", " ") if known is not None else _UNREADABLE
 
 
 def find_sum_above(call: Call, limit: Decimal, facts: Facts, *, money: Money = RUBLES, currency: str = "") -> RawSum | None:
-    """The largest sum of the call that is above `limit` of `currency` (that of `money` where it is ""), None when all are below."""
+    """Return the largest sum of the call above `limit` in `currency` (by default that of `money`), or None."""
     return find_largest_sum(one for one in collect_sums(call, facts) if _is_above(one, limit, currency or money.currency, money))
 
 
 def find_largest_sum(sums: Iterable[RawSum]) -> RawSum | None:
-    """The one that is told; what cannot be read is larger than all."""
+    """Return the largest sum, the one to report; a sum that cannot be parsed counts as larger than all."""
     return max(sums, key=lambda one: abs(fields.parse_number(one.value) or _ENDLESS), default=None)
 
 
@@ -77,7 +74,7 @@ def _is_above(one: RawSum, limit: Decimal, currency: str, money: Money) -> bool:
 
 
 def collect_sums(call: Call, facts: Facts) -> Iterator[RawSum]:
-    """The sums that it writes, that stand on its record, and to which its record comes by it."""
+    """Yield the sums that the call writes, the present sum of its record, and the sums that the record will have."""
     record = critical_fields.find_current_record(call, facts)
     now, then = find_currencies(call, record)
     written = list(critical_fields.list_written_sums(call)) if call.entity != _ROW else []
@@ -98,33 +95,33 @@ def collect_sums(call: Call, facts: Facts) -> Iterator[RawSum]:
 
 
 def find_currencies(call: Call, record: Mapping[str, Any] | None) -> tuple[str, str]:
-    """In which currency the record's sum is now, and in which it will be."""
+    """Return the currency of the record's sum now and after the call."""
     now = str(fields.find_value(record or {}, CURRENCY, call.entity) or "")
     written = fields.find_value(critical_fields.extract_written_fields(call), CURRENCY, call.entity)
     return now, str(written) if written not in _EMPTY else now
 
 
 def calculate_row_totals(call: Call, record: Mapping[str, Any] | None) -> Iterator[Any]:
-    """What the rows of products come to, for the calls that write such: of these the portal makes the sum of the record."""
+    """Yield the totals of product rows that the call writes: the portal computes the record's sum from them."""
     written = critical_fields.extract_written_fields(call)
     for name, value in written.items():
         if fields.to_field_key(name) in _ROWS:
             yield _calculate_total(value)
     if call.entity != _ROW or call.reads_only or any(fields.to_field_key(name) in _ROWS for name in written):
         return
-    here = record if call.spec.verb == "add" else None  # of one row nobody knows what the others come to
+    here = record if call.spec.verb == "add" else None  # for a change of one row the total of the other rows is unknown
     standing = fields.parse_number(fields.find_value(here or {}, SUM) or 0) if here is not None else None
     row = _calculate_total([written])
     yield _UNREADABLE if standing is None or row in (_UNREADABLE, None) else str(standing + Decimal(row))
 
 
 def is_sum_recalculated(call: Call, record: Mapping[str, Any] | None) -> bool:
-    """Whether the portal counts the record's sum anew because of it."""
+    """Return whether the call makes the portal recompute the record's sum."""
     return next(calculate_row_totals(call, record), None) is not None or _is_recalculated(call, record)
 
 
 def _calculate_total(rows: Any) -> str:
-    """The rows' price by their quantity; an unreadable one makes the whole unreadable."""
+    """Return the sum of price times quantity over the rows; unreadable if any row is."""
     listed = list(rows.values()) if isinstance(rows, Mapping) else rows
     if not isinstance(listed, list | tuple):
         return _UNREADABLE
@@ -142,7 +139,7 @@ def _calculate_total(rows: Any) -> str:
 
 
 def _is_recalculated(call: Call, record: Mapping[str, Any] | None) -> bool:
-    """Whether a sum entered by hand gives way to that of the products, which nobody has read."""
+    """Return whether the call replaces a sum entered by hand by that of the product rows, which were not read."""
     for name, value in critical_fields.extract_written_fields(call).items():
         if fields.to_field_key(name, call.entity) == _MANUAL_SUM_KEY and str(value).upper() not in {"Y", "1", "TRUE"}:
             return call.spec.verb != "add" and not critical_fields.has_value(call, name, value, record)
@@ -150,7 +147,7 @@ def _is_recalculated(call: Call, record: Mapping[str, Any] | None) -> bool:
 
 
 def _list_imported_records(call: Call) -> Iterator[Mapping[str, Any]]:
-    """The records of an import."""
+    """Yield the records of an import."""
     if not call.method.lower().endswith("batchimport"):
         return
     listed = call.params.get(_IMPORT_KEY)
@@ -159,7 +156,7 @@ def _list_imported_records(call: Call) -> Iterator[Mapping[str, Any]]:
 
 
 _WITH_CODE: Final = re.compile(r"(-?[0-9]{1,15}(?:\.[0-9]{1,6})?)\|([A-Z]{3})", re.ASCII)
-"""As the portal writes money in fields of its own, and as `@sum:` answers."""
+"""Money as the portal writes it in custom fields, and as `@sum:` references resolve."""
 _SUM_FIELDS: Final = frozenset({"opportunity", "taxvalue", "discountsum"})
 _PRICE: Final = "price"
 _PRODUCT_ROWS: Final = frozenset({"rows", "productrows"})
@@ -168,7 +165,10 @@ _LONGEST: Final = 60
 
 
 def extract_currencies(call: Call, *, locale: Locale) -> Call:
-    """`call` with bare numbers for such sums, their currencies kept apart in `spoken`; raises Refusal for one with two readings."""
+    """Return `call` with plain numbers for sums named with a currency, the currencies kept in `named_currencies`.
+
+    Raises Refusal for a sum with two readings.
+    """
     if call.kind != "bitrix":
         return call
     if call.reads_only:
@@ -193,9 +193,9 @@ def extract_currencies(call: Call, *, locale: Locale) -> Call:
 
 
 def check_currencies(call: Call, facts: Facts, *, money: Money, text: str) -> Refuse | None:
-    """The refusal of the first sum whose currency is not that of its record; None where all agree.
+    """Return the refusal of the first sum whose currency differs from that of its record; None if all agree.
 
-    What a model writes as a bare number is looked for in the person's `text`: a currency that stands there beside it counts.
+    A plain number written by the model is searched for in the person's `text`: a currency named there with it counts.
     """
     for leaf in call.leaves:
         for name, currency in (*leaf.named_currencies, *_find_unsaid_currencies(leaf, text)):
@@ -206,14 +206,14 @@ def check_currencies(call: Call, facts: Facts, *, money: Money, text: str) -> Re
 
 
 def _wrap_in_batch(leaf: Call, found: Refuse, facts: Facts) -> Refuse:
-    """The refusal with the command it belongs to."""
+    """Return the refusal with the command it belongs to."""
     about = batch.build_command_label(leaf, facts, why=found.reason.code)
     notice = wrap_in_batch("gate-batch-refused", found.reason, key=leaf.key, method=leaf.method, about=about)
     return Refuse(reason=notice, detail=f"command {leaf.key} ({leaf.method}) of the batch: {found.detail}")
 
 
 def _find_unsaid_currencies(leaf: Call, text: str) -> list[tuple[str, str]]:
-    """Sums written without the currency that the person named with them, or counted from the only one they named."""
+    """Return sums written without the currency that the person named with them, or computed from the only currency the person named."""
     bare = (
         []
         if leaf.reads_only or leaf.kind != "bitrix"
@@ -226,7 +226,7 @@ def _find_unsaid_currencies(leaf: Call, text: str) -> list[tuple[str, str]]:
     pairs: list[tuple[str, str]] = []
     for name, value in bare:
         beside = {found.currency or "" for found in named if found.amount == value} or {found.currency or "" for found in named}
-        if len(beside) == 1:  # with two readings nobody can say
+        if len(beside) == 1:  # with two readings the currency is unclear
             pairs.extend((name, currency) for currency in beside if currency and value)
     return pairs
 
@@ -254,18 +254,18 @@ def _check_currency(leaf: Call, call: Call, name: str, named: str, *, facts: Fac
 
 
 def _is_of_record(leaf: Call, name: str) -> bool:
-    """Whether this is the record's own sum, which may change together with its currency, and no price of a product."""
+    """Return whether this is the record's own sum, which may change together with its currency, and not the price of a product."""
     return fields.to_field_key(name) not in _PRODUCT_ROWS and fields.find_field_info(leaf.entities.get(leaf.entity), CURRENCY) is not None
 
 
 def _find_created_currency(leaf: Call, call: Call) -> str:
-    """The currency of the record that an earlier command of the batch makes."""
+    """Return the currency of the record that an earlier command of the batch creates."""
     keys = {find_reference_key(get_at_path(leaf.params, path)) for path in leaf.spec.target}
     return next((find_currencies(one, None)[1].upper() for one in call.commands if one.key in keys), "")
 
 
 def _build_new_currency(call: Call, written: Mapping[str, Any], named: str) -> dict[str, str]:
-    """What says the currency of a new record that would get the portal's own."""
+    """Return the field that sets the currency of a new record which would otherwise get the portal's base currency."""
     if call.spec.verb != "add" or fields.find_field_info(call.entities.get(call.entity), CURRENCY) is None:
         return {}
     if fields.find_value(written, CURRENCY, call.entity) not in (None, ""):
@@ -275,7 +275,7 @@ def _build_new_currency(call: Call, written: Mapping[str, Any], named: str) -> d
 
 
 def _parse_field(call: Call, name: str, value: Any, locale: Locale) -> tuple[Any, tuple[str, ...]]:
-    """The value as it is to be sent, and the currency that was named with it; the portal's own money fields keep it themselves."""
+    """Return the value to send and the currency named with it; custom money fields keep their currency in the value."""
     if not isinstance(value, str) or names.is_custom_field(name):
         return value, ()
     known = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(name, name))
@@ -286,7 +286,7 @@ def _parse_field(call: Call, name: str, value: Any, locale: Locale) -> tuple[Any
 
 
 def _parse_rows(value: Any, locale: Locale) -> tuple[Any, tuple[str, ...]]:
-    """Rows of products with bare prices."""
+    """Return rows of products with plain prices, and the currencies named with them."""
     if isinstance(value, Mapping):
         pairs = {key: _parse_row(row, locale) for key, row in value.items()}
         return {key: row for key, (row, _) in pairs.items()}, tuple(code for _, codes in pairs.values() for code in codes)
@@ -306,7 +306,7 @@ def _parse_row(row: Any, locale: Locale) -> tuple[Any, tuple[str, ...]]:
 
 
 def _parse_field_sum(name: str, value: str, locale: Locale, *, is_money: bool = False) -> Sum | None:
-    """The sum behind the text of a field, None where it names no currency."""
+    """Parse the sum in the text of a field; None if it names no currency."""
     coded = _WITH_CODE.fullmatch(value.strip())
     if coded is not None:
         return Sum(Decimal(coded[1]), coded[2])
@@ -330,7 +330,7 @@ def _to_number(amount: Decimal) -> int | float:
 
 
 def _strip_currencies(value: Any) -> Any:
-    """What is looked for compares with numbers."""
+    """Replace sums with a currency by plain numbers in filters, because the portal compares numbers."""
     if isinstance(value, str):
         coded = _WITH_CODE.fullmatch(value)
         return _to_number(Decimal(coded[1])) if coded is not None else value
