@@ -1,4 +1,4 @@
-"""Removes unknown links, so that text cannot carry data out: links lead only to the portal, to listed hosts, or where the person pointed."""
+"""Removes unknown links, so that text cannot carry data out: links may lead to the portal, to listed hosts, or where the person pointed."""
 
 import re
 from collections.abc import Set as AbstractSet

@@ -1,4 +1,4 @@
-"""Reads confirmation cards across sessions, page by page or one by its id, and finds the session that a card belongs to. Reads only.
+"""Reads confirmation cards across sessions, page by page or one by its id, and finds the session of a card. Reads only.
 
 One request reads at most `SESSIONS` sessions; where there are more, its page is short and the next page goes on from there.
 A card's session is found by its timer while it waits, else in the journal: records are not decrypted, and each is read once per process.

@@ -45,7 +45,10 @@ class Viewer:
         return self.is_own(session) or by == self.actor.key or self._may_see(before, self.find_user(by) if user is None else user)
 
     def may_see_session(self, session: str) -> bool:
-        """Return whether the caller may read the conversation: its owner and administrators may, a lead may not."""
+        """Return whether the caller may read the conversation.
+
+        Its owner may, and an administrator who may see that person's records; a lead may not, since what people say there is private.
+        """
         if self.is_own(session):
             return True
         if session.partition(":")[0] not in CHAT_CHANNELS or self.actor.role != "admin":

@@ -1,4 +1,4 @@
-"""Erases one person: keys, rows and logs, then searches everything for what they wrote. The one report that changes stored data.
+"""Erases one person: keys, rows and logs, then searches everything for what they wrote. Unlike most reports, it changes stored data.
 
 Records of the journal stay unchanged, so its hash chain holds; without the key their personal data is unreadable (docs/erasure.md).
 """
