@@ -1,6 +1,6 @@
-"""`/today` and the morning digest: what is overdue, due, closing and idle, with counts and sums by code. Fixed reads. Ring 2.
+"""Loads the agenda for `/today` and the morning digest: what is overdue, due, closing and idle; counts and sums are computed by code.
 
-The lists hold the person's own records alone; of a team there are only numbers. One request of the portal for all of it, as a rule.
+The lists hold the person's own records only; of a team there are only numbers. The reads are fixed, normally one request for everything.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,9 +29,9 @@ from state.canonical import to_storable
 IDLE: Final = timedelta(days=7)
 AHEAD: Final = timedelta(days=7)
 MOST: Final = 500
-"""So many rows of one list are added up; a longer one shows no sum."""
+"""The most rows of one list that are added up; a longer list shows no sum."""
 TEAM: Final = 10
-"""So many people of a team are told apart; of a larger one there are the numbers of all together."""
+"""The largest team whose members are counted one by one; a larger team is counted as a whole."""
 _DONE: Final = 5
 _SINCE: Final = {"ru": "без движения с", "en": "no change since"}
 _METHODS: Final = {"task": "tasks.task.list", "deal": "crm.deal.list"}
@@ -47,12 +47,12 @@ _TEAM_NUMBERS: Final = {
     "today-closing": "closing",
     "today-idle": "idle",
 }
-"""The lists by their heading, and the number of a team that each adds to."""
+"""For each list, by its heading's code, the team number that it counts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TeamLine:
-    """How many records of somebody ("" of the whole team) are overdue, due today, closing, idle."""
+    """How many records of one person (`name` "": of the whole team) are overdue, due today, closing and idle."""
 
     name: str
     overdue: int = 0
@@ -63,24 +63,24 @@ class TeamLine:
 
 @dataclass(frozen=True, kw_only=True)
 class Agenda:
-    """What a day holds: headed lists that are not empty, the team's numbers, and the lists that the portal did not show."""
+    """A person's day: the lists that are not empty with their headings, the team's numbers, and the lists that could not be read."""
 
     sections: tuple[tuple[Notice, Table], ...] = ()
     team: tuple[TeamLine, ...] = ()
     unread: tuple[str, ...] = ()
     without_user: bool = False
-    """Nobody knows which employee of Bitrix24 the person is: an empty day says nothing then."""
+    """Whether the person's Bitrix24 user is unknown, in which case an empty agenda does not mean an empty day."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _List:
-    """One list of the portal."""
+    """One list to read from the portal."""
 
     code: str
     entity: str
     filter: Mapping[str, Any]
     date: str
-    """The field that it is ordered by and whose day is shown."""
+    """The date field that the list is sorted by and that each row shows."""
 
     def build_command(self, key: str, owner: Any, *, select: Sequence[str]) -> Command:
         wanted = {_OWNER[self.entity]: owner, **self.filter}
@@ -97,7 +97,10 @@ async def load_agenda(
     team: Sequence[int] = (),
     priority: Priority = Priority.INTERACTIVE,
 ) -> Agenda:
-    """The day of `actor` and how the employees of `team` stand; no lists for one without a Bitrix24 user. May raise BitrixError."""
+    """Load the day of `actor` and the numbers of the employees in `team`. An actor without a Bitrix24 user gets no lists.
+
+    May raise BitrixError.
+    """
     me = actor.bitrix_user_id
     lists = _build_lists(now.astimezone(ZoneInfo(actor.time_zone)))
     sections: list[tuple[Notice, Table]] = []
@@ -121,7 +124,7 @@ async def load_agenda(
 
 
 def _build_lists(here: datetime) -> tuple[_List, ...]:
-    """What is looked for at that moment of the person's day, the most pressing first."""
+    """Return the lists to read at this moment of the person's day, most urgent first."""
     day = here.date()
     tomorrow = datetime.combine(day + timedelta(days=1), time.min, here.tzinfo)
     idle = to_bitrix_datetime(here - IDLE)
@@ -146,14 +149,14 @@ def _build_lists(here: datetime) -> tuple[_List, ...]:
                 "<DATE_MODIFY": idle,
                 "<LAST_ACTIVITY_TIME": idle,
                 ">=CLOSEDATE": to_bitrix_date(day),
-            },  # not those overdue
+            },  # overdue deals are in a list of their own
             date="DATE_MODIFY",
         ),
     )
 
 
 async def _read_batch(reads: PortalReader, commands: Sequence[Command], priority: Priority) -> tuple[CommandOutcome, ...]:
-    """All lists in one request; raises where not one of them could be read."""
+    """Read all lists in one request; raises BitrixError only if none of them could be read."""
     params = {"halt": 0, "cmd": build_cmd(commands)}
     outcomes = read_answer(commands, await reads.client.call("batch", params, repeatable=True, priority=priority))
     if any(outcome.status == "success" for outcome in outcomes):
@@ -166,7 +169,7 @@ async def _read_batch(reads: PortalReader, commands: Sequence[Command], priority
 
 @dataclass(frozen=True, kw_only=True)
 class _ViewContext:
-    """For whom a list is shown, and where the rest of it is read."""
+    """The person a list is shown to, and the readers for its further pages."""
 
     reads: PortalReader
     naming: Naming
@@ -176,7 +179,7 @@ class _ViewContext:
 
 
 async def _build_table(one: _List, command: Command, outcome: CommandOutcome, shown: _ViewContext) -> Table:
-    """The list with its count and its sums over all pages."""
+    """Build the table of one list, with its total and its sums over all pages."""
     rows = [to_storable(row) for row in extract_rows(outcome.result)]
     total = outcome.total if outcome.total is not None else len(rows)
     if total > len(rows):
@@ -197,7 +200,7 @@ async def _build_row(one: _List, row: Mapping[str, Any], shown: _ViewContext) ->
 
 
 async def _format_when(one: _List, row: Mapping[str, Any], shown: _ViewContext) -> str:
-    """The day that the list is about, or the hour where that is today; "" where the record has none."""
+    """Return the date the list is about, or the time where that is today; "" where the record has none."""
     text = str(row.get(one.date) or row.get(one.date.lower()) or "")
     here = shown.now.astimezone(ZoneInfo(shown.actor.time_zone))
     if one.date == "CLOSEDATE":
@@ -209,14 +212,14 @@ async def _format_when(one: _List, row: Mapping[str, Any], shown: _ViewContext) 
     if found is None:
         return ""
     at = found.astimezone(here.tzinfo)
-    if one.code == "today-idle":  # a bare day would be read as one that is still to come
+    if one.code == "today-idle":  # a date alone would look like one in the future
         day = format_day(at.date(), today=here.date(), locale=shown.actor.locale).partition(", ")[2]
         return f"{_SINCE[shown.actor.locale]} {day}"
     return f"{at:%H:%M}" if at.date() == here.date() else format_day(at.date(), today=here.date(), locale=shown.actor.locale)
 
 
 async def _format_sums(rows: Sequence[Mapping[str, Any]], shown: _ViewContext) -> str:
-    """ "12,4 млн ₽", one part for each currency."""
+    """Return the sums as "12,4 млн ₽", one part for each currency."""
     totals: dict[str, Decimal] = {}
     for row in rows:
         amount = parse_amount(row.get("OPPORTUNITY"))
@@ -231,7 +234,7 @@ async def _format_sums(rows: Sequence[Mapping[str, Any]], shown: _ViewContext) -
 async def _count_team(
     reads: PortalReader, naming: Naming, lists: Sequence[_List], users: Sequence[int], priority: Priority
 ) -> tuple[TeamLine, ...] | None:
-    """One line for each of a small team, the busiest first, then one for all of them; None where not all could be counted."""
+    """Return one line for each member of a small team, busiest first, then one for the whole team; None if not all could be counted."""
     people: list[int | list[int]] = list(users) if len(users) <= TEAM else [list(users)]
     if not users:
         return ()

@@ -1,4 +1,4 @@
-"""What the directory answers: names resolved or to be chosen, and records as people read them. Plain data."""
+"""Defines what the directory returns: references that are resolved, ambiguous or unresolved, and outcomes as people read them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,10 @@ from orchestrator.domain.outputs import Notice, Table
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved:
-    """A reference has exactly one meaning. `target` is "deal:481" for records, else ""; `named` = the person's own words named it."""
+    """A reference with exactly one meaning.
+
+    `target` is "deal:481" for records, else ""; `named_by_person` says whether the person's own words name it.
+    """
 
     value: Any
     label: str = ""
@@ -19,7 +22,7 @@ class Resolved:
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """One of several meanings, as a button."""
+    """One of several meanings, shown as a button."""
 
     value: Any
     label: str
@@ -28,7 +31,7 @@ class Option:
 
 @dataclass(frozen=True, kw_only=True)
 class Ambiguous:
-    """The person must choose."""
+    """A reference with several meanings; the person must choose one."""
 
     ask: Notice
     options: tuple[Option, ...]
@@ -36,11 +39,11 @@ class Ambiguous:
 
 @dataclass(frozen=True, kw_only=True)
 class Unresolved:
-    """Nothing fits, too much fits, or it cannot be meant (a past day): a sentence for the person."""
+    """A reference with no meaning, too many, or an impossible one (a day in the past); `notice` tells the person."""
 
     notice: Notice
     detail: str
-    """English, for the model."""
+    """The reason in English, for the model."""
 
 
 Resolution = Resolved | Ambiguous | Unresolved
@@ -48,10 +51,10 @@ Resolution = Resolved | Ambiguous | Unresolved
 
 @dataclass(frozen=True, kw_only=True)
 class OutcomeView:
-    """An outcome as the model and the person read it.
+    """The outcome of a call as the model and the person read it.
 
-    `rows` go into the observation; `labels` are the texts of others among them; `prose` tells that free text is among them; `titles` maps
-    "deal:481" to its title, so that code can tell which of them the person named.
+    `rows` go into the model's observation; `labels` are the texts of other people in them; `prose` says whether they contain free text;
+    `titles` maps "deal:481" to its title, so that code can tell which of the records the person named.
     """
 
     rows: tuple[Mapping[str, Any], ...] = ()

@@ -1,6 +1,6 @@
-"""Whether somebody with that phone or e-mail is in the portal already, asked before a lead, contact or company is made. Ring 2; reads only.
+"""Searches the portal for a record with the same phone or e-mail before a lead, contact or company is created. Reads only.
 
-Of records that the person may not see nothing is told but whose they are.
+Of records that the person may not see, only the owner's name is told.
 """
 
 import logging
@@ -20,11 +20,11 @@ log = logging.getLogger(__name__)
 ContactPoints = Mapping[str, Sequence[str]]
 """Phones and e-mails: {"PHONE": [...], "EMAIL": [...]}."""
 CREATE: Final = "create"
-"""The choice of making a new one all the same; others are "<target> <title>"."""
+"""The choice to create a new record anyway; the other choices are "<target> <title>"."""
 _KINDS: Final = ("CONTACT", "COMPANY", "LEAD")
 _MOST: Final = 4
 _VALUES: Final = 20
-"""The portal compares no more at once."""
+"""The most values that the portal compares in one call."""
 _NAME: Final = 60
 _TAKE_LABEL: Final = {"ru": "Взять: {label}", "en": "Take: {label}"}
 _KIND_NAMES: Final = {
@@ -36,15 +36,18 @@ _CREATE_LABEL: Final = {"ru": "Создать новую запись", "en": "C
 
 
 class DuplicateFinder:
-    """See the module docstring. Remembers nothing."""
+    """Finds duplicates by phone and e-mail. Stateless."""
 
     def __init__(self, reads: PortalReader, naming: Naming) -> None:
-        """Keep the parts."""
+        """Keep the readers."""
         self._reads = reads
         self._naming = naming
 
     async def find(self, points: ContactPoints, actor: Actor) -> Ambiguous | None:
-        """The question that the person is to answer first, None where nobody is known by these; a portal that cannot say stops nobody."""
+        """Return the question that the person must answer first; None if there is no duplicate.
+
+        If the portal fails, the error is logged and the result is None, so that it blocks nobody.
+        """
         try:
             found = await self._find_known(points)
             records = await self._reads.load_records(found) if found else {}
@@ -54,12 +57,15 @@ class DuplicateFinder:
             return None
 
     async def _find_known(self, points: ContactPoints) -> list[Target]:
-        """Contacts and companies first: a lead is about somebody who may be one already (crm.duplicate.findbycomm)."""
+        """Return the records with these phones and e-mails (crm.duplicate.findbycomm).
+
+        Contacts and companies come first, since a lead may be about a person who is a contact already.
+        """
         found: dict[Target, None] = {}
         for kind, values in points.items():
             params = {"type": kind, "values": list(values)[:_VALUES]}
             answer = (await self._reads.client.call("crm.duplicate.findbycomm", params, repeatable=True)).result
-            listed: Mapping[str, Any] = answer if isinstance(answer, Mapping) else {}  # nothing is an empty list
+            listed: Mapping[str, Any] = answer if isinstance(answer, Mapping) else {}  # without matches the portal sends an empty list
             found |= {(entity.lower(), int(number)): None for entity in _KINDS for number in listed.get(entity) or () if int(number) > 0}
         order = sorted(found, key=lambda target: _KINDS.index(target[0].upper()))
         return order[:_MOST]
@@ -87,7 +93,7 @@ class DuplicateFinder:
         return Option(value=f"{place} {named or which}", label=_TAKE_LABEL[actor.locale].format(label=label), target=place)
 
     async def _find_company(self, kind: str, row: Mapping[str, Any]) -> str:
-        """Where a person works, as the portal's records say."""
+        """Return the company of a lead or contact, "" for none."""
         if kind == "lead":
             return to_visible_line(str(row.get("COMPANY_TITLE") or ""), limit=_NAME)
         number = str(row.get("COMPANY_ID") or "0")
@@ -97,7 +103,7 @@ class DuplicateFinder:
 
 
 def extract_contact_points(params: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The phones and e-mails that a new record gets, however they are written."""
+    """Return the phones and e-mails of a new record, in whichever form the parameters give them."""
     fields = next((value for name, value in params.items() if name.lower() == "fields" and isinstance(value, Mapping)), {})
     found: dict[str, list[str]] = {}
     for name, value in fields.items():
@@ -113,7 +119,7 @@ def extract_contact_points(params: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _extract_values(value: Any) -> list[str]:
-    """The words of a multifield: a text, or a list of texts or of {VALUE}."""
+    """Return the values of a multifield, which is a text, or a list of texts or of {VALUE}."""
     if isinstance(value, str | int):
         return [str(value)] if str(value).strip() else []
     if isinstance(value, Mapping):

@@ -1,6 +1,6 @@
-"""Values of the portal's own fields as people read them: list values, money, flags, people, linked records. Ring 2.
+"""Describes values of the portal's fields for people: list values, money, flags, people, linked records.
 
-It answers only where it says more than the value itself; None leaves the showing to the caller. Doubt shows what is there.
+It returns None where the words would say no more than the value, which the caller then shows; a value it cannot parse is shown as it is.
 """
 
 import re
@@ -19,7 +19,7 @@ from orchestrator.language.time_zones import parse_moment
 _NAME: Final = 80
 _MOST: Final = 20
 _LONGEST_ID: Final = 15
-_LONG_AGO: Final = date(1, 1, 1)  # any other year than the shown one, so that the year always stands there
+_LONG_AGO: Final = date(1, 1, 1)  # differs from every real year, so that the year is always shown
 _FLAGS: Final = {
     "ru": {"Y": "Да", "1": "Да", "True": "Да", "N": "Нет", "0": "Нет", "False": "Нет"},
     "en": {"Y": "Yes", "1": "Yes", "True": "Yes", "N": "No", "0": "No", "False": "No"},
@@ -57,32 +57,32 @@ _WORDS: Final = {
 
 
 class ValueNames(Protocol):
-    """What a value may need to be named."""
+    """Looks up the names that a description of a value may need."""
 
     async def find_user_name(self, user_id: int) -> str:
-        """A colleague's name."""
+        """Return the employee's name."""
         ...
 
     async def find_titles(self, targets: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], str]:
-        """What records are called."""
+        """Return the titles of the records."""
         ...
 
     async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
-        """The name of a funnel."""
+        """Return the name of a funnel."""
         ...
 
     async def find_status_name(self, book: str, code: str) -> str:
-        """The name of an entry of a book of the CRM."""
+        """Return the name of an entry of a CRM status list."""
         ...
 
     async def format_money(self, amount: Any, currency: str, locale: Locale) -> str:
-        """A sum as the portal writes it."""
+        """Return a sum in the portal's format."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class ValueContext:
-    """Whose field it is, and whose eyes the value is for; `portal_zone` is meant by moments that name none."""
+    """The record kind of a field, and the reader's locale and time zone; a time without an offset is in `portal_zone`."""
 
     entity: str
     locale: Locale
@@ -91,7 +91,10 @@ class ValueContext:
 
 
 async def describe_value(value: Any, field: Field, names: ValueNames, place: ValueContext) -> str | None:
-    """The value of a field in words, each of several; None where the value speaks for itself. May raise BitrixError."""
+    """Describe the value of a field in words, each value of a multiple field; None where the value needs no words.
+
+    May raise BitrixError.
+    """
     several = value if isinstance(value, list) else [value]
     if value in (None, "", [], {}, False) and field.type != "boolean":
         return None
@@ -116,7 +119,7 @@ async def _format_one(value: Any, field: Field, names: ValueNames, place: ValueC
             return await names.format_money(found[1], found[2], place.locale) if found else None
         case "date" | "datetime":
             return _format_moment(text, field.type, place)
-        case "file":  # its addresses may carry a key to the portal
+        case "file":  # file addresses may contain an access key of the portal
             return _format_file(value, place.locale)
         case _:
             return await _find_name(text, field, names, place)
@@ -129,7 +132,7 @@ def _format_file(value: Any, locale: Locale) -> str:
 
 
 async def _find_name(text: str, field: Field, names: ValueNames, place: ValueContext) -> str | None:
-    """The name behind a code or a number; the number with a word for it where the portal cannot say more."""
+    """Return the name behind a code or id; where the portal gives none, a word for its type with the id."""
     match field.type:
         case "crm_status" if field.status_entity_id:
             return await names.find_status_name(field.status_entity_id, text)
@@ -147,7 +150,7 @@ def _is_id(text: str) -> bool:
 
 
 async def _find_linked_titles(values: Sequence[Any], field: Field, names: ValueNames) -> dict[str, str]:
-    """The titles of the records that values point at, read together; their numbers where that fails."""
+    """Return the titles of the linked records by value, read together; "№" and the id if that fails."""
     linked = {text: target for value in values if (target := _parse_link(text := str(value).strip(), field)) is not None}
     if not linked:
         return {}
@@ -159,7 +162,7 @@ async def _find_linked_titles(values: Sequence[Any], field: Field, names: ValueN
 
 
 def _parse_link(text: str, field: Field) -> tuple[str, int] | None:
-    """The record that a field points at: by its type, by the kind its settings name, or by the code before the number ("D_10")."""
+    """Return the record that a value links to; its kind comes from the field type, the settings or the prefix of the value ("D_10")."""
     found = _CODED.fullmatch(text)
     if found is None:
         return None
@@ -180,7 +183,7 @@ def _to_kind(code: str) -> str:
 
 
 def _find_only_kind(settings: Mapping[str, Any]) -> str:
-    """Where one kind of record is allowed, its numbers stand alone."""
+    """Return the kind of record that the settings allow; "" unless it is exactly one, in which case values have no prefix."""
     allowed = [name for name, value in settings.items() if value == "Y"]
     if len(allowed) != 1:
         return ""
@@ -189,7 +192,7 @@ def _find_only_kind(settings: Mapping[str, Any]) -> str:
 
 
 def _format_moment(text: str, kind: str, place: ValueContext) -> str | None:
-    """A day is never shifted by a zone; a moment is shown in the person's."""
+    """Format a day, which no time zone shifts, or a time in the reader's zone; None for other text."""
     if kind == "date":
         try:
             return format_day(parse_portal_date(text), today=_LONG_AGO, locale=place.locale)
@@ -200,7 +203,7 @@ def _format_moment(text: str, kind: str, place: ValueContext) -> str | None:
         return None
     try:
         here = moment.astimezone(ZoneInfo(place.zone))
-    except OverflowError:  # beyond the year 9999 where the person is
+    except OverflowError:  # beyond the year 9999 in the reader's zone
         return None
     return f"{format_day(here.date(), today=_LONG_AGO, locale=place.locale)}, {here:%H:%M}"
 

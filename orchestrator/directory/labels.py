@@ -1,6 +1,6 @@
-"""One line per record for people, and the link to its card. Ring 2, pure; no character of a record may disguise the line.
+"""Formats one line per record for people, and the link to its card. Text of a record cannot imitate the other parts of the line.
 
-Rows come as the portal gives them, classic (TITLE) or new (title) spelling; a value that is missing is left out.
+Rows come as the portal sends them, in classic (TITLE) or new (title) spelling; missing values are left out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,21 +19,21 @@ LIMIT: Final = 64
 _SHORTEST_TITLE: Final = 12
 _DETAIL: Final = 24
 _UNTITLED: Final = {"ru": "без названия", "en": "untitled"}
-# A title with our own separator in it could pretend to have a stage or a sum.
+# A title that contains the separator could pretend to have a stage or a sum.
 _DISGUISE: Final = str.maketrans(dict.fromkeys("·•∙⋅・‧᛫", "-"))
 
 
 def format_deal_label(
     row: Row, *, stage_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: CurrencyBook = NO_CURRENCY_BOOK
 ) -> str:
-    """«Ромашка · 1,2 млн ₽ · Договор · №481»; a long title is cut, sum, stage and number stay."""
+    """Format «Ромашка · 1,2 млн ₽ · Договор · №481»; a long title is cut, while sum, stage and number stay."""
     return _join_line(_find_title(row, locale), (_format_sum(row, locale, book), _clean_detail(stage_name), _format_number(row)), limit)
 
 
 def format_lead_label(
     row: Row, *, status_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: CurrencyBook = NO_CURRENCY_BOOK
 ) -> str:
-    """«Заявка с сайта · Иван Петров · 90 000 ₽ · Новый · №12»; no sum of nothing, and no name twice."""
+    """Format «Заявка с сайта · Иван Петров · 90 000 ₽ · Новый · №12»; without a sum of zero, and without a name equal to the title."""
     title, person = _find_title(row, locale), _clean_detail(_join_name(row))
     amount = _format_sum(row, locale, book) if parse_amount(_get(row, "OPPORTUNITY", "opportunity")) else ""
     return _join_line(title, ("" if person == title else person, amount, _clean_detail(status_name), _format_number(row)), limit)
@@ -42,32 +42,33 @@ def format_lead_label(
 def format_item_label(
     row: Row, *, kind_name: str, stage_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: CurrencyBook = NO_CURRENCY_BOOK
 ) -> str:
-    """«Поставка · 100 ₽ · Подготовка · №12» of a smart process, an invoice or a quote; one without a title goes by its kind."""
+    """Format «Поставка · 100 ₽ · Подготовка · №12» for a smart process, an invoice or a quote; the kind replaces a missing title."""
     title = _clean_text(_get(row, "TITLE", "title")) or _clean_text(kind_name) or _UNTITLED[locale]
     return _join_line(title, (_format_sum(row, locale, book), _clean_detail(stage_name), _format_number(row)), limit)
 
 
 def format_company_label(row: Row, *, locale: Locale = "ru", limit: int = LIMIT) -> str:
-    """«ООО Ромашка · №3»."""
+    """Format «ООО Ромашка · №3»."""
     return _join_line(_find_title(row, locale), (_format_number(row),), limit)
 
 
 def format_contact_label(row: Row, *, company_name: str | None = None, locale: Locale = "ru", limit: int = LIMIT) -> str:
-    """«Анна Ковалёва · ООО Ромашка · директор · №43»."""
+    """Format «Анна Ковалёва · ООО Ромашка · директор · №43»."""
     details = (_clean_detail(company_name), _clean_detail(_get(row, "POST", "post")), _format_number(row))
     return _join_line(_clean_text(_join_name(row)) or _UNTITLED[locale], details, limit)
 
 
 def format_user_label(row: Row, *, department: str | None = None, locale: Locale = "ru", limit: int = LIMIT) -> str:
-    """«Борис Орлов · менеджер · Отдел продаж · №7»."""
+    """Format «Борис Орлов · менеджер · Отдел продаж · №7»."""
     details = (_clean_detail(_get(row, "WORK_POSITION", "workPosition")), _clean_detail(department), _format_number(row))
     return _join_line(_clean_text(_join_name(row)) or _UNTITLED[locale], details, limit)
 
 
 def build_card_url(portal: str, entity: str, record_id: int, *, user: int = 0) -> str:
-    """The address of a card on the portal's host, "" for kinds without one; ValueError for an id below one or no host.
+    """Return the address of a record's card on the portal, "" for kinds without a card.
 
-    Only scheme and host of `portal` are used, so that a webhook address given by mistake does not get its code shown.
+    Raises ValueError for an id below one, or if `portal` has no host. Only scheme and host of `portal` are used, so that a webhook
+    address given by mistake does not reveal its secret code.
     """
     parts = urlsplit(portal)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
@@ -80,7 +81,7 @@ def build_card_url(portal: str, entity: str, record_id: int, *, user: int = 0) -
 
 
 def _build_path(entity: str, record_id: int, user: int) -> str:
-    """Invoices are a smart process with the number 31; quotes have a page of their own."""
+    """Return the path of a card. Invoices are the smart process 31; quotes have a page of their own."""
     match entity:
         case "deal" | "lead" | "contact" | "company" | "quote":
             return f"/crm/{entity}/details/{record_id}/"
@@ -98,7 +99,7 @@ def _build_path(entity: str, record_id: int, user: int) -> str:
 
 
 def parse_amount(value: Any) -> Decimal | None:
-    """The amount in a row («1000000.00», 5, 2.5), None for what is no finite number."""
+    """Parse an amount of a row («1000000.00», 5, 2.5); None for anything but a finite number."""
     try:
         amount = Decimal(str(value).strip())
     except InvalidOperation:

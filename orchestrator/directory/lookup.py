@@ -1,6 +1,7 @@
-"""References of the model ("@deal:Ромашка") become values, by code and never by guess. Ring 2.
+"""Resolves the model's references ("@deal:Ромашка") to values, by code and without guessing.
 
-One fits: used and named. Two to six: buttons. More: «Уточните». None: «Не нашёл». A choice names a record; it consents to nothing.
+One match is used and shown to the person, two to six become buttons, more lead to «Уточните», none to «Не нашёл». Choosing a record is
+no consent to a change.
 """
 
 import re
@@ -33,7 +34,7 @@ _CURRENT = {"deal": "current_deal_id", "contact": "current_contact_id", "company
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceContext:
-    """Where a reference stands: the step around it, who speaks, and what they wrote."""
+    """The context of a reference: the step that contains it, the speaker, and what they wrote."""
 
     method: str
     params: Mapping[str, Any]
@@ -43,17 +44,17 @@ class ReferenceContext:
 
 
 class Lookup:
-    """See the module docstring; may raise BitrixError."""
+    """Resolves references of the model; may raise BitrixError."""
 
     def __init__(self, reads: PortalReader, naming: Naming, clock: Clock) -> None:
-        """Keep the parts."""
+        """Keep the readers and the clock."""
         self._reads = reads
         self._reference = reads.reference
         self._naming = naming
         self._clock = clock
 
     async def resolve(self, reference: str, place: ReferenceContext) -> Resolution:
-        """The meaning of `reference` in that place."""
+        """Return the meaning of `reference` in its context."""
         kind, _, words = reference[1:].partition(":")
         words = words.strip()
         match kind:
@@ -77,7 +78,7 @@ class Lookup:
                 return await self.find_record(kind, words, place.actor, place.text)
 
     async def find_record(self, entity: str, words: str, actor: Actor, text: str) -> Resolution:
-        """A record by its name or number among those the person may see."""
+        """Find a record by name or number among those that the person may see."""
         found = await self._search(entity, words, actor)
         match found:
             case ranking.OneMatch():
@@ -98,7 +99,7 @@ class Lookup:
                 assert_never(found)
 
     async def find_named_records(self, titles: Mapping[str, str], text: str, actor: Actor) -> set[str]:
-        """Those records of `titles` ("deal:481" → title) that the person's text names, and names alone."""
+        """Return those records of `titles` ("deal:481" → title) that the person's text names and whose title fits no other record."""
         found: set[str] = set()
         for target, title in list(titles.items())[:100]:
             if len(found) < 3 and is_mentioned(title, text):  # noqa: PLR2004 - a request names a few records, not dozens
@@ -130,7 +131,10 @@ class Lookup:
         return Resolved(value=place.actor.bitrix_user_id, label=place.actor.name, named_by_person=True)
 
     def _resolve_current(self, place: ReferenceContext, field: str) -> Resolution:
-        """The record spoken of last: of the kind that its field holds (CONTACT_ID of a deal, `deal` of a reminder), else the call's own."""
+        """Return the current record of the conversation.
+
+        Its kind is the one that the field holds (CONTACT_ID of a deal, `deal` of a reminder), else the kind that the call is about.
+        """
         entity = _find_held_kind(field) or self._naming.find_entity(place.method, place.params)
         number = place.state["agent"]["objects"].get(_CURRENT.get(entity, ""))
         if number is None:
@@ -199,7 +203,7 @@ class Lookup:
                 assert_never(found)
 
     async def _find_category(self, entity: str, params: Mapping[str, Any]) -> int | None:
-        """The funnel a step is about: as it says, else that of its record; None = the usual one."""
+        """Return the funnel a step is about: from its parameters, else from its record; None means the default funnel."""
         if entity == "lead":
             return None
         for place in ("fields", "filter"):
@@ -218,7 +222,7 @@ class Lookup:
         entity = self._naming.find_entity(place.method, place.params)
 
         def chosen(items: Sequence[Category]) -> ranking.Match:
-            # A funnel may have the number 0, which is no number for a ranked row.
+            # A funnel may have the id 0, which `ranking` does not accept, so rows are numbered from 1.
             rows = [{"id": index, "title": item.name, "row": item} for index, item in enumerate(items, start=1)]
             return ranking.find_match(words, rows, me=None)
 
@@ -237,7 +241,7 @@ class Lookup:
         )
 
     async def _resolve_sum(self, words: str, reference: str, place: ReferenceContext) -> Resolution:
-        """A sum, its currency with it wherever the field might take the number for one of another currency."""
+        """Resolve a sum; the currency is added wherever the field could otherwise take the number for another currency."""
         method = self._reads.catalogue.find(place.method)
         currency = find_currency(words, place.actor)
         if not currency or method is None or method.reads_only:
@@ -257,21 +261,21 @@ class Lookup:
         return resolve_sum(words, place.actor, written=to_number if new and is_base else to_portal_money)
 
     async def _load_currency_book(self) -> CurrencyBook:
-        """The portal's currencies, none where it does not tell."""
+        """Return the portal's currencies; an empty book if the portal fails."""
         try:
             return await self._reference.load_currency_book()
         except BitrixError:
             return NO_CURRENCY_BOOK
 
     async def _find_field_type(self, field: str, place: ReferenceContext) -> str:
-        """The type of one of the portal's own fields; the others are known by their names."""
+        """Return the type of a custom field, "" for a standard field, whose type follows from its name."""
         code = field.lstrip("<>=!@%")
         if not code.lower().startswith("uf"):
             return ""
         return await self._naming.find_field_type(self._naming.find_entity(place.method, place.params), code)
 
     def _is_write(self, place: ReferenceContext) -> bool:
-        """Whether the step changes something: then what it is judged by is read now."""
+        """Return whether the step may change something; the data that such a step is checked against must then be read afresh."""
         method = self._reads.catalogue.find(place.method)
         return method is None or not method.reads_only
 
@@ -279,10 +283,10 @@ class Lookup:
         return format_user_label(row, department=await self._naming.find_department_name(row), locale=place.actor.locale)
 
     async def _find_departments(self, words: str) -> frozenset[int] | None:
-        """The departments whose name the words give; None when they give none, so that «из Казани» stays part of a name."""
+        """Return the departments that the words name; None if there are none, so that «из Казани» stays part of a name."""
         try:
             departments = await self._reference.load_departments()
-        except BitrixError:  # a right of its own: without it the words are a name
+        except BitrixError:  # departments need a permission of their own: without it the words count as part of the name
             return None
         found = frozenset(
             number for number, item in departments.items() if is_mentioned(item.name, words) or is_mentioned(words, item.name)
@@ -291,7 +295,7 @@ class Lookup:
 
 
 def _split_department(words: str) -> tuple[str, str]:
-    """«Анна из отдела продаж» → («Анна», «отдела продаж»)."""
+    """Split «Анна из отдела продаж» into («Анна», «отдела продаж»)."""
     found = _DEPARTMENT_SUFFIX.search(words)
     return (words[: found.start()].strip(), found[1]) if found else (words, "")
 
@@ -301,7 +305,7 @@ def _parse_numbers(value: Any) -> frozenset[int]:
 
 
 def _build_search_start(word: str) -> str:
-    """What to look for: the beginning that all case forms share, before the first е, which a title may write ё."""
+    """Return the search text: the beginning that all case forms share, up to the first е, since a title may have ё there."""
     start = find_shared_start(word)
     place = start.find("е")
     return start[:place] if place >= _SHORTEST else start
@@ -312,18 +316,18 @@ def _has_number(text: str, number: int) -> bool:
 
 
 def _find_held_kind(field: str) -> str:
-    """ "contact" for CONTACT_ID and contactId, "" for fields that do not say what they hold."""
+    """Return "contact" for CONTACT_ID and contactId, "" for fields whose name tells no kind of record."""
     kind = re.sub(r"_?ids?$", "", field, flags=re.IGNORECASE).lower()
     return kind if kind in _CURRENT else ""
 
 
 def _has_field(value: Any, key: str) -> bool:
-    """Whether a field of that key is among the params."""
+    """Return whether the parameters contain a field with that key, at any depth."""
     return isinstance(value, Mapping) and any(to_field_key(str(name)) == key or _has_field(item, key) for name, item in value.items())
 
 
 def _find_field(reference: str, value: Any, name: str = "") -> str:
-    """The name of the field whose value is `reference`."""
+    """Return the name of the field whose value is `reference`."""
     if value == reference:
         return name
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""What records, people, stages, fields and sums are called, and whose records are. Ring 2; implements the `Names` that previews need."""
+"""Finds the names of records, people, stages, fields and sums, and the owners of records; implements `Names` of the gate's ports."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,37 +32,37 @@ _SMART = {"ru": "элемент смарт-процесса", "en": "smart proce
 
 
 class Naming:
-    """See the module docstring. A name that cannot be found is shown as its number, never guessed; reads may raise BitrixError."""
+    """Names of portal objects. What has no known name is shown by its number, never guessed; reads may raise BitrixError."""
 
     def __init__(self, reads: PortalReader) -> None:
-        """Keep the reads."""
+        """Keep the reader."""
         self._reads = reads
         self._reference = reads.reference
 
     async def find_user_name(self, user_id: int) -> str:
-        """ "Анна Ковалёва"."""
+        """Return an employee's name, "Анна Ковалёва"."""
         row = await self._reference.find_user(user_id)
         name = f"{row.get('NAME') or ''} {row.get('LAST_NAME') or ''}".strip() if row else ""
         return to_visible_line(name, limit=60) or f"№{user_id}"
 
     async def find_department_name(self, user: Row) -> str:
-        """The first department of an employee's row, "" where the portal names none."""
+        """Return the name of the employee's first department, "" where the portal gives none."""
         numbers = user.get("UF_DEPARTMENT")
         if not isinstance(numbers, list) or not numbers:
             return ""
         try:
             found = (await self._reference.load_departments()).get(_int(numbers[0]))
-        except BitrixError:  # a right of its own, and never more than a help
+        except BitrixError:  # departments need a permission of their own, and the name is only a help
             return ""
         return to_visible_line(found.name, limit=60) if found else ""
 
     async def find_stage_name(self, entity: str, stage_id: str, category_id: int = 0) -> str:
-        """ "Договор"; the funnel is read from the stage id where it stands there ("C1:NEW")."""
+        """Return a stage's name, "Договор". If the stage id contains the funnel ("C1:NEW"), `category_id` is not needed."""
         stage = await self._reference.find_stage(entity, stage_id, category_id)
         return to_visible_line(stage.name, limit=40) if stage else stage_id
 
     async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
-        """The name of a funnel."""
+        """Return the name of a funnel."""
 
         def found(items: Sequence[Category]) -> bool:
             return any(item.id == category_id for item in items)
@@ -71,7 +71,7 @@ class Naming:
         return next((to_visible_line(item.name, limit=60) for item in items if item.id == category_id), f"№{category_id}")
 
     async def find_status_name(self, book: str, code: str) -> str:
-        """The name of an entry of a book of the CRM: "CALL" of SOURCE is «Звонок»."""
+        """Return the name of an entry of a CRM status list: "CALL" of SOURCE is «Звонок»."""
 
         def found(stages: Sequence[Stage]) -> bool:
             return any(stage.id == code for stage in stages)
@@ -80,7 +80,7 @@ class Naming:
         return next((to_visible_line(stage.name, limit=60) for stage in stages if stage.id == code), code)
 
     async def find_kind_name(self, entity: str, locale: Locale) -> str:
-        """«элемент смарт-процесса «Договоры»», «счёт», "quote"; "" for the kinds that doors name themselves."""
+        """Return «элемент смарт-процесса «Договоры»», «счёт» or "quote"; "" for the common kinds, whose names the text catalogues have."""
         number = to_type_number(entity)
         if entity in _FIXED_KINDS or to_own_kind(entity) != entity or number is None or not entity.startswith("item:"):
             return _FIXED_KINDS.get(entity, {}).get(locale, "")
@@ -90,19 +90,19 @@ class Naming:
 
         try:
             kept = (await self._reference.load_types(has=found)).get(number)
-        except BitrixError:  # the list needs an administrator's rights
+        except BitrixError:  # the list needs administrator rights
             kept = None
         title = to_visible_line(kept.title, limit=40) if kept else ""
         return f"{_SMART[locale]} «{title}»" if title else f"{_SMART[locale]} №{number}"
 
     async def find_title(self, entity: str, record_id: int) -> str:
-        """What the record is called."""
+        """Return the title of a record."""
         if entity == "user":
             return await self.find_user_name(record_id)
         return (await self.find_titles([(entity, record_id)]))[entity, record_id]
 
     async def find_titles(self, targets: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], str]:
-        """What several records are called, read in one request for fifty."""
+        """Return the titles of several records, fifty per request."""
         records = await self._reads.load_records([(to_own_kind(entity), number) for entity, number in targets])
         found: dict[tuple[str, int], str] = {}
         for entity, number in targets:
@@ -111,11 +111,11 @@ class Naming:
         return found
 
     def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
-        """The address of the record's card, or "" for kinds that have none; a task's is under `user`, whoever looks."""
+        """Return the address of the record's card, "" for kinds without a card. A task's address contains `user`, whoever opens it."""
         return build_card_url(self._reads.client.base_url, to_own_kind(entity), record_id, user=user) if record_id > 0 else ""
 
     def extract_title(self, entity: str, record: Row) -> str:
-        """What a record that was read is called."""
+        """Return the title of a record that was already read."""
         if entity in {"contact", "user"}:
             parts = (record.get("NAME") or record.get("name"), record.get("LAST_NAME") or record.get("lastName"))
             text = " ".join(str(part) for part in parts if part)
@@ -124,7 +124,7 @@ class Naming:
         return trim_text(to_visible_line(text), limit=80)
 
     async def build_label(self, entity: str, row: Row, locale: Locale) -> str:
-        """One line for a list or a button."""
+        """Return one line for a list or a button."""
         entity = to_own_kind(entity)
         book = await self.load_currency_book() if "OPPORTUNITY" in row or "opportunity" in row else NO_CURRENCY_BOOK
         match entity:
@@ -147,31 +147,31 @@ class Naming:
                 return f"{self.extract_title(entity, row)} · №{number}" if number else self.extract_title(entity, row)
 
     async def load_currency_book(self) -> CurrencyBook:
-        """How the portal writes its currencies; empty where it cannot be asked, so that a sum never fails for its sign."""
+        """Return how the portal writes its currencies; an empty book if it fails, so that a sum can always be shown."""
         try:
             return await self._reference.load_currency_book()
         except BitrixError:
             return NO_CURRENCY_BOOK
 
     async def format_money(self, amount: Any, currency: str, locale: Locale) -> str:
-        """The exact sum as the portal writes it: «1 234 567,50 ₽»; what is no amount stays as it is, an unknown currency its code."""
+        """Format the exact sum as the portal does, «1 234 567,50 ₽»; other text is returned as it is, an unknown currency as its code."""
         found = parse_amount(amount)
         if found is None:
             return to_visible_line(str(amount))
         return format_sum(found, to_visible_line(currency, limit=12) or None, locale=locale, book=await self.load_currency_book())
 
     async def find_field_title(self, entity: str, name: str) -> str:
-        """What the portal calls a field, in either spelling of its code; "" where it has no title or cannot be asked."""
+        """Return the portal's title of a field, by either spelling of its code; "" if it has no title or the portal fails."""
         found = await self._find_field(entity, name)
         return to_visible_line(found.title, limit=80) if found else ""
 
     async def find_field_type(self, entity: str, name: str) -> str:
-        """The portal's type of a field (date, money, enumeration), "" where it is not known."""
+        """Return the portal's type of a field (date, money, enumeration), "" where it is not known."""
         found = await self._find_field(entity, name)
         return found.type if found else ""
 
     async def describe_field_value(self, entity: str, name: str, value: Any, *, locale: Locale, zone: str) -> str | None:
-        """The value of the portal's own field in words; None where the value says all, or the field is not known."""
+        """Describe the value of a portal field in words; None where the value needs no words or the field is not known."""
         field = await self._find_field(entity, name)
         if field is None:
             return None
@@ -182,7 +182,7 @@ class Naming:
             return None
 
     async def format_choice(self, entity: str, name: str, value: Any) -> str:
-        """The names of what is chosen in a list field of the portal's own; "" for fields of other types and unknown values."""
+        """Return the names of the values chosen in a list field; "" for other types and unknown values."""
         field = await self._find_field(entity, name)
         if field is None or field.type != "enumeration":
             return ""
@@ -190,14 +190,14 @@ class Naming:
         return ", ".join(to_visible_line(found, limit=60) for item in chosen if (found := field.choices.get(str(item))))
 
     async def load_portal_zone(self) -> str:
-        """The portal's time zone, the default where it cannot be asked."""
+        """Return the portal's time zone; the default zone if the portal fails."""
         try:
             return await self._reference.load_portal_zone()
         except BitrixError:
             return DEFAULT_ZONE
 
     async def find_zone(self, user_id: int | None) -> str:
-        """An employee's own time zone, else the portal's; never fails."""
+        """Return an employee's own time zone, else the portal's; never raises."""
         try:
             row = await self._reference.find_user(user_id) if user_id is not None else None
         except BitrixError:
@@ -206,7 +206,7 @@ class Naming:
         return own if is_zone(own) else await self.load_portal_zone()
 
     def build_candidate(self, entity: str, row: Row) -> dict[str, Any]:
-        """A row as `ranking.choose` wants it, with the row itself kept."""
+        """Build a row for `ranking.find_match`, which includes the portal's row."""
         if entity == "task":
             closed = str(row.get("status") or row.get("STATUS") or "") == _DONE_TASK
         else:
@@ -220,22 +220,22 @@ class Naming:
         }
 
     def find_owner(self, entity: str, row: Row) -> int:
-        """Whose the record is; 0 when it does not say."""
+        """Return the owner of a record, 0 where the row names none."""
         field = self._reads.catalogue.entities[entity.partition(":")[0]].owner_field
         return _int(row.get(field) or row.get(names.to_universal(field, entity)))
 
     def is_visible(self, entity: str, row: Row, actor: Actor) -> bool:
-        """Whether `actor` may see the record."""
+        """Return whether `actor` may see the record."""
         allowed = _list_visible_users(actor)
         return allowed is None or self.find_owner(entity, row) in allowed
 
     def build_owner_filter(self, entity: str, actor: Actor) -> dict[str, Any]:
-        """The filter that keeps a list to what `actor` may see."""
+        """Return the filter that limits a list to the records that `actor` may see."""
         allowed = _list_visible_users(actor)
         return {} if allowed is None else {self._reads.catalogue.entities[entity.partition(":")[0]].owner_field: sorted(allowed)}
 
     def find_entity(self, method: str, params: Mapping[str, Any]) -> str:
-        """The kind of record a method is about ("deal", "item:177"), "" when it has none."""
+        """Return the kind of record that a call is about ("deal", "item:177"), "" for none."""
         found = self._reads.catalogue.find(method)
         if found is None:
             return ""
@@ -258,10 +258,10 @@ class Naming:
         except BitrixError:
             if entity in {"deal", "lead"}:
                 raise
-            return stage  # a smart process may be without stages, and its list without a name for them
+            return stage  # a smart process may have no stages, or no names for them
 
     async def _find_field(self, entity: str, name: str) -> Field | None:
-        """The portal's field by its code in either spelling."""
+        """Return the portal's field by its code in either spelling."""
         kind = to_own_kind(entity)
         try:
             fields = await self._reference.load_fields(kind, has=lambda fields: _pick_field(fields, name, kind) is not None)
@@ -282,7 +282,7 @@ def _to_kind(type_id: Any) -> str:
 
 
 def _list_visible_users(actor: Actor) -> frozenset[int] | None:
-    """Whose records `actor` may see; None = everybody's."""
+    """Return the users whose records `actor` may see; None means everybody."""
     if actor.sees == "all":
         return None
     own = {actor.bitrix_user_id} if actor.bitrix_user_id is not None else set()

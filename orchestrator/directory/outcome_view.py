@@ -1,7 +1,7 @@
-"""Outcomes as the model and the person read them: labels, links, counts and sums by code; prose kept apart. Ring 2.
+"""Renders outcomes for the model and the person: labels, links, counts and sums by code, with prose kept apart.
 
-Prose (comments, descriptions, any text that is no known label) is withheld unless the step asked for that field by name: what the model
-does not see cannot talk it into anything. What is shown taints the turn (DESIGN §3).
+Prose (comments, descriptions, any text that is no known label) is withheld unless the step asked for that field by name, since the model
+can only be misled by text that it reads. Text that is shown taints the turn.
 """
 
 import re
@@ -31,21 +31,21 @@ _ADDRESS = re.compile(
     r"\+?[0-9][0-9 ().-]{2,30}(?:[0-9]|[0-9] ?(?:доб\.?|ext\.?|#) ?[0-9]{1,8})"
     r"|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"
 )
-"""A phone or an e-mail address; whatever else stands in such a field is somebody's text."""
+"""A phone number or an e-mail address; any other text in such a field counts as free text."""
 _CHOSEN = re.compile(r"\[?'?[0-9]{1,15}'?(?:, '?[0-9]{1,15}'?)*\]?", re.ASCII)
-"""The numbers of chosen list values, or one."""
+"""The ids of the chosen list values, one or several."""
 _PLAIN = re.compile(r"[-+\d.,:TZ ]{1,40}|[A-Z][A-Z0-9_:]{0,40}|[YN]|true|false|")
 
 
 async def render_outcome(outcome: Outcome, naming: Naming, actor: Actor) -> OutcomeView:
-    """See the module docstring; may raise BitrixError."""
+    """Return the outcome as the model and the person read it; may raise BitrixError."""
     found = await _render_result(outcome, naming, actor)
     text = "; ".join(part for part in (found.text, outcome.detail) if part)
     return replace(found, text=text, prose=found.prose or outcome.foreign_text)
 
 
 async def _render_result(outcome: Outcome, naming: Naming, actor: Actor) -> OutcomeView:
-    """What the result holds. Parts of a record (its products, its checklist) have numbers of their own, so they are no records."""
+    """Render the result. Parts of a record (its products, its checklist) have ids of their own and are not treated as records."""
     rows = extract_rows(outcome.result)
     entity = _find_kind(outcome, naming)
     if rows and _OWN_RECORDS.fullmatch(outcome.method) and (entity in _CRM or entity.startswith("item:")):
@@ -56,12 +56,12 @@ async def _render_result(outcome: Outcome, naming: Naming, actor: Actor) -> Outc
 
 
 def _find_kind(outcome: Outcome, naming: Naming) -> str:
-    """What kind the records are of; a smart process is told by the call alone."""
+    """Return the kind of the records; for a smart process only the call tells it."""
     return naming.find_entity(outcome.method, outcome.call) if outcome.entity == "item" else outcome.entity
 
 
 def extract_rows(result: Any) -> list[Mapping[str, Any]]:
-    """The records in an answer: a list, a boxed list, or one record."""
+    """Return the records in an answer, which is a list, a list inside a mapping, or one record."""
     if isinstance(result, Mapping):
         for key in ("items", "tasks"):
             if isinstance(result.get(key), list):
@@ -112,7 +112,7 @@ async def _render_users(rows: Sequence[Mapping[str, Any]], naming: Naming, actor
 
 
 def _select_fields(row: Mapping[str, Any], asked: frozenset[str]) -> tuple[dict[str, Any], list[str], bool]:
-    """The fields of a record for the model: plain values, labels, and prose only where it was asked for by name."""
+    """Select the fields of a record that the model sees: plain values, labels, and prose only where the step asked for it by name."""
     fields: dict[str, Any] = {}
     labels: list[str] = []
     prose = False
@@ -135,7 +135,7 @@ def _select_fields(row: Mapping[str, Any], asked: frozenset[str]) -> tuple[dict[
 
 
 async def _name_choices(entity: str, row: Mapping[str, Any], naming: Naming) -> dict[str, str]:
-    """Values of the portal's own list fields by name, which are labels that an administrator chose; texts of people stay prose."""
+    """Return the names of chosen list values by field. An administrator defined them, so they are labels and not prose."""
     found: dict[str, str] = {}
     for key, value in row.items():
         if key.lower().startswith("uf") and _CHOSEN.fullmatch(str(value)):
@@ -146,7 +146,7 @@ async def _name_choices(entity: str, row: Mapping[str, Any], naming: Naming) -> 
 
 
 def _extract_addresses(value: Any) -> list[str]:
-    """The phones and addresses of a field, when it holds nothing else; their own comments and names are left out."""
+    """Return the phones and addresses of a field if it holds nothing else; the comments and names beside them are left out."""
     elements = value if isinstance(value, list) else [value]
     values = [item.get("VALUE", item.get("value")) if isinstance(item, Mapping) else item for item in elements]
     known = [item for item in values if isinstance(item, str) and len(item) <= MAX_LABEL and _ADDRESS.fullmatch(item.strip())]
@@ -154,7 +154,7 @@ def _extract_addresses(value: Any) -> list[str]:
 
 
 def _count_records(outcome: Outcome, rows: Sequence[Mapping[str, Any]]) -> tuple[int, Mapping[str, Decimal]]:
-    """How many records there are, and the sums of all of them by currency; no sums where only some were read."""
+    """Return the number of records and their sums by currency; no sums if only some of the records were read."""
     if outcome.sums and outcome.total is not None:
         return outcome.total, {currency: Decimal(amount) for currency, amount in outcome.sums.items()}
     total = max(outcome.total or 0, len(rows))
@@ -172,13 +172,13 @@ def _sum_by_currency(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Decimal]
 
 
 def _format_sums(sums: Mapping[str, Decimal], actor: Actor, book: CurrencyBook) -> str:
-    """ "12,4 млн ₽", one part for each currency; "" where there are no sums."""
+    """Return the sums as "12,4 млн ₽", one part for each currency; "" without sums."""
     parts = [format_sum_short(amount, currency or None, locale=actor.locale, book=book) for currency, amount in sorted(sums.items())]
     return " + ".join(parts)
 
 
 def _render_other(outcome: Outcome) -> OutcomeView:
-    """Anything else: as masked data; text in it counts as prose."""
+    """Render any other result as masked data; text in it counts as prose."""
     if outcome.commands:
         lines = [f"{item.key} {item.method}: {item.status}{' ' + item.error if item.error else ''}" for item in outcome.commands]
         return OutcomeView(text="; ".join(lines), prose=_has_prose(outcome.result))
@@ -193,14 +193,14 @@ def _render_other(outcome: Outcome) -> OutcomeView:
 
 
 def _shorten(value: Any) -> Any:
-    """A value that cannot fill the prompt: long text is cut, a long structure becomes the beginning of its text."""
+    """Return the value cut to a size that cannot fill the prompt; a long structure becomes the beginning of its text."""
     if isinstance(value, str):
         return trim_text(value, limit=MAX_PROSE)
     return value if len(str(value)) <= MAX_PROSE else trim_text(str(value), limit=MAX_PROSE)
 
 
 def _has_prose(value: Any) -> bool:
-    """Whether any text in it is more than a number, a date or a code."""
+    """Return whether any text in the value is more than a number, a date or a code."""
     if isinstance(value, Mapping):
         return any(_has_prose(item) for item in value.values())
     if isinstance(value, (list, tuple)):

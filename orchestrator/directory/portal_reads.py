@@ -1,6 +1,6 @@
-"""Reads of the portal that code makes for itself: records, lists, and through `reference` the data behind names. Ring 2; never writes.
+"""Reads the portal for the program's own needs: records, lists, and through `reference` the data behind names. Never writes.
 
-Records are always read afresh; reference data is kept as `reference` says.
+Records are always read afresh; reference data is cached as `reference` says.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -20,20 +20,20 @@ from state.clock import Clock
 _CHUNK = 50
 Target = tuple[str, int]
 RecordOrError = Row | BitrixError | None
-"""A record, None where there is none, or why it could not be read."""
+"""A record, None if it does not exist, or the error that prevented reading it."""
 
 
 class PortalReader:
-    """See the module docstring. Every method may raise BitrixError."""
+    """Reads records and reference data. Every method may raise BitrixError."""
 
     def __init__(self, client: PortalCaller, catalogue: Catalogue, clock: Clock) -> None:
-        """Keep the parts, and of `client` only its reads; nothing is read yet."""
+        """Wrap `client` so that it can only read; nothing is read yet."""
         self.client = ReadOnlyClient(client, catalogue)
         self.catalogue = catalogue
         self.reference = Reference(self.client, clock)
 
     async def load_records(self, targets: Sequence[Target]) -> Mapping[Target, Row | None]:
-        """Each target's record as it is now, None where it does not exist."""
+        """Return each target's current record, None where it does not exist."""
         wanted = list(dict.fromkeys(targets))
         if len(wanted) == 1:
             return {wanted[0]: await self._read_record(wanted[0])}
@@ -46,9 +46,10 @@ class PortalReader:
         return found
 
     async def load_each_record(self, targets: Sequence[Target], priority: Priority) -> dict[Target, RecordOrError]:
-        """Each target's record or why it could not be read: one that fails holds up no other, and is asked for once more alone.
+        """Return each target's record or the error that prevented reading it.
 
-        Raises what concerns more than one record: nothing was sent, or an answer other than 400 and 404.
+        One failed record does not affect the others and is retried once on its own. Raises errors that concern more than one record:
+        nothing was sent, or the status was neither 400 nor 404.
         """
         wanted = list(dict.fromkeys(targets))
         found: dict[Target, RecordOrError] = {}
@@ -66,7 +67,7 @@ class PortalReader:
             if not _is_of_one_record(error):
                 raise
             return dict.fromkeys(targets, error)
-        except OutcomeUnknown as error:  # perhaps for one of them only
+        except OutcomeUnknown as error:  # perhaps because of one record only
             return dict.fromkeys(targets, error)
 
     async def _read_alone(self, target: Target, priority: Priority) -> RecordOrError:
@@ -78,21 +79,21 @@ class PortalReader:
             return error
 
     async def load_users(self) -> Mapping[int, Row]:
-        """Every employee by id, the dismissed too."""
+        """Return every employee by id, including the dismissed."""
         return await self.reference.load_users()
 
     async def load_categories(self) -> Mapping[int, str]:
-        """Funnels of deals: id → name."""
+        """Return the funnels of deals: id → name."""
         return {item.id: item.name for item in await self.reference.load_categories("deal")}
 
     async def load_stages(self, entity: str, category: int = 0) -> Sequence[Stage]:
-        """Stages of a funnel, or the statuses of leads, in order."""
+        """Return the stages of a funnel, or the statuses of leads, in order."""
         return await self.reference.load_stages(entity, category)
 
     async def load_first_stages(self, wanted: Collection[str] | None = None) -> Mapping[str, str]:
-        """ "deal:1", "lead:0", "item:177:10" → the first stage of that funnel.
+        """Return the first stage of each funnel: "deal:1", "lead:0" or "item:177:10" → stage id.
 
-        Those that are `wanted` are read now, so that a write can be judged by them; without a wish those of all deals and leads, as kept.
+        The `wanted` funnels are read afresh, so that a write can be checked; None returns those of all deals and leads from the cache.
         """
         if wanted is not None:
             return await self.reference.load_first_stages(wanted)
@@ -101,31 +102,31 @@ class PortalReader:
         return {key: stages[0].id for key, stages in firsts.items() if stages}
 
     async def search(self, entity: str, start: str, extra: Mapping[str, Any]) -> list[Row]:
-        """Rows whose title begins a word with `start`; ranking is the caller's."""
+        """Return rows with a word in the title that begins with `start`; the caller ranks them."""
         spec = self.catalogue.entities[entity]
         method, params = _build_search(entity, spec.list, start, extra)
         return (await read_first_rows(self.client, method, params, max_rows=500)).rows
 
     async def load_rows(self, method: str, params: Mapping[str, Any], *, limit: int = 500) -> list[Row]:
-        """All rows of a list, up to `limit`."""
+        """Return the rows of a list, at most `limit`."""
         return (await read_first_rows(self.client, method, params, max_rows=limit)).rows
 
     def discard(self, kind: str = "", *detail: str) -> None:
-        """Drop what is kept, or outdate one kind of it."""
+        """Mark one kind of reference data as outdated, or clear the cache if no kind is given."""
         self.reference.discard(kind, *detail)
 
     def discard_for_event(self, event_name: str) -> None:
-        """Outdate what an event of the portal changed."""
+        """Mark reference data that a portal event changed as outdated."""
         self.reference.discard_for_event(event_name)
 
     async def find_own_user(self) -> int:
-        """As which employee the portal is called; 0 when it does not say (common/users/profile)."""
+        """Return the id of the employee in whose name the portal is called; 0 if the portal does not say."""
         found = (await self.client.call("profile", {}, repeatable=True)).result
         number = str(found.get("ID", "")) if isinstance(found, Mapping) else ""
         return int(number) if number.isascii() and number.isdecimal() else 0
 
     def discard_for_call(self, method: str) -> None:
-        """Outdate what a call of ours changed, whether or not it succeeded."""
+        """Mark reference data that a call of the bot may have changed as outdated, whether or not the call succeeded."""
         self.reference.discard_for_call(method)
 
     async def _read_record(self, target: Target, priority: Priority = Priority.INTERACTIVE) -> Row | None:
@@ -139,13 +140,13 @@ class PortalReader:
         return _unwrap(answer.result, spec.result_key)
 
     def _build_read(self, target: Target) -> tuple[Entity, dict[str, Any]]:
-        """How a record is read; "item:177" is the smart process with that number."""
+        """Return how to read a record; "item:177" is the smart process with that number."""
         kind, _, type_id = target[0].partition(":")
         spec = self.catalogue.entities[kind]
         return spec, {spec.id_param: target[1], **({"entityTypeId": int(type_id)} if type_id else {})}
 
     async def _read_chunk(self, targets: Sequence[Target], priority: Priority) -> dict[Target, RecordOrError]:
-        """What became of each; raises when the batch as a whole failed."""
+        """Return the record or error of each target; raises if the batch as a whole failed."""
         commands = []
         for number, target in enumerate(targets):
             spec, params = self._build_read(target)
@@ -176,14 +177,14 @@ def _build_search(entity: str, method: str, start: str, extra: Mapping[str, Any]
 
 
 def _unwrap(result: Any, key: str) -> Row | None:
-    """The record in an answer; a missing task is `[]` with success (facts: bitrix24 §7.13)."""
+    """Return the record in an answer; for a missing task the portal answers `[]` with success."""
     if key and isinstance(result, Mapping):
         result = result.get(key)
     return to_storable(result) if isinstance(result, Mapping) and result else None
 
 
 def _is_of_one_record(error: Refused) -> bool:
-    """Whether the refusal says something of that record, not of our access or of the method."""
+    """Return whether the refusal is about this record, and not about access or the method."""
     return error.status in {400, 404} and error.code.upper() not in ACCESS_OR_METHOD_CODES
 
 

@@ -1,11 +1,8 @@
-"""Which records a query names: one, a few to choose from, too many, or none. Ring 2, pure; being mine or open never decides.
+"""Decides which records a query names: one, a few to choose from, too many, or none; also suggests field names similar to a wrong one.
 
-Preference, then uniqueness: rows whose whole title (or whose number, «№481») the query is push out rows it names in part.
-One row left is `Found`; more are buttons, open before closed, mine before others, the better match before the worse.
-A title written word for word wins over other whole titles, unless the written word may also be a case of the other title:
-«Александра» may mean Александр, so both are offered.
-
-"Did you mean": known field names near a written one, by code in either spelling or by title. Ring 2, pure; decides nothing.
+Rows whose whole title or number («№481») is the query exclude rows it names only in part. A title written word for word wins, unless the
+word may also be a case form of the other title: «Александра» may mean Александр, so both are offered. Buttons list open records first,
+then the person's own, then better matches; owner and state never decide which record is meant.
 """
 
 import re
@@ -25,21 +22,21 @@ _NUMBER: Final = re.compile(r"(?:.*[\s№#])?[№#]?\s?([0-9]{1,18})", re.DOTALL
 
 @dataclass(frozen=True, slots=True)
 class OneMatch:
-    """The only record that fits; it is used and named to the person."""
+    """The only record that fits; it is used and shown to the person."""
 
     row: Row
 
 
 @dataclass(frozen=True, slots=True)
 class SeveralMatches:
-    """Two or more records, at most the limit: buttons. Pressing one is a choice, never consent."""
+    """Two or more records, at most the limit, shown as buttons. Pressing one is a choice, never consent to a change."""
 
     rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TooManyMatches:
-    """More records than there are buttons: the person is asked to be more precise."""
+    """More records than there are buttons; the person is asked to be more precise."""
 
     count: int
 
@@ -53,9 +50,9 @@ Match = OneMatch | SeveralMatches | TooManyMatches | NoMatch
 
 
 def find_match(query: str, rows: Iterable[Row], *, me: int | None, limit: int = LIMIT) -> Match:
-    """Decide between rows of {id, title, owner, closed}; `me` is the speaker's user id, None if there is no such user.
+    """Choose between rows of {id, title, owner, closed}; `me` is the speaker's user id, None if there is none.
 
-    Repeated ids count once. Rows without a usable id are a mistake of the caller and raise KeyError or ValueError.
+    Repeated ids count once. A row without a usable id is the caller's mistake and raises KeyError or ValueError.
     """
     unique = {int(row["id"]): row for row in rows}
     scored = [(worth, row) for row in unique.values() if (worth := _measure_row(query, row)) > 0]
@@ -75,7 +72,7 @@ def _measure_row(query: str, row: Row) -> float:
 
 
 def _is_number_of(query: str, record_id: int) -> bool:
-    """«481», «№481», «сделка 481»: a number and no other significant word."""
+    """Return whether the query is the number («481», «№481», «сделка 481») without another significant word."""
     found = _NUMBER.fullmatch(query.strip())
     return found is not None and int(found[1]) == record_id and extract_words(query) == (found[1],)
 
@@ -100,9 +97,9 @@ _LONGEST: Final = 80
 
 
 def find_similar_codes(name: str, known: Mapping[str, str], *, most: int = 3) -> tuple[str, ...]:
-    """The codes of `known` (code → title, which may be empty) that `name` may have meant, the nearest first; none is usual.
+    """Return the codes of `known` (code → title, which may be empty) that `name` may mean, most similar first; usually none.
 
-    `opportunity` and `Opportunity` mean OPPORTUNITY, «Номер договора» the code of that title, and OPORTUNITY is near enough.
+    `opportunity` and `Opportunity` mean OPPORTUNITY, «Номер договора» the code with that title, and OPORTUNITY is similar enough.
     """
     written = name[:_LONGEST]
     worth = {code: max(_compare_codes(written, code), _compare_titles(written, title)) for code, title in known.items()}
@@ -122,7 +119,7 @@ def _measure_likeness(left: str, right: str) -> float:
     if not left or not right:
         return 0.0
     matcher = SequenceMatcher(None, left, right, autojunk=False)
-    # The cheap bounds first: a portal may have a thousand fields.
+    # Cheap upper bounds first, since a portal may have a thousand fields.
     if matcher.real_quick_ratio() < _NEAR_ENOUGH or matcher.quick_ratio() < _NEAR_ENOUGH:
         return 0.0
     return matcher.ratio()

@@ -1,11 +1,8 @@
-"""Reference data of the portal, kept and refreshed: employees, departments, funnels, stages, currencies, fields, smart processes. Ring 2.
+"""Caches the portal's reference data: employees, departments, funnels, stages, currencies, fields, smart processes.
 
-For showing, a value is at most its kind's life old, and older only while the portal fails. What a write is judged by is asked for with
-`fresh=True`: then it is read now, or the portal's error is raised. Events and the bot's own calls outdate what they change.
-
-The kinds of reference data: how long each is kept, and which events and own calls outdate it. Ring 2, one table.
-
-Events by the vendor's pages (…/events/index); statuses and funnels have none, so their life is short, and their own calls count.
+For display, a value is at most as old as `KINDS` allows, and older only while the portal fails. Checks of a write use `fresh=True`, which
+reads now or raises the portal's error. Portal events and the bot's own calls mark what they change as outdated; the vendor documents no
+events for statuses and funnels, so their lifetime is short.
 """
 
 import re
@@ -40,43 +37,43 @@ _ACTIVE = (True, "Y", "true", "1", None)
 
 
 class Reference:
-    """See the module docstring. Every read may raise BitrixError; `has` says what is looked for, so that a miss is read again once."""
+    """Cached reads of reference data. Every read may raise BitrixError; if `has` does not find its item, the data is read again once."""
 
     def __init__(self, client: PortalCaller, clock: Clock) -> None:
-        """Keep the parts; nothing is read yet."""
+        """Keep the client and the clock; nothing is read yet."""
         self._client = client
         self._shelf = ReadCache(clock)
         self._patience = ReadTimeouts(clock)
 
     async def load_users(self, *, fresh: bool = False, has: Contains[Mapping[int, Row]] | None = None) -> Mapping[int, Row]:
-        """The first 5,000 employees by id, the dismissed too."""
+        """Return the first 5,000 employees by id, including the dismissed."""
         return await self._get(("users",), partial(reads.read_users, self._client), fresh=fresh, has=has)
 
     async def find_user(self, user_id: int, *, fresh: bool = False) -> Row | None:
-        """One employee; a number that is not in the list is asked for alone."""
+        """Return one employee; one that is not in the list is read on its own."""
         read = partial(reads.read_user, self._client, user_id)
         if not fresh and (row := (await self.load_users()).get(user_id)) is not None:
             return row
         return await self._get(("user", str(user_id)), read, fresh=fresh)
 
     async def is_active(self, user_id: int) -> bool:
-        """Whether this employee works here now: read now, since a write hangs on it."""
+        """Return whether the employee works here now; always read afresh, since a write depends on it."""
         row = await self.find_user(user_id, fresh=True)
         return row is not None and is_employed(row)
 
     async def load_departments(self) -> Mapping[int, Department]:
-        """The departments by id."""
+        """Return the departments by id."""
         return await self._get(("departments",), partial(reads.read_departments, self._client))
 
     async def load_categories(
         self, entity: str = "deal", *, fresh: bool = False, has: Contains[Sequence[Category]] | None = None
     ) -> Sequence[Category]:
-        """The funnels of deals ("deal") or of a smart process ("item:177")."""
+        """Return the funnels of deals ("deal") or of a smart process ("item:177")."""
         kind = to_own_kind(entity)
         return await self._get(("categories", kind), partial(reads.read_categories, self._client, kind), fresh=fresh, has=has)
 
     async def find_default_category(self, entity: str, *, fresh: bool = False) -> int:
-        """The funnel that a new record of this kind falls into; 0 for deals."""
+        """Return the funnel that a new record of this kind is put into; 0 for deals."""
         if not has_funnels(entity):
             return 0
         found = await self.load_categories(entity, fresh=fresh)
@@ -85,14 +82,14 @@ class Reference:
     async def load_stages(
         self, entity: str, category: int | None = None, *, fresh: bool = False, has: Contains[Sequence[Stage]] | None = None
     ) -> Sequence[Stage]:
-        """The stages of a funnel in order, of the usual funnel when none is given; empty for kinds without stages."""
+        """Return the stages of a funnel in order, of the default funnel if none is given; empty for kinds without stages."""
         if category is None or (category == 0 and has_funnels(entity)):
             category = await self.find_default_category(entity, fresh=fresh)
         book = find_stage_entity_id(entity, category)
         return await self.load_status_entries(book, fresh=fresh, has=has) if book else ()
 
     async def find_stage(self, entity: str, stage_id: str, category: int | None = None, *, fresh: bool = False) -> Stage | None:
-        """The stage with this id; its funnel is read from the id where it stands there ("C1:NEW", "DT177_10:NEW")."""
+        """Return the stage with this id; its funnel is taken from the id if it is there ("C1:NEW", "DT177_10:NEW")."""
 
         def found(stages: Sequence[Stage]) -> bool:
             return any(stage.id == stage_id for stage in stages)
@@ -102,11 +99,11 @@ class Reference:
         return next((stage for stage in stages if stage.id == stage_id), None)
 
     async def load_status_entries(self, book: str, *, fresh: bool = False, has: Contains[Sequence[Stage]] | None = None) -> Sequence[Stage]:
-        """The entries of any book of the CRM: SOURCE, DEAL_TYPE, DEAL_STAGE_1."""
+        """Return the entries of a CRM status list: SOURCE, DEAL_TYPE, DEAL_STAGE_1."""
         return await self._get(("stages", book), partial(reads.read_stages, self._client, book), fresh=fresh, has=has)
 
     async def load_first_stages(self, wanted: Collection[str]) -> Mapping[str, str]:
-        """ "deal:1", "lead:0", "item:177:10" → the first stage of that funnel as it is now, for judging a write."""
+        """Return the current first stage of each funnel for checking a write: "deal:1", "lead:0" or "item:177:10" → stage id."""
         firsts: dict[str, str] = {}
         for key in dict.fromkeys(wanted):
             entity, _, category = key.rpartition(":")
@@ -117,37 +114,40 @@ class Reference:
         return firsts
 
     async def load_currency_book(self) -> CurrencyBook:
-        """How the portal writes its currencies."""
+        """Return how the portal writes its currencies."""
         return await self._get(("currencies",), partial(reads.read_currencies, self._client))
 
     async def load_fields(
         self, entity: str, *, fresh: bool = False, has: Contains[Mapping[str, Field]] | None = None
     ) -> Mapping[str, Field]:
-        """The fields of a kind of record by code: "deal" in the classic spelling, "item:2" in that of crm.item.*; empty for others."""
+        """Return the fields of a kind of record by code; empty for kinds without fields.
+
+        "deal" gives the classic spelling, "item:2" that of crm.item.*.
+        """
         return await self._get(("fields", entity), partial(reads.read_fields, self._client, entity), fresh=fresh, has=has)
 
     async def load_types(self, *, fresh: bool = False, has: Contains[Mapping[int, SmartType]] | None = None) -> Mapping[int, SmartType]:
-        """The smart processes by entityTypeId."""
+        """Return the smart processes by entityTypeId."""
         return await self._get(("types",), partial(reads.read_types, self._client), fresh=fresh, has=has)
 
     async def load_portal_zone(self) -> str:
-        """The time zone of the portal."""
+        """Return the portal's time zone."""
         return await self._get(("zone",), partial(reads.read_zone, self._client))
 
     def discard(self, kind: str = "", *detail: str) -> None:
-        """What is kept of `kind` ("fields", "deal") is outdated; without a kind, everything is dropped."""
+        """Mark `kind` (such as "fields", "deal") as outdated; without a kind, clear the whole cache."""
         if kind:
             self._shelf.discard(kind, *detail)
         else:
             self._shelf.clear()
 
     def discard_for_event(self, event_name: str) -> None:
-        """Outdate what this event of the portal changed; other events change nothing."""
+        """Mark what a portal event changed as outdated; other events have no effect."""
         for key in find_outdated_by_event(event_name):
             self._shelf.discard(*key)
 
     def discard_for_call(self, method: str) -> None:
-        """Outdate what this call of ours changed, whether or not it succeeded."""
+        """Mark what a call of the bot may have changed as outdated, whether or not it succeeded."""
         for key in find_outdated_by_call(method):
             self._shelf.discard(*key)
 
@@ -162,13 +162,16 @@ class Reference:
 
 
 def is_employed(row: Mapping[str, Any]) -> bool:
-    """Whether an employee's row is of somebody who was not dismissed."""
+    """Return whether the row is of an employee who was not dismissed."""
     return row.get("ACTIVE") in _ACTIVE
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceKind:
-    """`events` and `methods` are patterns; what their group holds is the part that is outdated, such as the fields of deals."""
+    """How long one kind of data is cached, and the patterns of events and methods that outdate it.
+
+    A group in a pattern captures the part that is outdated, such as the fields of deals.
+    """
 
     life: timedelta
     events: str = "(?!)"
@@ -204,12 +207,12 @@ KINDS: Final = {
 
 
 def find_outdated_by_event(name: str) -> tuple[Key, ...]:
-    """What an event of the portal (ONCRMDEALUSERFIELDADD) outdates; nothing for events about records."""
+    """Return the cache keys that a portal event (ONCRMDEALUSERFIELDADD) outdates; none for events about records."""
     return tuple(_find_outdated(name, {kind: row.events for kind, row in KINDS.items()}))
 
 
 def find_outdated_by_call(method: str) -> tuple[Key, ...]:
-    """What a call that was made outdates: the bot's own changes need no event."""
+    """Return the cache keys that a call of the bot outdates, so that its own changes need no event."""
     return tuple(_find_outdated(method, {kind: row.methods for kind, row in KINDS.items()}))
 
 
@@ -219,7 +222,7 @@ def _find_outdated(name: str, patterns: dict[str, str]) -> Iterator[Key]:
         if found:
             part = next((group for group in found.groups() if group), "")
             yield (kind, part) if part else (kind,)
-            if part:  # the same fields in the universal family
+            if part:  # the universal methods (crm.item.*) show the same fields
                 yield (kind, f"item:{_TYPE_NUMBERS[part]}")
 
 

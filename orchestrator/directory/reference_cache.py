@@ -1,9 +1,7 @@
-"""What was read and is kept for a while: one read at a time for each key, and never older than the asker allows. Ring 2.
+"""Caches reads with one read at a time per key, and limits how long a read may take and when a read that timed out is retried.
 
-Three ways to ask: `kept` for showing (an old value serves while the portal fails), `load_matching` for looking something up (a miss is read
-again once), `fresh` for whatever a write is judged by (read after it was asked for, or the portal's error).
-
-How long a read of reference data may keep people waiting, and how long a read that hung is left alone. Ring 2; keeps no values.
+Three ways to read: `load` for display (an old value is used while the portal fails), `load_matching` for a lookup (a miss is read again
+once), `load_fresh` for checking a write (a value read after the call began, or the portal's error).
 """
 
 import asyncio
@@ -20,13 +18,13 @@ Key = tuple[str, ...]
 Read = Callable[[], Awaitable[T]]
 
 MAX_KEYS: Final = 500
-"""Keys kept at once: kinds are few, but funnels and single employees are named from outside."""
+"""The most keys cached at once: there are few kinds, but requests from outside name any funnel or employee."""
 FAILURE_PAUSE: Final = timedelta(seconds=30)
-"""How long a portal that failed is left alone where an older value can be shown."""
+"""How long a failed read is not retried if an older value can be shown."""
 FIRST_FAILURE_PAUSE: Final = timedelta(seconds=5)
-"""The same where nothing can be shown: a table of a hundred rows must not wait for a hundred failures."""
+"""How long a failed read is not retried if nothing can be shown: a table of a hundred rows must not wait for a hundred failures."""
 MISS_RETRY_AGE: Final = timedelta(seconds=10)
-"""A miss is read again unless the value is younger than this."""
+"""A missing item is searched again only if the cached value is older than this."""
 
 
 @dataclass
@@ -42,16 +40,16 @@ class _Entry:
 
 
 class ReadCache:
-    """See the module docstring."""
+    """A cache of portal reads by key."""
 
     def __init__(self, clock: Clock) -> None:
-        """Nothing is kept yet."""
+        """Start with an empty cache."""
         self._clock = clock
         self._entries: dict[Key, _Entry] = {}
         self._reads = 0
 
     async def load(self, key: Key, read: Read[T], *, life: timedelta) -> T:
-        """The value, read at most `life` ago; while the portal fails, the last one. Raises BitrixError when there is none."""
+        """Return a value at most `life` old; while the portal fails, the last one. Raises BitrixError if there is none."""
         entry = self._get_entry(key)
         if not self._is_younger(entry, life):
             async with entry.lock:
@@ -60,14 +58,17 @@ class ReadCache:
         return cast("T", entry.value)
 
     async def load_matching(self, key: Key, read: Read[T], has: Callable[[T], bool], *, life: timedelta) -> T:
-        """As `kept`; a value without what is looked for is read again once, since it may be newer than what is kept."""
+        """Return the value as `load` does, but read it again once if `has` rejects it: the item may be newer than the cached value."""
         value = await self.load(key, read, life=life)
         if has(value):
             return value
         return await self.load(key, read, life=min(life, MISS_RETRY_AGE))
 
     async def load_fresh(self, key: Key, read: Read[T]) -> T:
-        """The value as read after this call began; raises BitrixError and serves nothing older. Concurrent askers share a read."""
+        """Return a value read after this call began; raises BitrixError rather than return an older one.
+
+        Concurrent callers share a read.
+        """
         asked = self._reads
         entry = self._get_entry(key)
         async with entry.lock:
@@ -76,14 +77,14 @@ class ReadCache:
             return cast("T", entry.value)
 
     def discard(self, *prefix: str) -> None:
-        """What begins with `prefix` is outdated: it is read again, and shown only while the portal fails."""
+        """Mark every key that begins with `prefix` as outdated: it is read again, and the old value is used only while the portal fails."""
         for key, entry in self._entries.items():
             if key[: len(prefix)] == prefix:
                 entry.read_at = entry.failed_at = entry.failure = None
                 entry.forgotten += 1
 
     def clear(self) -> None:
-        """Drop everything."""
+        """Remove everything."""
         self._entries.clear()
 
     def _get_entry(self, key: Key) -> _Entry:
@@ -92,7 +93,7 @@ class ReadCache:
             idle = next((old for old, other in self._entries.items() if not other.lock.locked()), None)
             if idle is not None:
                 del self._entries[idle]
-        self._entries[key] = entry  # last: what is asked for longest ago goes first
+        self._entries[key] = entry  # put last, so that the least recently used key is evicted first
         return entry
 
     def _is_younger(self, entry: _Entry, age: timedelta) -> bool:
@@ -104,11 +105,11 @@ class ReadCache:
         value = await read()
         entry.value, entry.known, entry.began = value, True, began
         entry.failed_at = entry.failure = None
-        # Forgotten while it was read: it may be what was there before, so it is not young.
+        # If the key was discarded during the read, the value may be from before the change, so it counts as outdated.
         entry.read_at = self._clock.now() if entry.forgotten == forgotten else None
 
     async def _read_or_keep(self, entry: _Entry, read: Read[Any], life: timedelta) -> None:
-        """A portal that says no is not asked again within `life`, one that fails not within a pause."""
+        """Read the value, or keep the old one: a refusal is not retried within `life`, another error not within a pause."""
         if self._is_resting(entry, life):
             if not entry.known and entry.failure is not None:
                 raise entry.failure.with_traceback(None)
@@ -131,30 +132,30 @@ class ReadCache:
 
 R = TypeVar("R")
 READ_TIMEOUTS: Final[Mapping[str, float]] = {"fields": 4.0, "stages": 4.0, "categories": 4.0, "user": 4.0}
-"""Seconds for the reads that a write is judged by; the client alone would wait for minutes."""
+"""Timeout in seconds for reads that a write is checked against; the client alone would wait for minutes."""
 DEFAULT_READ_TIMEOUT: Final = 20.0
-"""Seconds for the others: the list of employees takes three requests."""
+"""Timeout in seconds for other reads: the list of employees takes three requests."""
 TIMEOUT_PAUSE: Final = timedelta(seconds=60)
-"""What hung is not tried again within this time, so that no second call waits for it."""
+"""How long a read that timed out is not retried, so that no second call waits for it."""
 
 
 class ReadTimedOut(OutcomeUnknown):
     """The portal did not answer in time, or did not a moment ago.
 
-    Speaks to whoever judges or shows: what was asked for is not known now, and waiting would not help.
+    Tells the caller, which checks a write or shows a value, that the data is not known now and that waiting would not help.
     """
 
 
 class ReadTimeouts:
-    """See the module docstring."""
+    """Limits the time of reads, and rejects reads of a kind that has just timed out."""
 
     def __init__(self, clock: Clock) -> None:
-        """Nothing has hung yet."""
+        """Start without any timeouts."""
         self._clock = clock
         self._hung: dict[tuple[str, ...], datetime] = {}
 
     def wrap(self, key: tuple[str, ...], read: Callable[[], Awaitable[R]]) -> Callable[[], Awaitable[R]]:
-        """`read`, which raises Hung when it takes too long, and at once while reads like it that hung are left alone."""
+        """Wrap `read` so that it raises ReadTimedOut if it takes too long, and at once while reads of its group are paused."""
         method = _build_group_key(key)
 
         async def within() -> R:
@@ -175,5 +176,5 @@ class ReadTimeouts:
 
 
 def _build_group_key(key: tuple[str, ...]) -> tuple[str, ...]:
-    """What is left alone together: fifty funnels or employees of one batch must not wait one after the other."""
+    """Return the group that a read is paused with: fifty funnels or employees of one batch must not time out one after the other."""
     return (key[0], key[1].partition(":")[0]) if key[0] == "fields" else key[:1]

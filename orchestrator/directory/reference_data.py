@@ -1,4 +1,4 @@
-"""The portal's reference data as it looks once it is read: stages, funnels, departments, fields, smart processes. Ring 2."""
+"""Defines the portal's reference data after parsing: stages, funnels, departments, fields, smart processes."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ INVOICE: Final = "item:31"
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """A stage of a funnel, a status of leads, or an entry of another book of the CRM."""
+    """A stage of a funnel, a status of leads, or an entry of another CRM status list."""
 
     id: str
     name: str
@@ -35,7 +35,7 @@ class Category:
 
 @dataclass(frozen=True, kw_only=True)
 class Department:
-    """A department; `parent` and `head` are 0 where there is none."""
+    """A department; `parent` and `head` are 0 if it has none."""
 
     id: int
     name: str
@@ -45,7 +45,7 @@ class Department:
 
 @dataclass(frozen=True, kw_only=True)
 class SmartType:
-    """A smart process: the number in `item:177`, and what the portal calls it."""
+    """A smart process: the number of `item:177`, and the portal's title for it."""
 
     id: int
     title: str
@@ -53,7 +53,7 @@ class SmartType:
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """A field as the portal describes it. `title` is "" where the portal has only the code for it."""
+    """A field as the portal describes it. `title` is "" if the portal gives only the code."""
 
     code: str
     title: str
@@ -64,22 +64,22 @@ class Field:
     read_only: bool = False
     immutable: bool = False
     upper_name: str = ""
-    """Its name in the classic family, told by crm.item.fields only."""
+    """Its name in the classic methods; only crm.item.fields gives it."""
     status_entity_id: str = ""
-    """The book of a crm_status field: SOURCE, DEAL_STAGE."""
+    """The status list of a crm_status field: SOURCE, DEAL_STAGE."""
     choices: Mapping[str, str] = field(default_factory=dict)
     """The values of a list field: id → name."""
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 def to_own_kind(entity: str) -> str:
-    """ "deal" for "item:2": the four kinds that have methods of their own go by their own name."""
+    """Return "deal" for "item:2": the four kinds with methods of their own are called by their own name."""
     family, _, number = entity.partition(":")
     return _OWN_KINDS.get(number, entity) if family == "item" else entity
 
 
 def to_type_number(entity: str) -> int | None:
-    """The entityTypeId of a kind of record, None where it has none."""
+    """Return the entityTypeId of a kind of record, None if it has none."""
     family, _, number = entity.partition(":")
     if family == "item" and number.isascii() and number.isdecimal():
         return int(number)
@@ -87,7 +87,7 @@ def to_type_number(entity: str) -> int | None:
 
 
 def find_stage_entity_id(entity: str, category: int) -> str:
-    """The ENTITY_ID of a funnel's stages, "" for kinds without stages (crm/status/index)."""
+    """Return the ENTITY_ID of a funnel's stages, "" for kinds without stages."""
     kind = to_own_kind(entity)
     match kind:
         case "lead":
@@ -103,12 +103,12 @@ def find_stage_entity_id(entity: str, category: int) -> str:
 
 
 def parse_funnel(stage_id: str) -> int | None:
-    """The funnel that stands in a stage's id ("C1:NEW", "DT177_10:NEW"), None where none does."""
+    """Return the funnel in a stage id ("C1:NEW", "DT177_10:NEW"), None if the id names none."""
     found = _STAGE_FUNNEL.match(stage_id)
     return int(found[1]) if found else None
 
 
 def has_funnels(entity: str) -> bool:
-    """Whether the stages of this kind belong to funnels, whose numbers need not begin at 0."""
+    """Return whether the stages of this kind belong to funnels, whose ids need not begin at 0."""
     kind = to_own_kind(entity)
     return kind.startswith("item:") and kind != QUOTE

@@ -1,4 +1,4 @@
-"""How each kind of reference data is read from the portal and made plain: one function a kind. Ring 2; reads only, keeps nothing."""
+"""Reads each kind of reference data from the portal and parses it, one function per kind. Reads only, caches nothing."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -17,25 +17,25 @@ MOST_USERS: Final = 5000
 _MOST_ROWS: Final = 500
 _PAGE: Final = 50
 _MAX_PASSES: Final = 3
-"""So often the list of employees is read at most; then nobody who was seen in any round is left out."""
+"""The most passes over the list of employees; after the last one, everybody seen in any pass is kept."""
 _BY_ID: Final = {"sort": "ID", "order": "ASC"}
-"""Whoever joins stands at the end, and moves nobody to another page."""
+"""Sorted by id, a new employee comes last and moves nobody to another page."""
 _USER: Final = (
     "ID", "ACTIVE", "NAME", "LAST_NAME", "SECOND_NAME", "WORK_POSITION", "UF_DEPARTMENT", "TIME_ZONE", "USER_TYPE",
 )  # fmt: skip
 
 
 async def read_users(client: PortalCaller) -> Mapping[int, Row]:
-    """Employees by id, the dismissed too: the first 5,000 by number, in three requests as a rule (user/user-get).
+    """Return employees by id, including the dismissed: the first 5,000, normally in three requests.
 
-    The list is known by offset alone: when somebody leaves it between two pages, somebody else slips through. Then it is read once more.
+    The list can only be read by offset, so when an employee leaves it between two pages, another one is skipped; then it is read again.
     """
     found: dict[int, Row] = {}
     for _ in range(_MAX_PASSES):
         rows, totals = await _read_employee_pass(client)
         now = {int(row["ID"]): _select_user_fields(row) for row in rows}
         whole = totals == sorted(totals) and len(now) >= min(totals[-1], MOST_USERS)
-        if whole or now.keys() == found.keys():  # or the portal counts whom it does not show
+        if whole or now.keys() == found.keys():  # or the total includes employees that the portal does not return
             found = now
             break
         found |= now
@@ -43,13 +43,13 @@ async def read_users(client: PortalCaller) -> Mapping[int, Row]:
 
 
 async def read_user(client: PortalCaller, user_id: int) -> Row | None:
-    """One employee as they are now, None for a number that nobody has."""
+    """Return the current data of one employee, None for an unknown id."""
     answer = await client.call("user.get", {"FILTER": {"ID": user_id}}, repeatable=True)
     return next((_select_user_fields(row) for row in _extract_rows(answer.result) if str(row.get("ID")) == str(user_id)), None)
 
 
 async def read_departments(client: PortalCaller) -> Mapping[int, Department]:
-    """Departments by id (departments/department-get)."""
+    """Return the departments by id."""
     rows = (await read_first_rows(client, "department.get", {"sort": "ID", "order": "ASC"}, max_rows=_MOST_ROWS)).rows
     made = (
         Department(
@@ -61,13 +61,13 @@ async def read_departments(client: PortalCaller) -> Mapping[int, Department]:
 
 
 async def read_categories(client: PortalCaller, entity: str) -> Sequence[Category]:
-    """The funnels of a kind of record, in the portal's order (crm/universal/category/crm-category-list)."""
+    """Return the funnels of a kind of record, in the portal's order."""
     rows = (await read_first_rows(client, "crm.category.list", {"entityTypeId": to_type_number(entity)}, max_rows=_MOST_ROWS)).rows
     return tuple(Category(id=int(row["id"]), name=str(row["name"]), default=row.get("isDefault") == "Y") for row in rows)
 
 
 async def read_stages(client: PortalCaller, book: str) -> Sequence[Stage]:
-    """The entries of one book by their order; a book that does not exist is empty (crm/status/crm-status-list)."""
+    """Return the entries of one status list in order; empty for a list that does not exist."""
     params = {"filter": {"ENTITY_ID": book}, "order": {"SORT": "ASC"}}
     rows = (await read_first_rows(client, "crm.status.list", params, max_rows=_MOST_ROWS)).rows
     stages = [Stage(id=str(row["STATUS_ID"]), name=str(row["NAME"]), sort=_to_int(row.get("SORT"))) for row in rows]
@@ -75,22 +75,22 @@ async def read_stages(client: PortalCaller, book: str) -> Sequence[Stage]:
 
 
 async def read_currencies(client: PortalCaller) -> Mapping[str, CurrencyStyle]:
-    """How the portal writes each of its currencies, in its own language (crm/currency/crm-currency-list)."""
+    """Return how the portal writes each of its currencies, in the portal's language."""
     rows = (await read_first_rows(client, "crm.currency.list", {}, max_rows=_MOST_ROWS)).rows
     return {str(row["CURRENCY"]): parse_currency_style(row) for row in rows}
 
 
 async def read_types(client: PortalCaller) -> Mapping[int, SmartType]:
-    """Smart processes by entityTypeId; needs CRM rights of an administrator (user-defined-object-types/crm-type-list)."""
+    """Return the smart processes by entityTypeId; needs CRM administrator rights."""
     rows = (await read_first_rows(client, "crm.type.list", {}, max_rows=_MOST_ROWS)).rows
     made = (SmartType(id=int(row["entityTypeId"]), title=str(row.get("title") or "")) for row in rows)
     return {item.id: item for item in made}
 
 
 async def read_fields(client: PortalCaller, entity: str) -> Mapping[str, Field]:
-    """The fields of a kind of record under the names its methods take; "item:2" are those of crm.item.* for deals.
+    """Return the fields of a kind of record by the names that its methods take; "item:2" gives those of crm.item.* for deals.
 
-    Empty for kinds that have no such list.
+    Empty for kinds without a list of fields.
     """
     family = entity.partition(":")[0]
     if family == "item":
@@ -109,7 +109,7 @@ async def read_fields(client: PortalCaller, entity: str) -> Mapping[str, Field]:
 
 
 async def read_zone(client: PortalCaller) -> str:
-    """The portal's time zone: that of its own user where it agrees with the server's clock, else one with the server's offset."""
+    """Return the portal's time zone: that of its own user if it agrees with the server's clock, else a zone with the server's offset."""
     moment = datetime.fromisoformat(str((await client.call("server.time", {}, repeatable=True)).result))
     profile = (await client.call("profile", {}, repeatable=True)).result
     own = str(profile.get("TIME_ZONE") or "") if isinstance(profile, Mapping) else ""
@@ -119,7 +119,10 @@ async def read_zone(client: PortalCaller) -> str:
 
 
 async def _read_employee_pass(client: PortalCaller) -> tuple[list[Row], list[int]]:
-    """One pass over the employees, whoever joined meanwhile too, and how many the portal counted with each page; 0 where it counts none."""
+    """Read the list of employees once, including those who join meanwhile, and return it with the total that came with each page.
+
+    The total of the first page is 0 if the portal gives none.
+    """
     first = await client.call("user.get", _BY_ID, repeatable=True)
     rows, totals, at = _extract_rows(first.result), [first.total or 0], first.next
     while at is not None and at < MOST_USERS:
@@ -129,7 +132,7 @@ async def _read_employee_pass(client: PortalCaller) -> tuple[list[Row], list[int
         rows += [row for page in pages for row in _extract_rows(page.result)]
         totals += [page.total for page in pages if page.total is not None]
         beyond = starts[-1] + _PAGE
-        # Behind its end the portal may begin anew: a next page that does not lie ahead is none.
+        # Past its end the portal may start over, so a next offset that is not greater than this one is ignored.
         at = beyond if beyond < ends or (pages[-1].next or 0) >= beyond else None
     return rows, totals
 
@@ -151,12 +154,12 @@ def _extract_rows(result: object) -> list[Row]:
 
 
 def _select_user_fields(row: Row) -> Row:
-    """What is kept of an employee: no phone, no address, nothing that grows."""
+    """Return the fields of an employee that are cached: no phone, no address, nothing of unlimited size."""
     return {name: row[name] for name in _USER if name in row}
 
 
 def _build_field(code: str, row: Row) -> Field:
-    """A field's title is its form label: of custom fields the classic family gives only the code as `title`."""
+    """Build a field. Its title is the form label, since the classic methods give only the code as `title` of custom fields."""
     labels = (row.get(name) for name in ("formLabel", "listLabel", "title", "filterLabel"))
     items = row.get("items") or row.get("values") or ()
     return Field(
@@ -176,7 +179,7 @@ def _build_field(code: str, row: Row) -> Field:
 
 
 def _parse_choices(items: Any) -> dict[str, str]:
-    """ "79" → «Элемент списка»: a list of {ID, VALUE}, or a map as tasks.task.getFields gives it."""
+    """Return list values as "79" → «Элемент списка», from a list of {ID, VALUE} or from a map as tasks.task.getFields gives it."""
     if isinstance(items, Mapping):
         return {str(key): str(value) for key, value in items.items() if isinstance(value, str | int)}
     return {str(item.get("ID")): str(item.get("VALUE")) for item in items if isinstance(item, Mapping)} if isinstance(items, list) else {}

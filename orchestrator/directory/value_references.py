@@ -1,7 +1,4 @@
-"""References to days, moments and sums: the person's words become values in the form a field needs. Ring 2, pure.
-
-How an unclear sum or date is asked about, Russian and English. Ring 2, text only.
-"""
+"""Resolves references to days, times and sums into the form that a field needs, and words the question if one is unclear."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -29,14 +26,14 @@ from orchestrator.language.money_parser import Sum, SumReason, UnclearSum, parse
 from orchestrator.language.text import Locale
 
 _REMINDER = "at"
-"""Of reminder.add, and of no other call."""
+"""The time parameter of reminder.add; no other call has a parameter with this name."""
 _PURE_DAYS = frozenset({"closedate", "begindate", "birthdate"})
 
 
 def resolve_date(words: str, *, field: str, kind: str = "", actor: Actor, now: datetime) -> Resolution:
-    """A day for pure date fields (never shifted by zones), a moment with offset for others; the past is asked about.
+    """Resolve a day for date-only fields (never shifted by time zones), or a time with offset for others; the past becomes a question.
 
-    `kind` is the portal's own type of the field, "" where it is not known: then the field's name decides.
+    `kind` is the portal's type of the field; where it is "" (not known), the field's name decides.
     """
     pure = kind == "date" if kind in {"date", "datetime"} else _is_pure_day(field)
     wanted: WhenPurpose = "day" if pure else "reminder" if field.lower() == _REMINDER else "deadline"
@@ -61,7 +58,7 @@ def resolve_date(words: str, *, field: str, kind: str = "", actor: Actor, now: d
 
 
 def resolve_sum(words: str, actor: Actor, *, written: Callable[[Sum], int | float | str]) -> Resolution:
-    """An amount as `written` writes it; two readings become buttons."""
+    """Resolve a sum to the value that `written` makes of it; two readings become buttons."""
     try:
         found = parse_sum(words, locale=actor.locale)
     except UnclearSum as unclear:
@@ -76,18 +73,18 @@ def resolve_sum(words: str, actor: Actor, *, written: Callable[[Sum], int | floa
 
 
 def to_number(found: Sum) -> int | float:
-    """The number alone, where no currency was named or the place has none."""
+    """Return the number alone, for sums without a currency and fields that have none."""
     whole = found.amount == found.amount.to_integral_value()
     return int(found.amount) if whole else float(found.amount)
 
 
 def to_portal_money(found: Sum) -> int | float | str:
-    """The number with the currency that was named, as the portal writes money: 5000|USD. The gate takes it apart again."""
+    """Return the sum as the portal writes money, 5000|USD, or the number if no currency was named. The gate splits it again."""
     return f"{to_number(found)}|{found.currency}" if found.currency else to_number(found)
 
 
 def find_currency(words: str, actor: Actor) -> str:
-    """The currency that was named with a sum, "" where none was or it is no sum."""
+    """Return the currency named with a sum; "" if there is none, or if the words are no sum."""
     try:
         return parse_sum(words, locale=actor.locale).currency or ""
     except UnclearSum as unclear:
@@ -99,7 +96,7 @@ def _format_value(when: When, *, pure: bool) -> str:
 
 
 def _is_pure_day(field: str) -> bool:
-    """Whether the field holds a day without a time; a filter's prefix (">=CLOSEDATE") does not matter."""
+    """Return whether the field holds a day without a time; a filter's prefix (">=CLOSEDATE") is ignored."""
     return field.lstrip("<>=!@%").replace("_", "").lower() in _PURE_DAYS
 
 
@@ -124,7 +121,7 @@ _DATE_QUESTIONS: Final[dict[WhenReason, dict[Locale, str]]] = {
 
 
 def format_sum_question(unclear: UnclearSum, *, locale: Locale = "ru") -> str:
-    """The question for a sum, with its readings: «Какая это сумма? 1,50 или 1 500»."""
+    """Return the question about an unclear sum, with its readings: «Какая это сумма? 1,50 или 1 500»."""
     readings = (" или " if locale == "ru" else " or ").join(
         format_sum(option.amount, option.currency, locale=locale) for option in unclear.options
     )
@@ -133,5 +130,5 @@ def format_sum_question(unclear: UnclearSum, *, locale: Locale = "ru") -> str:
 
 
 def format_date_question(unclear: Unclear, *, locale: Locale = "ru") -> str:
-    """The question for a date."""
+    """Return the question about an unclear date."""
     return _DATE_QUESTIONS[unclear.reason][locale]

@@ -1,6 +1,6 @@
-"""Days and moments for Bitrix24, for people and for the prompt, Russian and English. Ring 2, pure; shifts no bare date.
+"""Formats days and times for Bitrix24, for people and for the prompt, in Russian and English; defines what a parsed date can be.
 
-What a person's «when» can turn out to be. Ring 2, types only.
+A date without a time is never shifted by a time zone.
 """
 
 import re
@@ -12,14 +12,14 @@ from zoneinfo import ZoneInfo
 
 from orchestrator.language.text import Locale
 
-# What the caller will write: a moment (a deadline, 18:00 if no hour was said; a reminder, 09:00) or a bare day (CLOSEDATE).
+# What the caller will store: a time (a deadline, 18:00 if no hour was said; a reminder, 09:00) or a day without a time (CLOSEDATE).
 WhenPurpose = Literal["deadline", "reminder", "day"]
 WhenReason = Literal["no_date", "which_day", "which_hour", "impossible", "several", "mismatch", "repeats", "too_far"]
 
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """One moment in the person's zone; `has_time` is False if the hour is ours and not the person's."""
+    """One time in the person's zone; `has_time` is False if the person said no hour and the default was used."""
 
     day: date
     at: datetime
@@ -28,21 +28,21 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Two to six readings, the likeliest first: the person presses one."""
+    """Two to six readings, the most likely first, shown as buttons."""
 
     options: tuple[When, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """Exactly one reading, but it is over: the person is asked whether that is meant."""
+    """Exactly one reading, but in the past: the person is asked whether it is meant."""
 
     value: When
 
 
 @dataclass(frozen=True, slots=True)
 class Unclear:
-    """No reading that we may use; `questions.ask_when` words the question."""
+    """No usable reading; `value_references.format_date_question` words the question."""
 
     reason: WhenReason
 
@@ -60,19 +60,19 @@ _ISO_DAY: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?")
 
 
 def to_bitrix_date(day: date) -> str:
-    """A bare date as Bitrix24 takes it, for CLOSEDATE and BEGINDATE."""
+    """Format a day as Bitrix24 takes it, for CLOSEDATE and BEGINDATE."""
     return date(day.year, day.month, day.day).isoformat()
 
 
 def to_bitrix_datetime(at: datetime) -> str:
-    """A moment with its offset, never without; ValueError for a naive one, which the portal would read in its own zone."""
+    """Format a time with its offset. Raises ValueError for a naive one, which the portal would read in its own zone."""
     if at.tzinfo is None:
         raise ValueError("a moment for the portal must carry its offset")
     return at.isoformat(timespec="seconds")
 
 
 def parse_portal_date(value: str) -> date:
-    """The date part of what the portal returns for a bare date, whatever hour and offset follow; ValueError if there is none."""
+    """Parse the date part of the portal's value for a day, ignoring hour and offset; ValueError if there is none."""
     found = _ISO_DAY.fullmatch(value.strip())
     if found is None:
         raise ValueError("the value does not begin with a date")
@@ -80,19 +80,19 @@ def parse_portal_date(value: str) -> date:
 
 
 def format_day(day: date, *, today: date, locale: Locale = "ru") -> str:
-    """«пт, 25 декабря», with the year if it is not this year's."""
+    """Format a day as «пт, 25 декабря», with the year if it is not the year of `today`."""
     year = "" if day.year == today.year else f" {day.year}"
     return f"{_WEEKDAYS[locale][day.weekday()]}, {day.day} {_MONTHS[locale][day.month - 1]}{year}"
 
 
 def format_when(when: When, *, now: datetime, locale: Locale = "ru") -> str:
-    """«пт, 25 декабря, 18:00» in the zone of the moment, with the year if it is not this year there."""
+    """Format «пт, 25 декабря, 18:00» in the time's own zone, with the year if it is not the current one there."""
     today = now.astimezone(when.at.tzinfo).date()
     return f"{format_day(when.at.date(), today=today, locale=locale)}, {when.at:%H:%M}"
 
 
 def format_calendar(now: datetime, zone: str, *, days: int = 14, locale: Locale = "ru") -> list[str]:
-    """The coming days for the prompt, one a line: «пн 23.11 (2026-11-23) — сегодня»."""
+    """Return the coming days for the prompt, one per line: «пн 23.11 (2026-11-23) — сегодня»."""
     today = now.astimezone(ZoneInfo(zone)).date()
     return list(_format_lines(today, days, locale))
 

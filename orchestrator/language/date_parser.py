@@ -1,8 +1,8 @@
-"""When a person means, in that person's zone. Ring 2, pure: `now` and the zone are arguments; it asks instead of guessing.
+"""Parses the day or time that a person names, in that person's zone; asks instead of guessing. `now` and the zone are arguments.
 
-Rules: a day without an hour is 18:00, for a reminder 09:00 (18:00 of a day whose morning is over). A weekday is the coming one, and said
-on that weekday a choice of today and next week's; «следующий» is that of the next calendar week (weeks begin on Monday). The working
-week ends on Friday. A date without a year is the nearest such date; a number of the month the coming one. Утром is 10:00, днём and
+Rules: a day without an hour means 18:00, for a reminder 09:00 (or 18:00 if it is today and 09:00 is over). A weekday means the coming
+one; said on that weekday, it offers today and next week's. «Следующий» means the next calendar week (weeks begin on Monday). The working
+week ends on Friday. A date without a year means the nearest such date, a day of the month the coming one. Утром is 10:00, днём and
 после обеда 15:00, вечером 19:00. A bare hour from 1 to 7 offers the afternoon first. Two different days or hours in one text are refused.
 """
 
@@ -53,10 +53,10 @@ _MOST_OPTIONS: Final = 6
 
 
 def parse_when(text: str, *, now: datetime, zone: str, wanted: WhenPurpose = "deadline") -> When | Choice | Past | Unclear:
-    """What day or moment the text names, seen from the aware moment `now`; never raises on any text.
+    """Return the day or time that the text names, as of the aware time `now`; never raises because of the text.
 
-    `wanted="day"` is for bare dates such as CLOSEDATE: then today is not past in the evening. A naive `now` or an unknown
-    zone is a mistake of the caller and raises.
+    `wanted="day"` is for date-only fields such as CLOSEDATE: today then counts as past only tomorrow. A naive `now` or an unknown
+    zone is the caller's mistake and raises.
     """
     if now.tzinfo is None:
         raise ValueError("now must be aware")
@@ -86,13 +86,13 @@ def _decide(text: str, here: datetime, wanted: WhenPurpose) -> When | Choice | P
 
 
 def _add_span(span: timedelta, here: datetime) -> When:
-    """Added on the clock that never jumps, so that «через 2 часа» is two real hours on the night of a change."""
+    """Add the span in UTC, so that «через 2 часа» is two real hours on the night of a clock change."""
     at = (here.astimezone(UTC) + span).astimezone(here.tzinfo).replace(second=0, microsecond=0)
     return When(at.date(), at, has_time=True)
 
 
 def _intersect_days(named: list[DayPhrase]) -> tuple[date, ...]:
-    """The days on which all phrases agree: «завтра, в пятницу», «на следующей неделе в среду», «в пятницу 25 декабря»."""
+    """Return the days on which all phrases agree: «завтра, в пятницу», «на следующей неделе в среду», «в пятницу 25 декабря»."""
     weekdays = {one.weekday for one in named if one.weekday is not None}
     dated = {one.days: one for one in named if one.weekday is None}
     if len(weekdays) > 1 or len(dated) > 1:
@@ -113,7 +113,7 @@ def _intersect_days(named: list[DayPhrase]) -> tuple[date, ...]:
 def _build_moments(days: tuple[date, ...], hour: Hour | None, here: datetime, wanted: WhenPurpose) -> list[When]:
     if hour is not None:
         return [_build_when(day, at, here, has_time=True) for day, at in product(days, hour.options)]
-    # Among several days the evening of today is still today: its button says 23:59.
+    # After 18:00 today is still offered among several days; its button says 23:59.
     late = len(days) > 1 and here.time() >= DEADLINE
     if wanted == "reminder":
         early = here.time() < MORNING
@@ -122,7 +122,7 @@ def _build_moments(days: tuple[date, ...], hour: Hour | None, here: datetime, wa
 
 
 def _build_when(day: date, at: time, here: datetime, *, has_time: bool) -> When:
-    """A wall-clock time that the change to summer time skips moves forward by the skipped hour."""
+    """Return the time; one that the change to summer time skips moves forward by the skipped hour."""
     wall = datetime.combine(day, at, tzinfo=here.tzinfo)
     return When(day, wall.astimezone(UTC).astimezone(here.tzinfo), has_time=has_time)
 

@@ -1,6 +1,6 @@
-"""Days as people name them, Russian and English: each phrase becomes the days it may mean. Ring 2, pure; hours are `hour_words`.
+"""Recognises days as people name them, in Russian and English: each phrase becomes the days it may mean. Hours are in `hour_words`.
 
-A recogniser reads one kind of phrase and blanks it out, so that no digit is read twice; the specific kinds come first.
+Each recogniser reads one kind of phrase and blanks it out, so that no digit is read twice; specific kinds come first.
 """
 
 import re
@@ -20,7 +20,7 @@ _DECEMBER: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class DayPhrase:
-    """What one phrase names: days (several if it is open which), a bare weekday, a whole week by its Monday, or a time span."""
+    """What one phrase names: days (several if it is ambiguous), a bare weekday, a whole week by its Monday, or a time span."""
 
     days: tuple[date, ...] = ()
     weekday: int | None = None
@@ -29,7 +29,7 @@ class DayPhrase:
 
 
 class UnclearPhrase(Exception):
-    """Carries the reason out of a recogniser; never leaves `dates.parse_when`."""
+    """Carries the reason out of a recogniser; `date_parser.parse_when` catches it."""
 
     def __init__(self, reason: WhenReason) -> None:
         super().__init__(reason)
@@ -74,7 +74,7 @@ Recogniser = Callable[[re.Match[str], date], DayPhrase]
 
 
 def find_days(text: str, today: date) -> tuple[list[DayPhrase], str]:
-    """Every day phrase of a folded text, and the text with these phrases blanked out; raises `UnclearPhrase`."""
+    """Return the day phrases of a folded text, and the text with these phrases blanked out; raises `UnclearPhrase`."""
     found: list[DayPhrase] = []
     for pattern, read in _RECOGNISERS:
         found += [read(match, today) for match in pattern.finditer(text)]
@@ -83,12 +83,12 @@ def find_days(text: str, today: date) -> tuple[list[DayPhrase], str]:
 
 
 def to_monday(day: date) -> date:
-    """The Monday of the day's calendar week."""
+    """Return the Monday of the day's calendar week."""
     return day - timedelta(days=day.weekday())
 
 
 def build_day(year: int, month: int, day: int) -> date:
-    """The day, or `UnclearPhrase` if the calendar does not have it."""
+    """Return the day; raises `UnclearPhrase` if it does not exist."""
     try:
         return date(year, month, day)
     except ValueError:
@@ -125,7 +125,7 @@ def _read_short_date(match: re.Match[str], today: date) -> DayPhrase:
 
 
 def _pick_nearest_year(month: int, day: int, today: date) -> date:
-    """A day without a year: this year's, or next year's if that is nearer; a day just gone stays gone, so that we ask."""
+    """Return the day in this year, or in the next if that is nearer; a day just past stays in the past, so that the person is asked."""
     options = []
     for year in (today.year, today.year + 1):
         try:
@@ -151,7 +151,7 @@ def _add_to_month(year: int, month: int, count: int) -> tuple[int, int]:
 
 
 def add_months(day: date, count: int) -> date:
-    """The same day of a later month, or its last day if it is shorter."""
+    """Return the same day `count` months later, or the last day of a shorter month."""
     year, month = _add_to_month(day.year, day.month, count)
     return build_day(year, month, min(day.day, monthrange(year, month)[1]))
 
@@ -228,7 +228,7 @@ def _read_end(match: re.Match[str], today: date) -> DayPhrase:
 
 
 def _find_end_of_week(day: date) -> DayPhrase:
-    """The working week ends on Friday; said on a weekend, the week ends on Sunday."""
+    """Return Friday, when the working week ends; if `day` is on a weekend, Sunday."""
     monday = to_monday(day)
     friday, sunday = monday + timedelta(days=_FRIDAY), monday + timedelta(days=_WEEK - 1)
     return DayPhrase((friday if day <= friday else sunday,))

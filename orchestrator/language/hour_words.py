@@ -1,4 +1,4 @@
-"""Hours as people name them, Russian and English: «в 11», «в 5 вечера», «утром», "at 3 pm". Ring 2, pure."""
+"""Recognises hours as people name them, in Russian and English: «в 11», «в 5 вечера», «утром», "at 3 pm"."""
 
 import re
 from dataclasses import dataclass
@@ -50,13 +50,13 @@ _HOUR_VALUES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Hour:
-    """One hour of the day that was named, with every reading, the likelier first: «в 5» is 17:00 or 5:00."""
+    """One named hour of the day with all its readings, the more likely first: «в 5» is 17:00 or 5:00."""
 
     options: tuple[time, ...]
 
 
 def find_hour(text: str) -> Hour | None:
-    """The hour a folded text names, None if it names none; raises `UnclearPhrase` if it names several or an impossible one."""
+    """Return the hour that a folded text names, None if there is none; raises `UnclearPhrase` for several hours or an impossible one."""
     text = _WORD_HOURS.sub(lambda match: _HOUR_VALUES[match["word"]], text)
     hours: list[tuple[int, int, str | None, bool]] = []
     for pattern in (_CLOCK, _DOTTED, _HALVED, _UNITED, _BARE):
@@ -92,7 +92,7 @@ def _find_part(text: str) -> tuple[str, time] | None:
 
 
 def _list_readings(hour: int, minute: int, half: str | None, *, written: bool) -> tuple[time, ...]:
-    """The times that an hour may mean; a bare 1 to 7 is rather the afternoon, «05:00» and «8» are what they say."""
+    """Return the times that an hour may mean: a bare 1 to 7 is more likely the afternoon, «05:00» and «8» mean only themselves."""
     if hour >= _MIDNIGHT or minute > 59:  # noqa: PLR2004 — minutes of an hour
         raise UnclearPhrase("impossible")
     if half is not None:
@@ -112,7 +112,7 @@ def _to_24_hours(hour: int, half: str) -> int:
         "pm": (1, 11, 12),
     }[half]
     if hour == _NOON:
-        if half in {"вечера", "ночи", "утра"}:  # the midnight before that day or after it?
+        if half in {"вечера", "ночи", "утра"}:  # could be the midnight before that day or the one after it
             raise UnclearPhrase("which_hour")
         return 12 if half in {"дня", "pm"} else 0
     if hour > _NOON and half in {"дня", "вечера", "pm"}:

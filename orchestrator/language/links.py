@@ -1,4 +1,4 @@
-"""Ways out are closed (DESIGN §3): addresses in answers lead only to the portal, to listed hosts, or where the person pointed. Pure."""
+"""Removes unknown links, so that text cannot carry data out: links may lead to the portal, to listed hosts, or where the person pointed."""
 
 import re
 from collections.abc import Set as AbstractSet
@@ -11,12 +11,12 @@ _REMOVED_MARK = {"ru": "⟨ссылка убрана⟩", "en": "⟨link removed
 
 
 def strip_unknown_links(text: str, hosts: AbstractSet[str], *, locale: str) -> str:
-    """`text` with every address to another host replaced by a mark; a data-carrying link is never one press away."""
+    """Replace every address of a host not in `hosts` by a mark, so that no such link can be opened with one press."""
     return _ADDRESS.sub(lambda found: found[0] if _parse_host(found[0]) in hosts else _REMOVED_MARK[locale], text)
 
 
 def extract_hosts(text: str) -> frozenset[str]:
-    """The hosts of the addresses in `text`."""
+    """Return the hosts of the addresses in `text`."""
     return frozenset(_parse_host(found) for found in _ADDRESS.findall(text))
 
 

@@ -1,10 +1,6 @@
-"""How the portal writes a currency: sign, place of the sign, separators, decimals. Ring 2, pure.
+"""Formats money for people in Russian and English, exact and short, and parses the portal's currency styles and currency names.
 
-A setting that could make one sum look like another is not followed: then the product's own way of writing stands.
-
-Money for people, Russian and English, exact and short. Ring 2, pure.
-
-How currencies are written: names, signs and codes to ISO 4217 and back. Ring 2, data.
+A portal setting that could make one sum look like another is ignored in favour of the default format.
 """
 
 import html
@@ -23,7 +19,7 @@ _DIGITS: Final = 60
 _CENTS: Final = 2
 _MOST_DECIMALS: Final = 6
 _LONGEST: Final = 12
-# The value stands where "#" is, which may be the beginning of an entity such as &#8381; as well.
+# "#" marks the place of the number, but not where it begins an HTML entity such as &#8381;.
 _PLACE: Final = re.compile(r"(?<!&)#")
 _TAG: Final = re.compile(r"<[^>]{0,60}>")
 _GROUPS: Final = frozenset({"", NO_BREAK_SPACE, ".", ",", "'", "’"})
@@ -31,7 +27,7 @@ _GROUPS: Final = frozenset({"", NO_BREAK_SPACE, ".", ",", "'", "’"})
 
 @dataclass(frozen=True, kw_only=True)
 class CurrencyStyle:
-    """`prefix` and `suffix` stand around the number; `point` is "" where the portal does not say how numbers are written."""
+    """How a currency is written: `prefix` and `suffix` around the number; `point` is "" where the portal sets no number format."""
 
     prefix: str = ""
     suffix: str = ""
@@ -39,22 +35,22 @@ class CurrencyStyle:
     group: str = ""
     decimals: int = 2
     is_base: bool = False
-    """The portal's own: a record that names no currency gets it."""
+    """Whether it is the portal's base currency, which a record without a currency gets."""
 
     @property
     def has_sign(self) -> bool:
-        """Whether it says what the currency looks like."""
+        """Whether the portal defines a sign for the currency."""
         return bool(self.prefix or self.suffix)
 
     def format_number(self, amount: Decimal) -> str:
-        """The exact amount with the portal's separators: its decimals where there is a fraction, more if needed, none if not."""
+        """Format the exact amount with the portal's separators: no decimals for a whole amount, else the currency's, or more if needed."""
         places = count_fraction_digits(amount, self.decimals)
         with localcontext(prec=_DIGITS):
             plain = f"{amount:,.{places}f}"
         return plain.replace(",", "\0").replace(".", self.point).replace("\0", self.group)
 
     def add_sign(self, number: str) -> str:
-        """The number with the sign; a minus stands before everything."""
+        """Return the number with the currency sign; a minus comes first."""
         minus, plain = ("-", number[1:]) if number.startswith("-") else ("", number)
         return f"{minus}{self.prefix}{plain}{self.suffix}"
 
@@ -64,12 +60,12 @@ NO_CURRENCY_BOOK: Final[CurrencyBook] = MappingProxyType({})
 
 
 def find_base_currency(book: CurrencyBook) -> str:
-    """The portal's own currency, "" where it does not say."""
+    """Return the portal's base currency, "" where it names none."""
     return next((code for code, style in book.items() if style.is_base), "")
 
 
 def count_fraction_digits(amount: Decimal, decimals: int = _CENTS) -> int:
-    """How many digits follow the point: none for whole amounts, never fewer than there are, nor than the currency has."""
+    """Return the number of decimals: none for a whole amount, else at least those of the amount and those of the currency."""
     with localcontext(prec=_DIGITS):
         if amount == amount.to_integral_value():
             return 0
@@ -77,7 +73,7 @@ def count_fraction_digits(amount: Decimal, decimals: int = _CENTS) -> int:
 
 
 def parse_currency_style(row: Mapping[str, Any]) -> CurrencyStyle:
-    """The style behind a row of crm.currency.list, whose texts may be HTML (`&nbsp;`, `&#8381;`)."""
+    """Parse a row of crm.currency.list, whose texts may be HTML (`&nbsp;`, `&#8381;`)."""
     prefix, suffix = _parse_sign(str(row.get("FORMAT_STRING") or ""))
     point = html.unescape(str(row.get("DEC_POINT") or ""))
     group = _parse_separator(row.get("THOUSANDS_SEP"), point)
@@ -94,7 +90,7 @@ def parse_currency_style(row: Mapping[str, Any]) -> CurrencyStyle:
 
 
 def _parse_sign(pattern: str) -> tuple[str, str]:
-    """What stands before and after the number; nothing when it could be read as a part of the number."""
+    """Return the text before and after the number; both "" if it could be read as part of the number."""
     parts = _PLACE.split(_TAG.sub("", pattern))
     if len(parts) != _CENTS:
         return "", ""
@@ -104,7 +100,7 @@ def _parse_sign(pattern: str) -> tuple[str, str]:
 
 
 def _clean_piece(part: str) -> str:
-    """One visible piece; its spaces do not break the line, and only those beside the number count."""
+    """Return the visible text with non-breaking spaces; of the outer spaces only one on each side is kept."""
     shown = html.unescape(part)
     inner = to_visible_line(shown).replace(" ", NO_BREAK_SPACE)
     if not inner:
@@ -113,7 +109,7 @@ def _clean_piece(part: str) -> str:
 
 
 def _parse_separator(value: Any, point: str) -> str:
-    """The separator of thousands; null means the usual one beside that decimal point, as the list does not name it then."""
+    """Return the thousands separator; for null, which the portal sends for its default, the usual one for that decimal point."""
     if value is None:
         return "," if point == "." else NO_BREAK_SPACE
     shown = html.unescape(str(value))
@@ -128,9 +124,9 @@ _PRECISION: Final = 60
 
 
 def format_sum(amount: Decimal, currency: str | None = None, *, locale: Locale = "ru", book: CurrencyBook = NO_CURRENCY_BOOK) -> str:
-    """The exact sum: «1 200 000 ₽», "₽1,200,000"; kopecks only if there are any. ValueError for NaN and infinity.
+    """Format the exact sum: «1 200 000 ₽», "₽1,200,000"; kopecks only if there are any. Raises ValueError for NaN and infinity.
 
-    A currency of `book` is written as the portal writes it, in every language; one that is nowhere known by its code.
+    A currency of `book` is written as in the portal, in either language; an unknown currency by its code.
     """
     style = book.get(currency or "")
     if style is None or not style.point:
@@ -141,10 +137,10 @@ def format_sum(amount: Decimal, currency: str | None = None, *, locale: Locale =
 
 
 def format_sum_short(amount: Decimal, currency: str | None = None, *, locale: Locale = "ru", book: CurrencyBook = NO_CURRENCY_BOOK) -> str:
-    """The sum for a button: below a million in full, above as «1,2 млн ₽».
+    """Format a sum for a button: below a million in full, above as «1,2 млн ₽».
 
-    At most two decimals, none of them an idle zero: one list has one way of writing. Billions are used only where they are exact, so no
-    short sum is more than 5,000 away from the truth.
+    At most two decimals without trailing zeros, so that all sums of a list look alike. Billions are used only where they are exact, so no
+    short sum differs from the exact one by more than 5,000.
     """
     if not amount.is_finite() or abs(amount) < _MILLION:
         return format_sum(amount, currency, locale=locale, book=book)
@@ -204,5 +200,5 @@ CURRENCY_BEFORE: Final = "[$€£₽₸₴₺]|" + "|".join(rf"{code.lower()} " 
 
 
 def parse_currency(written: str) -> str | None:
-    """The ISO code of a folded name, sign or code; None for what is no currency we know."""
+    """Return the ISO code of a folded currency name, sign or code; None if it is unknown."""
     return next((code for code, pattern in _CURRENCY_PATTERNS if re.fullmatch(pattern, written)), None)

@@ -1,8 +1,7 @@
-"""Money as people write it, read into exact decimals. Ring 2, pure; refuses every sum that has two readings.
+"""Parses money as people write it into exact decimals; refuses every sum that has two readings.
 
-The Russian reading: spaces make groups of three, the comma is the decimal sign («150 000,50», «1,5 млн»). The English one
-holds for `locale="en"` and for a sum that begins with a currency sign («$1,200.50»). Where both are possible («1,500» is
-1.50 to one person and 1500 to another) `UnclearSum` carries both, and the caller asks.
+Russian: spaces group thousands, the comma is the decimal sign («150 000,50», «1,5 млн»). English holds for `locale="en"` and for a sum
+that begins with a currency sign («$1,200.50»). Where both are possible («1,500» may be 1.50 or 1500), `UnclearSum` carries both readings.
 """
 
 import re
@@ -23,14 +22,14 @@ SumReason = Literal["no_sum", "two_readings", "negative", "too_large", "below_ko
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """An exact amount and its ISO 4217 currency; no currency means that none was named."""
+    """An exact amount and its ISO 4217 currency; None if no currency was named."""
 
     amount: Decimal
     currency: str | None = None
 
 
 class UnclearSum(ValueError):
-    """A text that is not exactly one sum; `options` are its possible readings. For the person, see `questions`."""
+    """The text is not exactly one sum; `options` are its possible readings. `value_references.format_sum_question` words the question."""
 
     def __init__(self, reason: SumReason, options: tuple[Sum, ...] = ()) -> None:
         super().__init__(reason)
@@ -39,7 +38,7 @@ class UnclearSum(ValueError):
 
 
 def parse_sum(text: str, *, locale: Locale = "ru") -> Sum:
-    """The one sum that the whole text is; raises `UnclearSum` if it is none, has two readings, or is out of range."""
+    """Return the sum that the whole text is; raises `UnclearSum` if it is none, has two readings, or is out of range."""
     folded = fold(text).strip(" .!?;")
     if _NEGATIVE.match(folded):
         raise UnclearSum("negative")
@@ -52,14 +51,14 @@ def parse_sum(text: str, *, locale: Locale = "ru") -> Sum:
 
 
 def find_sums(text: str, *, locale: Locale = "ru") -> list[tuple[Sum, int, int]]:
-    """Every certain sum in a sentence with its place; what may be a date, a time, a phone or a number of something is left out.
+    """Return every certain sum in a sentence with its start and end; dates, times, phones and other numbers are left out.
 
-    A number counts as money if it has a currency, a multiplier or groups of three, or if a word such as «сумма» stands
-    before it; unclear sums are left out too.
+    A number counts as money if it has a currency, a multiplier or groups of three, or if a word such as «сумма» precedes it.
+    Unclear sums are left out too.
     """
     folded, found, at = fold(text), [], 0
     while start := _START.search(folded, at):
-        at = max(start.end(), start.start() + 1)  # «миллион» is seen from before its first letter
+        at = max(start.end(), start.start() + 1)  # the match for «миллион» is empty, so the search must move on by one character
         try:
             reading = _read_sum(folded, start.start(), locale)
         except UnclearSum:
@@ -125,7 +124,7 @@ _ABOUT_MONEY: Final = re.compile(
 )
 _NOT_MONEY: Final = re.compile(r"(?:№|#|(?<!\w)(?:id|номер\w*|no\.?)) ?$")
 _BEFORE: Final = 40
-_LONGEST: Final = 24  # digits and separators; within it decimal arithmetic below stays exact
+_LONGEST: Final = 24  # characters including separators; at this length the decimal arithmetic below stays exact
 _GROUPS: Final = re.compile(r"[0-9]{1,3}(?:([ '’.,])[0-9]{3})(?:\1[0-9]{3})*")
 
 
@@ -153,7 +152,7 @@ def _is_glued_on(text: str, end: int) -> bool:
 
 
 def _read_next_term(text: str, end: int, least: int, locale: Locale) -> _Term | None:
-    """The rest of «1 млн 200 тыс» or «1 млн 200 000»; a bare «200» is not part of the sum, for it may be anything."""
+    """Read the rest of «1 млн 200 тыс» or «1 млн 200 000»; a bare «200» is not read as part of the sum, since it may mean anything."""
     if least == 1 or not text.startswith(" ", end):
         return None
     term = _read_term(text, end + 1, locale)
@@ -196,7 +195,7 @@ def _read_scale(text: str, at: int) -> tuple[int, int]:
 
 
 def _parse_digits(raw: str, locale: Locale) -> tuple[Decimal, ...]:
-    """The readings of digits with separators: none for dates, times and phones, two for «1,500»."""
+    """Return the readings of digits with separators: none for dates, times and phones, two for «1,500»."""
     if len(raw) > _LONGEST:
         return ()
     compact = re.sub(r"(?<=[0-9])[ '’](?=[0-9]{3})", "", raw) if _is_spaced_well(raw) else raw
@@ -246,7 +245,7 @@ def _to_sum(reading: _Reading) -> Sum:
 
 
 def _normalize(amount: Decimal) -> Decimal:
-    """The same value without an exponent or empty decimals."""
+    """Return the same value without an exponent or trailing zeros."""
     whole = amount.to_integral_value()
     return whole if amount == whole else amount.normalize()
 

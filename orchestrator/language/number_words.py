@@ -1,4 +1,4 @@
-"""Small numbers written as words, Russian and English: «сто двадцать пять» is 125. Ring 2, data and one reader."""
+"""Reads small numbers written as words, in Russian and English: «сто двадцать пять» is 125."""
 
 import re
 from collections.abc import Sequence
@@ -57,7 +57,7 @@ PATTERN: Final = "|".join(sorted([*VALUES, HUNDRED], key=len, reverse=True))
 
 
 def read_words(words: Sequence[str]) -> int | None:
-    """The number that folded words spell, up to 999; None if they are no well-formed number."""
+    """Return the number that folded words spell, up to 999; None if they are not a well-formed number."""
     total, room = 0, 1000
     for word in words:
         if word == HUNDRED:
@@ -73,7 +73,7 @@ def read_words(words: Sequence[str]) -> int | None:
 
 
 def _find_room_below(value: int) -> int:
-    """What may still follow: tens and units after hundreds, units after tens, nothing after units and teens."""
+    """Return the limit for the next word: hundreds may be followed by tens and units, tens by units, units and teens by nothing."""
     for step in (100, 10):
         if value >= step and value % step == 0:
             return step
@@ -93,6 +93,6 @@ _ORDINAL: Final = re.compile(
 
 
 def convert_ordinals(text: str) -> str:
-    """Folded text with Russian ordinals before a month or «числа» as digits: «двадцать пятого декабря» is «25 декабря»."""
+    """Replace Russian ordinals before a month or «числа» by digits: «двадцать пятого декабря» becomes «25 декабря»; expects folded text."""
     values = {word: number for number, word in _ORDINALS.items()}
     return _ORDINAL.sub(lambda found: str(VALUES.get(found[1] or "", 0) + values[found[2]]), text)

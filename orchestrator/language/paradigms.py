@@ -1,7 +1,7 @@
-"""Which endings one Russian word may have in its cases: the table behind `stems`. Ring 2, data and one reader.
+"""Defines which case endings one Russian word may have, for `title_matching`: nouns, names and adjectives only.
 
-Nouns, names and adjectives only. Genders are separate rows, so Достоевский and Достоевская are two words. The genitive
-plural in -ов and -ев stands only beside plural nominatives, so Иван and Иванов are two words.
+Genders are separate rows, so Достоевский and Достоевская are two words. The genitive plural in -ов and -ев is only listed with plural
+nominatives, so Иван and Иванов are two words.
 """
 
 from functools import lru_cache
@@ -15,14 +15,14 @@ _SURNAME: Final = ("ов", "ев", "ин", "ын")
 
 
 class Paradigm(NamedTuple):
-    """One way to decline: what the stem may end in, and the endings, the dictionary form first."""
+    """One declension: the letters that its stem may end in, and its endings, the dictionary form first."""
 
     finals: tuple[str, ...]
     endings: tuple[str, ...]
 
 
 class Reading(NamedTuple):
-    """One explanation of a word: its stem, the row of the table, and whether it stands in the dictionary form."""
+    """One analysis of a word: its stem, the row of the table, and whether it is the dictionary form."""
 
     stem: str
     row: int
@@ -94,7 +94,7 @@ _FLED_ROWS: Final = tuple(
 
 @lru_cache(maxsize=8192)
 def find_readings(word: str) -> frozenset[Reading]:
-    """Every explanation of a folded word as stem and ending; empty for words with digits and for short ones."""
+    """Return every analysis of a folded word as stem and ending; empty for short words and words with digits."""
     if not word.isalpha():
         return frozenset()
     found = {
@@ -111,7 +111,7 @@ def _is_fitting(stem: str, finals: tuple[str, ...]) -> bool:
 
 
 def _find_fleeting_readings(word: str) -> set[Reading]:
-    """The readings of a form that keeps its fleeting vowel: Ветер as a form of «ветр-», Ромашек as one of «ромашк-»."""
+    """Return the analyses of a form that keeps its fleeting vowel: Ветер as a form of «ветр-», Ромашек as one of «ромашк-»."""
     body = word.removesuffix("ь")
     if body in _IRREGULAR:
         stems = [_IRREGULAR[body]]
@@ -129,7 +129,7 @@ def _find_fleeting_readings(word: str) -> set[Reading]:
 
 
 def find_shared_start(word: str) -> str:
-    """The letters that every case form of the word begins with; the whole word if it has only one form."""
+    """Return the beginning that all case forms of the word share; the whole word if it has only one form."""
     length = len(word)
     for reading in find_readings(word):
         if word.startswith(reading.stem):
@@ -145,7 +145,7 @@ def _count_common(word: str, stem: str) -> int:
 
 
 def _count_moving_letters(word: str, reading: Reading) -> int:
-    """How many last letters of the stem move when a vowel appears between them: ветр-а, ветер; огоньк-а, огонек."""
+    """Return how many last letters of the stem change when a vowel appears between them: ветр-а, ветер; огоньк-а, огонек."""
     stem = reading.stem
     if len(word) == len(stem) or reading.row not in _FLED_ROWS:
         return 0

@@ -1,7 +1,4 @@
-"""How text is folded before it is compared and cleaned before it is shown. Ring 2, pure; knows no record and no portal.
-
-Phone numbers as people write them; every digit stays where it is. Ring 2, pure.
-"""
+"""Folds text for comparison, cleans it for display, and formats phone numbers without changing a digit."""
 
 import re
 import unicodedata
@@ -9,7 +6,7 @@ from typing import Final, Literal
 
 Locale = Literal["ru", "en"]
 
-# Category "letter" or "symbol", yet drawn as nothing: they hide text from the person who reads a label.
+# Unicode classes these as letters or symbols, but they are drawn as nothing and could hide text from the reader of a label.
 _BLANK_LETTERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
 _SELECTORS: Final = re.compile("[\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _UNPRINTABLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
@@ -17,10 +14,10 @@ _MARKS_PER_LETTER: Final = 2
 
 
 def fold(text: str) -> str:
-    """Lower-case text of the same length with ё as е and every space plain; hidden characters become «_», a word character.
+    """Return the text in lower case and of the same length, with ё as е and plain spaces; hidden characters become «_», a word character.
 
-    The length is kept so that positions found in the folded text hold in the original; «_» makes a number or name with a
-    hidden character inside unreadable instead of readable as something else.
+    The length is kept so that positions in the folded text hold in the original. «_» makes a number or name that contains a hidden
+    character unreadable, instead of readable as something else.
     """
     return "".join(_fold_char(char) for char in text)
 
@@ -37,14 +34,14 @@ def _fold_char(char: str) -> str:
 
 
 def normalize_text(text: str) -> str:
-    """Folded text without hidden characters and stress marks, spaces collapsed; positions are lost."""
-    # NFKC would spell № as the letters "no" and glue them to the number.
+    """Return folded text without hidden characters and stress marks, with single spaces; positions change."""
+    # NFKC would turn № into the letters "no" and join them to the number.
     shown = "".join(char for char in unicodedata.normalize("NFKC", text.replace("№", "#")) if not _is_hidden(char))
     return " ".join(fold("".join(char for char in shown if unicodedata.category(char) != "Mn")).split())
 
 
 def to_visible_line(text: str, *, limit: int | None = None) -> str:
-    """One visible line: hidden, control and direction characters removed, runs of spaces collapsed, cut at `limit` with «…»."""
+    """Return one visible line: hidden, control and direction characters removed, spaces collapsed, cut at `limit` with «…»."""
     kept: list[str] = []
     marks = 0
     for char in unicodedata.normalize("NFC", text):
@@ -57,7 +54,7 @@ def to_visible_line(text: str, *, limit: int | None = None) -> str:
 
 
 def trim_text(text: str, *, limit: int | None) -> str:
-    """The text itself, or its beginning and «…» in at most `limit` characters."""
+    """Return the text, or its beginning with «…» in at most `limit` characters."""
     if limit is None or len(text) <= limit:
         return text
     return text[: max(limit - 1, 0)].rstrip() + "…" if limit > 0 else ""
@@ -77,7 +74,7 @@ _NO_PREFIX: Final = re.compile(r"7([3489][0-9]{9})")
 
 
 def format_phone(value: str) -> str:
-    """«+7 901 123-45-67», also of «79011234567»; a number of another form, or with words beside it, stays as it is written."""
+    """Format a Russian phone as «+7 901 123-45-67», also «79011234567»; other numbers, or numbers with text, are returned unchanged."""
     if not _PHONE.fullmatch(value):
         return value
     digits = ("+" if value.lstrip().startswith("+") else "") + re.sub(r"[^0-9]", "", value)

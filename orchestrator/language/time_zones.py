@@ -1,4 +1,4 @@
-"""Time zones of the portal and of people, as names that `ZoneInfo` knows. Ring 2, pure."""
+"""Finds the time zones of the portal and of people, as names that `ZoneInfo` knows, and parses the portal's times."""
 
 import re
 from datetime import datetime, timedelta
@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 DEFAULT_ZONE: Final = "Europe/Moscow"
 _HOUR: Final = 60
-# Zones without summer time, so that the offset alone says them; the others get the neutral name of their offset.
+# Zones without summer time, so that the offset identifies them; other offsets get their neutral Etc/GMT name.
 _BY_MINUTES: Final = {
     180: "Europe/Moscow",
     210: "Asia/Tehran",
@@ -29,16 +29,16 @@ _RUSSIAN: Final = re.compile(r"([0-9]{2})\.([0-9]{2})\.([0-9]{4})(?: ([0-9]{2}:[
 
 
 def is_zone(name: str) -> bool:
-    """Whether `name` is a time zone of the zone database."""
+    """Return whether `name` is in the time zone database."""
     try:
         ZoneInfo(name)
-    except (ZoneInfoNotFoundError, OSError, ValueError):  # a folder of the database, or a path, is no zone either
+    except (ZoneInfoNotFoundError, OSError, ValueError):  # a folder of the database, or a path, is not a zone either
         return False
     return bool(name)
 
 
 def find_zone(offset: timedelta | None) -> str:
-    """A zone that has this offset all year; the default where there is no such zone."""
+    """Return a zone that has this offset all year; the default zone if there is none."""
     minutes = round(offset.total_seconds() / 60) if offset is not None else None
     if minutes is None:
         return DEFAULT_ZONE
@@ -49,7 +49,7 @@ def find_zone(offset: timedelta | None) -> str:
 
 
 def parse_moment(text: str, *, zone: str) -> datetime | None:
-    """A moment as the portal writes it; one without an offset is read in `zone`, the portal's own. None for what is no moment."""
+    """Parse a time as the portal writes it, one without offset in `zone`, the portal's own; None for other text."""
     shown = text.strip()
     if found := _RUSSIAN.fullmatch(shown):
         shown = f"{found[3]}-{found[2]}-{found[1]}T{found[4] or '00:00:00'}"

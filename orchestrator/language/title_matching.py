@@ -1,13 +1,13 @@
-"""Whether a person's words mean a record's title, in any Russian case. Ring 2, pure; it never chooses a record, see `ranking`.
+"""Measures whether a person's words name a record's title, in any Russian case; `ranking` chooses the record.
 
 Rules, all on folded words (lower case, ё as е, no quotes, no stress marks):
 - Two words are the same word if they are equal, or if both have at least three letters and one declension explains both
   (`paradigms`). Words with a digit in them must be equal.
-- Legal forms (ООО, АО, Ltd …), nouns such as «сделка» and little words (с, для, of …) count only when nothing else is
+- Legal forms (ООО, АО, Ltd …), nouns such as «сделка» and function words (с, для, of …) count only when nothing else is
   left. Two different legal forms are two different companies.
-- `measure_match`: 1 the whole title as written; 0.9 the whole title in another case; 0.85 the whole title, but the title itself
-  would be the declined form; 0.7 to 0.8 a run of the title's words in order; 0.5 to 0.6 in order with gaps; 0.3 to 0.4 in
-  any order (each more the more of the title is covered); 0 otherwise.
+- `measure_match`: 1 for the whole title as written; 0.9 for the whole title in another case; 0.85 for the whole title if the
+  title itself would be the declined form; 0.7 to 0.8 for consecutive words of the title; 0.5 to 0.6 for words in order with
+  gaps; 0.3 to 0.4 for words in any order (each more the more of the title is covered); 0 otherwise.
 """
 
 import re
@@ -53,19 +53,19 @@ _PART: Final = re.compile(r"[«»„“”\"(){}\[\]|·•;!?—–]+|[,.:/](?=\
 
 
 def find_stem(word: str) -> str:
-    """The letters all case forms of a word begin with, for «title contains …» searches; whether two words agree is `is_same_word`."""
+    """Return the beginning that all case forms of a word share, for «title contains …» searches; `is_same_word` compares two words."""
     return find_shared_start(normalize_text(word))
 
 
 def extract_words(text: str) -> tuple[str, ...]:
-    """The significant words of a text, folded; legal forms, entity nouns and little words only if nothing else is there."""
+    """Return the significant words of a text, folded; legal forms, entity nouns and function words only if there are no others."""
     words = _split_words(text)
     return tuple(word for word in words if not _is_noise(word)) or words
 
 
 @lru_cache(maxsize=65536)
 def is_same_word(left: str, right: str) -> bool:
-    """Whether two folded words are forms of one word; short words and words with digits only if equal."""
+    """Return whether two folded words are forms of one word; short words and words with digits must be equal."""
     if left == right:
         return True
     if min(len(left), len(right)) < _SHORTEST:
@@ -75,7 +75,7 @@ def is_same_word(left: str, right: str) -> bool:
 
 
 def measure_match(query: str, title: str) -> float:
-    """How well the query names the title, from 0 (not at all) to 1 (word for word), by the rules above."""
+    """Return how well the query names the title, from 0 (not at all) to 1 (word for word), by the rules in the module docstring."""
     asked, have = extract_words(query), extract_words(title)
     if not asked or not have or _is_other_company(query, title):
         return 0.0
@@ -87,16 +87,16 @@ def measure_match(query: str, title: str) -> float:
 
 
 def is_match(query: str, title: str) -> bool:
-    """Whether every significant word of the query is a word of the title."""
+    """Return whether every significant word of the query is a word of the title."""
     return measure_match(query, title) > 0
 
 
 def is_mentioned(title: str, text: str) -> bool:
-    """Whether a text names a record: all words of one part of its title stand together in it.
+    """Return whether a text names a record: all words of one part of its title stand together in it.
 
-    A part is what punctuation, quotes or « - » separate («Ромашка — поставка мебели» has two). Its words may be declined
-    and in any order (Анна Ковалёва, Ковалёвой Анне). A part of everyday words only, or of fewer than three letters unless
-    written exactly so, names nothing. What is not certain is False: the caller then asks.
+    Punctuation, quotes or « - » separate the parts of a title («Ромашка — поставка мебели» has two). The words may be declined
+    and in any order (Анна Ковалёва, Ковалёвой Анне). A part of everyday words only names nothing, nor does one of fewer than
+    three letters unless it is written exactly so. An uncertain match returns False: the caller then asks.
     """
     said = extract_words(text)
     parts = [part for part in _PART.split(title) if part.strip()]
@@ -165,7 +165,10 @@ def _is_all_same(asked: Sequence[str], have: Sequence[str]) -> bool:
 
 
 def _may_be_form_of(word: str, title_word: str) -> bool:
-    """Whether the title has the dictionary form and the query any form of it; Александра may be a form of Александр, not the reverse."""
+    """Return whether the title has the dictionary form and the query any form of it.
+
+    Александра may be a form of Александр, not the reverse.
+    """
     if word == title_word:
         return True
     ours = {(reading.stem, reading.row) for reading in find_readings(word)}

@@ -1,4 +1,4 @@
-"""Working days, and the moments that daily help is due at in a person's zone. Ring 2, pure; asks no clock."""
+"""Computes working days, and the times at which daily messages are due in a person's zone. The current time is an argument."""
 
 import re
 from calendar import isleap
@@ -16,22 +16,22 @@ import yaml
 from orchestrator.domain.errors import SettingsError
 
 LATEST: Final = timedelta(hours=3)
-"""What is later than this is skipped: nobody plans the morning after lunch."""
+"""A message later than this is skipped: nobody plans the morning after lunch."""
 MORNING: Final = time(9)
 EVENING: Final = time(18)
 _QUIET_FROM, _QUIET_TO = time(21), time(8)
 _FRIDAY: Final = 4
 _FURTHEST: Final = 60
-"""No calendar has so many days off in a row; one that has them all is a mistake."""
+"""No calendar has so many days off in a row; one without any working day is a mistake."""
 _DECREED_BY: Final = 11
-"""From this month on the next year's list is missed: the government's decree is of the autumn."""
+"""From this month on the next year's list should exist: the government publishes its decree in autumn."""
 _LEAP_DAY: Final = (2, 29)
 _YEARLY = re.compile(r"[0-9]{2}-[0-9]{2}", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Workdays:
-    """Monday to Friday without holidays and the days off that these bring along, and the weekends that are worked."""
+    """Working days: Monday to Friday without holidays and their moved days off, plus the weekend days on which people work."""
 
     yearly: frozenset[tuple[int, int]] = frozenset()
     moving: frozenset[tuple[int, int]] = frozenset()
@@ -39,13 +39,13 @@ class Workdays:
     on: frozenset[date] = frozenset()
 
     def find_unlisted_year(self, day: date) -> int:
-        """The year whose moved days off nobody has listed although `day` is near it; 0 for none, and for a list without any year."""
+        """Return the year near `day` whose moved days off are not listed; 0 if there is none or if the list has no year at all."""
         listed = {known.year for known in self.off | self.on}
         near = {day.year, day.year + (day.month >= _DECREED_BY)}
         return min(near - listed, default=0) if listed else 0
 
     def __contains__(self, day: date) -> bool:
-        """Whether people work on `day`."""
+        """Return whether `day` is a working day."""
         if day in self.on:
             return True
         if self.is_free(day) or day in self.off:
@@ -53,20 +53,20 @@ class Workdays:
         return all(day not in _list_moved_days_off(self, year) for year in (day.year - 1, day.year))
 
     def is_free(self, day: date) -> bool:
-        """Whether every year's rules alone make `day` a weekend or a holiday."""
+        """Return whether `day` is a weekend or a holiday by the yearly rules alone."""
         return day.weekday() > _FRIDAY or (day.month, day.day) in self.yearly | self.moving
 
 
 @dataclass(frozen=True, kw_only=True)
 class Slot:
-    """The day in the person's zone, and the moment in UTC."""
+    """A due time: the day in the person's zone, and the time in UTC."""
 
     day: date
     at: datetime
 
 
 def load_workdays(path: Path) -> Workdays:
-    """Read data/holidays.yaml; raises SettingsError that names what is wrong."""
+    """Read data/holidays.yaml; raises SettingsError that names the mistake."""
     try:
         content = _parse_yaml(path.read_text(encoding="utf-8"))
         unknown = set(content) - {"yearly", "yearly_moving", "days_off", "working_days"}
@@ -82,13 +82,13 @@ def load_workdays(path: Path) -> Workdays:
 
 @cache
 def _parse_yaml(text: str) -> Any:
-    """The same text is parsed once a process."""
+    """Parse YAML, the same text only once per process."""
     return yaml.safe_load(text) or {}
 
 
 @lru_cache(maxsize=16)
 def _list_moved_days_off(calendar: Workdays, year: int) -> frozenset[date]:
-    """The days off that the moving holidays of `year` bring along: the first day after each that is no weekend and no holiday."""
+    """Return the days off that the moving holidays of `year` add: for each one on a weekend, the next day that is not free yet."""
     found: set[date] = set()
     for month, number in sorted(calendar.moving):
         if (month, number) == _LEAP_DAY and not isleap(year):
@@ -101,12 +101,12 @@ def _list_moved_days_off(calendar: Workdays, year: int) -> frozenset[date]:
 
 
 def to_utc(day: date, at: time, zone: str) -> datetime:
-    """`at` on the wall clock of `day` as UTC; an hour that summer time skips counts from the hour before."""
+    """Return the local time `at` on `day` as UTC; a time that summer time skips is computed with the offset before the change."""
     return datetime.combine(day, at, tzinfo=ZoneInfo(zone)).astimezone(UTC)
 
 
 def find_next_slot(now: datetime, at: time, zone: str, *, workdays: Workdays, last: int) -> Slot | None:
-    """The first working day after day `last` whose hour is not over for more than LATEST; None where no day is worked."""
+    """Return the first working day after day `last` with its time `at`, unless that is over for more than LATEST; None if there is none."""
     first = now.astimezone(ZoneInfo(zone)).date()
     for ahead in range(_FURTHEST):
         day = first + timedelta(days=ahead)
@@ -116,7 +116,7 @@ def find_next_slot(now: datetime, at: time, zone: str, *, workdays: Workdays, la
 
 
 def is_quiet(now: datetime, zone: str) -> bool:
-    """Whether what nobody asked for should arrive without a sound: at night and on weekends in the person's zone."""
+    """Return whether an unrequested message should arrive without a sound: at night and on weekends in the person's zone."""
     here = now.astimezone(ZoneInfo(zone))
     return here.weekday() > _FRIDAY or here.time() >= _QUIET_FROM or here.time() < _QUIET_TO
 
@@ -124,7 +124,7 @@ def is_quiet(now: datetime, zone: str) -> bool:
 def _parse_month_day(text: Any) -> tuple[int, int]:
     if not isinstance(text, str) or not _YEARLY.fullmatch(text):
         raise ValueError(f'{text!r} is not written as "MM-DD"')
-    day = date.fromisoformat(f"2024-{text}")  # a leap year: the 29th of February may be a holiday
+    day = date.fromisoformat(f"2024-{text}")  # 2024 is a leap year, so that 29 February can be a holiday
     return day.month, day.day
 
 

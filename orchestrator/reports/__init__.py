@@ -1,1 +1,1 @@
-"""What ops ask of the journal: projections for reading, which change nothing and send nothing. Ring 2."""
+"""Reports for operators: read-only projections of the journal that send nothing. Only erasing and restoring change stored data."""

@@ -1,10 +1,7 @@
-"""Cards across sessions, page by page, and one by its number: as their sessions hold them at that moment. Ring 2; reads only.
+"""Reads confirmation cards across sessions, page by page or one by its id, and finds the session of a card. Reads only.
 
-A request reads no more than `SESSIONS` sessions; where there are more, its page is short and the next one goes on.
-
-In which session a card waits or waited: from the timer of one that waits, else from the journal as it lies there. Ring 2; reads only.
-
-Nothing is unsealed for it, and each record is looked at once a process; the numbers of cards stand clear in every record.
+One request reads at most `SESSIONS` sessions; where there are more, its page is short and the next page goes on from there.
+A card's session is found by its timer while it waits, else in the journal: records are not decrypted, and each is read once per process.
 """
 
 import asyncio
@@ -25,36 +22,36 @@ _TIMERS: Final = 10_000
 _FAR: Final = datetime(9000, 1, 1, tzinfo=UTC)
 ANY_STATE: Final = "any"
 CardPosition = tuple[str, str, str]
-"""Behind which card a page begins: session, when it was asked, its id."""
+"""The cursor of a page, the last card before it: session, time of the request, card id."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """One card, and where it lives."""
+    """One confirmation card with its session."""
 
     session: str
     entry: Mapping[str, Any]
     seq: int
-    """Where the journal of its session stood."""
+    """The sequence number of the last event in the session's stream when the card was read."""
     entries: Mapping[str, Mapping[str, Any]]
-    """All cards of its session."""
+    """All cards of the session by id."""
 
     @property
     def place(self) -> CardPosition:
-        """Its place in the order of lists."""
+        """The sort key of the card in lists."""
         return self.session, str(self.entry["requested_at"]), str(self.entry["confirmation_id"])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """Some cards in order; `after` is where the next page begins, None where there is none."""
+    """One page of cards in order; `after` is the cursor of the next page, None on the last one."""
 
     cards: Sequence[Card]
     after: CardPosition | None
 
 
 async def load_cards_page(store: AsyncStore, viewer: Viewer, *, session: str, state: str, after: CardPosition | None, limit: int) -> Page:
-    """The cards in that state that the viewer may see, by session and, within one, the oldest first. Raises StoreError."""
+    """Return a page of the cards in `state` that `viewer` may see, by session and, within one, oldest request first. Raises StoreError."""
     start = after[0] if after else ""
     homes = [session] if session else await _list_sessions(store, viewer, state)
     homes = [home for home in homes if home >= start]
@@ -70,7 +67,7 @@ async def load_cards_page(store: AsyncStore, viewer: Viewer, *, session: str, st
 
 
 async def load_cards(store: AsyncStore, session: str) -> list[Card]:
-    """The cards of one session in the order in which they were asked. Raises StoreError."""
+    """Return the cards of one session, oldest request first. Raises StoreError."""
     state, seq = await store.read(load_state, f"session:{session}")
     entries = state["agent"]["confirmations"]
     cards = [Card(session=session, entry=entry, seq=seq, entries=entries) for entry in entries.values() if entry.get("requested_at")]
@@ -78,13 +75,13 @@ async def load_cards(store: AsyncStore, session: str) -> list[Card]:
 
 
 async def _list_sessions(store: AsyncStore, viewer: Viewer, state: str) -> list[str]:
-    """The sessions that may hold such cards and that the viewer may look into."""
+    """Return the sessions that may hold cards in `state` and that the viewer may read."""
     names = await (store.read(_list_waiting_sessions) if state == "requested" else store.read(_list_all_sessions))
     return [name for name in names if viewer.is_own(name) or (viewer.is_lead and name.partition(":")[0] in CHAT_CHANNELS)]
 
 
 def list_card_timers(store: Store) -> list[Timer]:
-    """Each card that waits has a timer, which ends its waiting."""
+    """Return the timers of all waiting cards: each waiting card has one, which expires it."""
     return [timer for timer in store.list_due_timers(_FAR, _TIMERS) if timer.kind == confirmations.TIMER]
 
 
@@ -98,23 +95,23 @@ def _list_all_sessions(store: Store) -> list[str]:
 
 PAGE: Final = 2000
 CARDS: Final = 200_000
-"""So many are remembered, those that were met last."""
+"""How many cards are remembered at most; the oldest are forgotten first."""
 _SESSION: Final = "session:"
 _CARD: Final = re.compile(r'"confirmation_id":"([^"]+)"')
 
 
 class CardSessions:
-    """See the module docstring. One for a process; raises StoreError."""
+    """Finds the session of a card. One instance per process; raises StoreError."""
 
     def __init__(self, store: AsyncStore) -> None:
-        """Nothing is read yet."""
+        """Read nothing yet."""
         self._store = store
         self._read: dict[str, int] = {}
         self._homes: dict[str, str] = {}
         self._order = asyncio.Lock()
 
     async def find_session(self, confirmation_id: str) -> str:
-        """The session, "" for a card that is not known."""
+        """Return the card's session, or "" for an unknown card."""
         if confirmation_id not in self._homes and (found := await self._store.read(_find_waiting_session, confirmation_id)):
             return found
         if confirmation_id not in self._homes:
@@ -122,7 +119,7 @@ class CardSessions:
         return self._homes.get(confirmation_id, "")
 
     async def refresh(self) -> None:
-        """Look at what was written since the last time, a piece at a time."""
+        """Read the records that were written since the last call, a page at a time."""
         async with self._order:
             for stream, seq in await self._store.read(_list_heads):
                 while self._read.get(stream, 0) < seq:
@@ -148,7 +145,7 @@ def _list_heads(store: Store) -> list[tuple[str, int]]:
 
 
 def _find_requested_cards(store: Store, stream: str, after: int) -> tuple[dict[str, None], int]:
-    """The cards that were asked for behind that place, and how far was looked; 0 where nothing lies there."""
+    """Return the ids of the cards requested after `after`, and the last sequence number that was read; 0 if nothing follows."""
     page = store.read_encrypted(stream, after, PAGE)
     texts = (data for _, kind, data in page if kind == "ConfirmationRequested")
     found = {named[1]: None for text in texts if (named := _CARD.search(text))}

@@ -1,8 +1,8 @@
-"""Whether every effect went the way that the gate lets effects go, and whether the effects table says the same. Ring 2; changes nothing.
+"""Checks that every effect went through allowed states only, and that the effects table agrees with the events. Changes nothing.
 
-requested → approved | denied | expired | superseded; approved → started | refused | superseded, unknown where a backup was restored;
-started → succeeded | refused | unknown; unknown → succeeded | refused. Reads leave only their answer; a model's "no" to what nobody had
-asked leaves only itself.
+Allowed: requested → approved | denied | expired | superseded; approved → started | refused | superseded, or unknown after a backup was
+restored; started → succeeded | refused | unknown; unknown → succeeded | refused. A read leaves only its answer; a denial by the model of
+a card that never existed leaves only itself.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ _SAME_OUTCOME: Final = ("effect_id", "method", "call_class", "total", "sums", "c
 
 @dataclass(kw_only=True)
 class _EffectHistory:
-    """What the events say of one effect."""
+    """What the events say about one effect."""
 
     status: str = "absent"
     ts: str = ""
@@ -47,10 +47,10 @@ class _EffectHistory:
 
 
 class EffectChecker:
-    """Sees the events of one stream in order, then judges; `count` effects were seen."""
+    """Checks the effects of one stream: takes its events in order, then lists the findings."""
 
     def __init__(self, stream: str) -> None:
-        """Begin with a stream of which nothing was seen."""
+        """Start a stream with no events seen."""
         self._stream = stream
         self._stories: dict[str, _EffectHistory] = {}
         self._modes: dict[str, str] = {}
@@ -58,11 +58,11 @@ class EffectChecker:
 
     @property
     def count(self) -> int:
-        """How many effects the events tell of."""
+        """The number of effects that the events mention."""
         return len(self._stories)
 
     def add_event(self, event: StoredEvent) -> None:
-        """Take the next event."""
+        """Check the next event of the stream."""
         if event.type == "PlanRecorded":
             self._modes[f"{event.data['turn_id']}/{event.data['iteration']}"] = event.data["mode"]
         if event.type not in _MOVES or _is_apart(event, self._stories):
@@ -73,7 +73,7 @@ class EffectChecker:
         self._move(event, story)
 
     def list_findings(self, rows: Sequence[EffectRow]) -> Iterator[Finding]:
-        """What does not hold; `rows` are all that the effects table has of this stream."""
+        """Yield what is inconsistent; `rows` are all rows of the effects table for this stream."""
         yield from self._found
         known = {row.effect_id: row for row in rows}
         for effect_id, story in self._stories.items():
@@ -141,7 +141,7 @@ class EffectChecker:
 
 
 def _is_apart(event: StoredEvent, stories: Mapping[str, _EffectHistory]) -> bool:
-    """The answer to a read, or a "no" of the model to what nobody had asked: they belong to no effect."""
+    """Return whether the event belongs to no effect: the answer to a read, or a denial by the model of a card that never existed."""
     data = event.data
     if event.type == "ConfirmationDenied":
         return bool(data["confirmation_id"].startswith("none-"))
@@ -185,7 +185,7 @@ def _compare_call(stored: Mapping[str, Any], said: Mapping[str, Any], fingerprin
 
 
 def _is_different(name: str, row: Mapping[str, Any] | None, said: Mapping[str, Any]) -> bool:
-    """Whether both know it and say different things."""
+    """Return whether the row and the event both have the field and differ."""
     if row is None or name not in said or name not in row:
         return False
     return (row[name] or None) != (said[name] or None)

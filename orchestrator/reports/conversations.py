@@ -1,7 +1,4 @@
-"""The table of conversations, and one conversation as people read it. Ring 2; changes nothing.
-
-The end of the journal, and what is added to it: each event exactly once, in the order of its stream. Ring 2; changes nothing.
-"""
+"""Lists conversations, renders one of them for people, and follows new events: each exactly once, in stream order. Changes nothing."""
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -27,7 +24,7 @@ _BOT: Final = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Conversation:
-    """One line of the table."""
+    """One line of the table of conversations."""
 
     session: str
     events: int
@@ -38,7 +35,7 @@ class Conversation:
 
 
 def list_conversations(store: Store, voice: Narrator) -> Iterator[Conversation]:
-    """Every stream with its size, last activity, people, cards that wait and calls of unknown outcome."""
+    """List every stream with its size, last activity, people, waiting cards and calls of unknown outcome."""
     for stream, seq, _ in sorted(store.list_heads()):
         state, _ = load_state(store, stream)
         last = store.read_events(stream, after=seq - 1, limit=1)
@@ -61,36 +58,36 @@ def list_conversations(store: Store, voice: Narrator) -> Iterator[Conversation]:
 
 
 def read_conversation(store: Store, stream: str, *, last: int = 0, types: Collection[str] = ()) -> Iterable[StoredEvent]:
-    """The events of a stream, of these types (all without), the `last` of them (all for 0)."""
+    """Return the last `last` events of a stream (0: all) that have one of `types` (empty: every type)."""
     after = max(0, store.read_head(stream)[0] - last) if last and not types else 0
     wanted = (event for event in read_stream(store, stream, after=after) if not types or event.type in types)
     return deque(wanted, maxlen=last) if last else wanted
 
 
 def render_event(event: StoredEvent, voice: Narrator) -> dict[str, Any]:
-    """One event for people and machines: all its data, and `words`."""
+    """Return one event with all its data, its actor and a sentence (`words`), for people and machines."""
     voice.remember_names(event)
     return {**as_record(event), "who": _find_actor(event, voice), "words": describe_event(event, voice)}
 
 
 def _find_actor(event: StoredEvent, voice: Narrator) -> str:
-    """Who did it; `actor` says for whom."""
+    """Return who caused the event; the field `actor` says on whose behalf."""
     if event.type in _MODEL:
         return "the model"
     return "the bot" if event.type in _BOT else voice.format_person(event.actor)
 
 
 StreamPositions = dict[str, int]
-"""How far each stream has been shown."""
+"""The last sequence number shown, by stream."""
 
 
 def read_positions(store: Store, streams: Collection[str] = ()) -> StreamPositions:
-    """Where these streams end now (all without)."""
+    """Return the last sequence number of these streams, or of all streams if none are given."""
     return {stream: seq for stream, seq, _ in store.list_heads() if not streams or stream in streams}
 
 
 def read_last_events(store: Store, ends: Mapping[str, int], count: int) -> list[StoredEvent]:
-    """The last `count` events of these streams together, up to their ends."""
+    """Return the last `count` events of these streams together, none later than the given ends."""
     if count <= 0:
         return []
     newest: list[StoredEvent] = []
@@ -101,7 +98,10 @@ def read_last_events(store: Store, ends: Mapping[str, int], count: int) -> list[
 
 
 def watch_events(store: Store, shown: StreamPositions, wait: Callable[[], bool], streams: Collection[str] = ()) -> Iterator[StoredEvent]:
-    """What comes after `shown`, which goes along; between two looks `wait` is called, and ends it by False."""
+    """Yield the events that follow `shown`, and move `shown` forward.
+
+    Between two reads `wait` is called; it ends the loop by returning False.
+    """
     while True:
         yield from _read_new(store, shown, streams)
         if not wait():

@@ -1,4 +1,4 @@
-"""The journal for other systems: one event a line, as JSON or as CEF for a SIEM (docs/journal.md has the mapping). Ring 2, pure."""
+"""Exports the journal to other systems: one event per line, as JSON or as CEF for a SIEM (docs/journal.md has the mapping)."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -71,9 +71,9 @@ NAMES: Final = {
     "RequestDropped": ("Request dropped", 2),
     "AnswerGiven": ("Answer given", 1),
 }
-"""The name and the severity (0 to 10) of each type of event; others are exported under their type with severity 3."""
+"""The name and the severity (0 to 10) of each type of event; other types are exported under their own name with severity 3."""
 _SERIOUS: Final = {"D": 8, "M": 7, "C": 7, "N": 5}
-"""A call of these classes is at least as serious as this."""
+"""The lowest severity of a call of each of these classes."""
 _OUTCOMES: Final = {
     "CallSucceeded": "success",
     "CallRefused": "failure",
@@ -91,7 +91,7 @@ _OUTCOMES: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class EventFilter:
-    """Which events: of these types (all without), made at or after `since` and before `until` (ISO text, "" = no limit)."""
+    """Which events to export: one of `types` (empty: all), at or after `since` and before `until` (ISO text, "" = no limit)."""
 
     types: Sequence[str] = ()
     since: str = ""
@@ -99,29 +99,29 @@ class EventFilter:
 
 
 def export_events(store: Store, wanted: EventFilter, line: FormatLine) -> Iterator[str]:
-    """One line an event, nearly in the order of time; nothing of them is kept."""
+    """Yield one line per event, nearly in order of time; events are not kept in memory."""
     for event in scan_events(store, wanted.types):
         if wanted.since <= event.ts and (not wanted.until or event.ts < wanted.until):
             yield line(event)
 
 
 def format_json_line(event: StoredEvent) -> str:
-    """The event with all it says; secrets are hidden, so the stored hash covers more than is shown."""
+    """Format the whole event as JSON. Secrets are hidden, so the stored hash covers more than is shown."""
     return orjson.dumps(as_record(event)).decode()
 
 
 def format_redacted_json_line(event: StoredEvent) -> str:
-    """The event without what people wrote and without values of the CRM: ids, methods, codes, counts and moments."""
+    """Format the event as JSON without texts of people and without CRM values: only ids, methods, codes, counts and times."""
     return orjson.dumps({**as_record(event), "data": _exclude_personal(event), "redacted": True}).decode()
 
 
 def list_personal_fields(type_name: str) -> frozenset[str]:
-    """The fields of an event that may hold what people wrote, as its class marks them."""
+    """Return the fields of an event type that may hold text of people, as its class marks them."""
     return frozenset(type_names[type_name].blanks)
 
 
 def build_cef_formatter(voice: Narrator, version: str) -> FormatLine:
-    """Events as CEF with names and a sentence each."""
+    """Return a function that formats an event as CEF with names and a sentence."""
 
     def line(event: StoredEvent) -> str:
         voice.remember_names(event)
@@ -136,7 +136,7 @@ def build_cef_formatter(voice: Narrator, version: str) -> FormatLine:
 
 
 def build_redacted_cef_formatter(version: str) -> FormatLine:
-    """Events as CEF without names and sentences."""
+    """Return a function that formats an event as CEF without names and sentences."""
 
     def line(event: StoredEvent) -> str:
         return _format_cef(event, version, {})
@@ -176,7 +176,7 @@ def _format_cef(event: StoredEvent, version: str, words: Mapping[str, str]) -> s
 
 
 def _build_custom_fields(event: StoredEvent) -> dict[str, Any]:
-    """The fields that CEF has no key for, each with its label."""
+    """Return the values that CEF has no key for, each with its label."""
     data = event.data
     texts = (
         ("cs1", "session", to_session_name(event.stream)),
@@ -205,6 +205,9 @@ def _escape_header(text: str) -> str:
 
 
 def _escape_value(value: Any) -> str:
-    """Backslash and equals sign escaped, a line break as two characters, other control characters drawn."""
+    """Escape a CEF value.
+
+    Backslash and equals sign are escaped, a line break becomes two characters, other control characters become their codes.
+    """
     text = str(value).replace("\\", "\\\\").replace("=", "\\=").replace("\r\n", "\n").replace("\n", "\\n").replace("\r", "\\r")
     return _UNSAFE.sub(lambda found: f"\\\\x{ord(found[0]):02x}", text)

@@ -1,4 +1,4 @@
-"""What is watched of the portal's records, and what differs between two looks at one. Ring 2, pure."""
+"""Defines which fields of the portal's records are watched, and compares two snapshots of one record."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ CLOSED: Final = "CLOSED"
 
 @dataclass(frozen=True, kw_only=True)
 class WatchedFields:
-    """The fields of one kind of record whose change is told, in the order of telling, and the fields that say who did it."""
+    """The fields of one kind of record whose change is reported, in that order, and the fields that name the author of a change."""
 
     fields: tuple[str, ...]
     owner: str
@@ -45,12 +45,12 @@ KINDS: Final = {
         stage="STATUS",
     ),
 }
-"""Only kinds with a person who answers for them: contacts and companies have no stage and no sum to tell of."""
+"""Only kinds with a responsible person: contacts and companies have no stage and no sum to report."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """One watched field; `before` is None at first sight, when nobody knows what stood there."""
+    """A changed field; `before` is None when the record is seen for the first time and its earlier value is unknown."""
 
     field: str
     before: str | None
@@ -58,24 +58,27 @@ class Change:
 
 
 def parse_kind(target: str) -> str:
-    """ "item:177:5" → "item"."""
+    """Return the kind of a target: "item:177:5" → "item"."""
     return target.partition(":")[0]
 
 
 def find_watched_fields(target: str) -> WatchedFields | None:
-    """How the record's kind is watched; None for kinds that are not."""
+    """Return the watched fields of the record's kind; None for kinds that are not watched."""
     return KINDS.get(parse_kind(target))
 
 
 def extract_values(entity: str, record: Mapping[str, Any]) -> dict[str, str]:
-    """The watched values of a record in either spelling, as text."""
+    """Return the watched values of a record as text; the record's fields may be in either spelling."""
     watched = KINDS[parse_kind(entity)]
     found = {name: fields.find_value(record, name, entity) for name in watched.fields}
     return {name: _to_text(value) for name, value in found.items()}
 
 
 def compare_values(entity: Entity, before: Values | None, now: Values) -> tuple[Change, ...]:
-    """What differs; at first sight what there is. A sum changes with its currency, and a closing goes without saying after a stage."""
+    """Return the watched fields that differ; without an earlier snapshot, the stage and the sum as they are.
+
+    A changed currency counts as a changed sum, and CLOSED is not reported beside a changed stage.
+    """
     watched = KINDS[entity.name]
     told = [name for name in watched.fields if name != CURRENCY]
     if before is None:
@@ -88,13 +91,13 @@ def compare_values(entity: Entity, before: Values | None, now: Values) -> tuple[
 
 
 def read_employee_id(entity: str, record: Mapping[str, Any], name: str) -> int:
-    """The employee's number in a field, 0 for none."""
+    """Return the employee id in the field, 0 for none."""
     number = fields.parse_number(fields.find_value(record, name, entity))
     return int(number) if number is not None and number > 0 else 0
 
 
 def list_owners(target: str, *looks: Values | None) -> Iterator[int]:
-    """Who answers or answered for the record, each once."""
+    """Yield the users who are or were responsible for the record according to the snapshots, each once."""
     watched = find_watched_fields(target)
     found = [look.get(watched.owner, "") for look in looks if look is not None] if watched else []
     yield from (int(owner) for owner in dict.fromkeys(found) if owner.isascii() and owner.isdecimal() and int(owner))
@@ -106,7 +109,7 @@ def _is_different(entity: Entity, name: str, before: Values, now: Values) -> boo
 
 def _is_same(entity: Entity, name: str, before: Values, now: Values) -> bool:
     if name not in before:
-        return True  # not watched when it was seen last
+        return True  # not watched yet when the earlier snapshot was made
     info = fields.find_field_info(entity, name)
     return fields.is_same_value(now.get(name, ""), before[name], kind=info.kind if info else "text")
 

@@ -1,6 +1,6 @@
-"""A conversation's state as it was: at a record or a moment, step by step, and what changed between two. Ring 2.
+"""Replays a conversation's state: at a record or a moment, step by step, and the difference between two states.
 
-It folds the journal again from its first record. It knows no performer and no client: nothing here can reach the portal.
+It folds the journal from the first record and imports no performer and no client, so it cannot reach the portal.
 """
 
 import difflib
@@ -19,7 +19,7 @@ from state.journal.store import Store, StoredEvent
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayedState:
-    """The state after the record `seq`, which was made at `ts`; 0 and "" before the first."""
+    """The state after the record `seq`, made at `ts`; 0 and "" before the first record."""
 
     stream: str
     seq: int
@@ -29,7 +29,7 @@ class ReplayedState:
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """One difference of two states: what stands at `path` appeared, went away, or is another."""
+    """One difference between two states: the value at `path` was added, removed or replaced."""
 
     sign: Literal["+", "-", "~"]
     path: str
@@ -39,14 +39,14 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One event and what it changed."""
+    """One event and the changes it made to the state."""
 
     event: StoredEvent
     changes: tuple[Change, ...]
 
 
 def replay_state(store: Store, stream: str, until: Moment) -> ReplayedState:
-    """The state as it was at that record or moment; a moment counts up to the first record that is later."""
+    """Return the state as of a record number or a time; a time includes every event up to the first one that is later."""
     state, seq, ts = fold.create_state(), 0, ""
     for event in read_events_until(store, stream, until):
         fold.fold_events(state, ((event.type, dict(event.data), event.ts),))
@@ -55,7 +55,7 @@ def replay_state(store: Store, stream: str, until: Moment) -> ReplayedState:
 
 
 def replay_steps(store: Store, stream: str, until: Moment) -> Iterator[Step]:
-    """Every event up to that record or moment with the change it made."""
+    """Yield every event up to a record number or a time, with the changes it made."""
     state = fold.create_state()
     before = _copy_state(state)
     for event in read_events_until(store, stream, until):
@@ -66,7 +66,7 @@ def replay_steps(store: Store, stream: str, until: Moment) -> Iterator[Step]:
 
 
 def read_events_until(store: Store, stream: str, until: Moment) -> Iterator[StoredEvent]:
-    """The events of the stream up to that record or moment."""
+    """Yield the events of the stream up to a record number or a time."""
     moment = "" if isinstance(until, int) else format_iso(until)
     for event in read_stream(store, stream):
         if event.seq > until if isinstance(until, int) else event.ts > moment:
@@ -75,7 +75,7 @@ def read_events_until(store: Store, stream: str, until: Moment) -> Iterator[Stor
 
 
 def compare_states(before: Any, after: Any, path: str = "") -> Iterator[Change]:
-    """What differs between two states, by the path of each value."""
+    """Yield the differences between two states, with the path of each value."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         yield from _compare_mappings(before, after, path)
     elif isinstance(before, list) and isinstance(after, list):
@@ -96,7 +96,7 @@ def _compare_mappings(before: Mapping[str, Any], after: Mapping[str, Any], path:
 
 
 def _compare_lists(before: Sequence[Any], after: Sequence[Any], path: str) -> Iterator[Change]:
-    """Items that came and went, not every item that stands elsewhere because of it."""
+    """Yield added and removed items, but not the items that only moved because of them."""
     old, new = ([orjson.dumps(item, option=orjson.OPT_SORT_KEYS) for item in items] for items in (before, after))
     for tag, low, high, start, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "replace" and high - low == end - start:
@@ -108,5 +108,5 @@ def _compare_lists(before: Sequence[Any], after: Sequence[Any], path: str) -> It
 
 
 def _copy_state(state: State) -> Any:
-    """A copy that goes on standing while the fold changes the original."""
+    """Return a copy that the fold cannot change."""
     return orjson.loads(orjson.dumps(state))

@@ -1,6 +1,7 @@
-"""Makes a restored database safe to start on (ring 2): what may have happened since the backup is named, never done again by itself.
+"""Makes a restored database safe to start on: what may have happened since the backup is marked, and never repeated automatically.
 
-Approved and started calls become unknown and are looked up; cards stay and are checked before they run; inputs are not worked.
+Approved and started calls become unknown and are looked up in the portal; cards stay and are checked before they run; waiting inputs
+are set aside and not processed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,33 +29,36 @@ _LEASE = timedelta(seconds=60)
 
 @dataclass(frozen=True, kw_only=True)
 class UncertainCall:
-    """A call of which nobody here knows whether it ran."""
+    """A call that may or may not have run after the backup was made."""
 
     effect_id: str
     session: str
     method: str
     status: str
-    """How it stood in the backup."""
+    """Its status in the backup."""
     at: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class RestoreReport:
-    """What was done to a restored database, and what ops should look at."""
+    """What was done to a restored database, and what operators should look at."""
 
     cards: Sequence[str]
     unknown: Sequence[UncertainCall]
     inputs: Sequence[SetAside]
     damaged: Sequence[str]
-    """Effects whose row is damaged: nothing is ever done by them."""
+    """Effects whose row is damaged; the bot never acts on them."""
     erased: Mapping[str, int]
-    """People erased again, with the places where something of them remained."""
+    """People who were erased again, with the number of places where something of them was still found."""
 
 
 def prepare_restored(
     loading: DatabaseLoader, manifest: Manifest, gone: Sequence[ErasedPerson], place: ErasureFiles, *, by: str, clock: Clock
 ) -> RestoreReport:
-    """Do it, before anybody may start on the database. `gone` were erased after the backup was made, or before. StoreError."""
+    """Prepare a restored database before any process may start on it. Raises StoreError.
+
+    `gone` are the people who were erased, before or after the backup was made; those that the backup brought back are erased again.
+    """
     store, now = loading.build_store(), clock.now()
     at = format_iso(now)
     with loading.begin_change() as connection:
@@ -104,7 +108,7 @@ def _build_uncertain_call(row: EffectRow, session: str, call: Mapping[str, Any])
 
 
 def _find_revived(store: SqlStore, gone: Sequence[ErasedPerson]) -> list[str]:
-    """Those whose key the backup has brought back."""
+    """Return the erased people whose key the backup has brought back."""
     live = {row.key_id: row.person for row in store.open_erasure().list_keys() if not row.erased_at}
     return sorted({live[one.key_id] for one in gone if one.key_id in live})
 

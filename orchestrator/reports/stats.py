@@ -1,4 +1,4 @@
-"""What has been going on, counted in one walk over the journal. Ring 2; changes nothing, keeps counts and no events."""
+"""Counts what happened, in one pass over the journal. Keeps counts and no events, and changes nothing."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -24,7 +24,7 @@ _REASON: Final = 60
 
 @dataclass
 class Counts:
-    """All that is counted; `since` is where counting begins."""
+    """All counts; `since` is the time from which events are counted."""
 
     since: str
     events: int = 0
@@ -41,16 +41,16 @@ class Counts:
     failures: Counter[str] = field(default_factory=Counter)
     days: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     open_cards: dict[str, str] = field(default_factory=dict)
-    """When each card that waits was asked."""
+    """When each waiting card was requested."""
     unknown_calls: dict[str, str] = field(default_factory=dict)
-    """The calls whose outcome nobody knows, and since when."""
+    """When each call of unknown outcome became unknown."""
     bytes: Counter[str] = field(default_factory=Counter)
     records: Counter[str] = field(default_factory=Counter)
     largest: tuple[int, str, int, str] = (0, "", 0, "")
 
 
 def count(store: Store, since: datetime | None = None) -> Counts:
-    """Count the whole journal; what stands open and how large it is does not depend on `since`."""
+    """Count the whole journal; what is open and the sizes do not depend on `since`."""
     counts = Counts(since=format_iso(since) if since else "")
     for event in scan_events(store):
         _measure_size(counts, event)
@@ -73,7 +73,7 @@ def _measure_size(counts: Counts, event: StoredEvent) -> None:
 
 
 def _track_open(counts: Counts, event: StoredEvent, *, counted: bool) -> None:
-    """What waits and what is unknown, and how long a decision took."""
+    """Track waiting cards and unknown calls, and how long each decision took."""
     data = event.data
     if event.type in {"ConfirmationRequested", "ConfirmationReopened"}:
         counts.open_cards[data["confirmation_id"]] = event.ts
@@ -158,7 +158,7 @@ _COUNTERS: Final[dict[str, Callable[[Counts, StoredEvent, Counter[str]], None]]]
 
 
 def as_report(counts: Counts, store: Store, voice: Narrator, now: datetime) -> dict[str, Any]:
-    """The counts as plain data, the largest first."""
+    """Return the counts as plain data, largest first."""
     largest = dict(zip(("bytes", "stream", "seq", "type"), counts.largest, strict=True))
     return {
         "since": counts.since,
@@ -208,14 +208,14 @@ def _name_people(counts: Counts, voice: Narrator) -> dict[str, int]:
 
 
 def _measure_inbox(store: Store, now: datetime) -> dict[str, Any]:
-    """The inputs nobody has worked yet, by session and lane: which one waits longest."""
+    """Return how many sessions have unprocessed inputs, and the age in seconds of the oldest one."""
     rows = [row for session, lane in store.list_ready_sessions() for row in store.list_waiting_inbox(session, lane, 1)]
     oldest = min((row.received_at for row in rows), default=None)
     return {"sessions_waiting": len({row.session for row in rows}), "oldest_seconds": _measure_age(oldest, now)}
 
 
 def _measure_outbox(store: Store, counts: Counts, now: datetime) -> dict[str, Any]:
-    """The deliveries that are due, by the channels that sessions have."""
+    """Return how many deliveries are due on the channels of the known sessions, and the age in seconds of the oldest one."""
     channels = sorted({to_session_name(stream).partition(":")[0] for stream in counts.records} - {"run", "portal"})
     rows = [row for channel in channels for row in store.list_due_outbox(channel, now, limit=1000)]
     return {"sessions_waiting": len(rows), "oldest_seconds": _measure_age(min((row.created_at for row in rows), default=None), now)}

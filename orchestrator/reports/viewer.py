@@ -1,7 +1,7 @@
-"""What of the cards and conversations a caller of the HTTP API may see, and decide. Ring 2, pure; the gate asks all of it anew.
+"""Decides which cards and conversations a caller of the HTTP API may see and decide; the gate checks everything again.
 
-Sees its own sessions; a lead or administrator also the cards and calls of people whose records it may see, an administrator their
-conversations too. Whatever else there is, is not there.
+A caller sees its own sessions; a lead or administrator also the cards and calls of people whose records it may see, an administrator
+their conversations too. Everything else is treated as not existing.
 """
 
 from collections.abc import Mapping
@@ -18,34 +18,37 @@ from state.canonical import dumps, hash_text
 
 Entry = Mapping[str, Any]
 CHAT_CHANNELS: Final = ("tg", "http", "cli")
-"""Channels in which somebody talks; other sessions are the program's own, and nobody's to read."""
+"""Channels in which people talk; other sessions are internal to the program, and no caller may read them."""
 _DECIDING_ROLES: Final = frozenset({"lead", "admin"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Viewer:
-    """One caller before one gate."""
+    """The rights of one caller of the API."""
 
     actor: Actor
     deps: GateDeps
 
     def is_own(self, session: str) -> bool:
-        """Whether the session is one of this caller's own conversations."""
+        """Return whether the session is one of the caller's own conversations."""
         return session.startswith(f"{self.actor.key}:")
 
     def may_see_card(self, session: str, entry: Entry) -> bool:
-        """Whether the caller may know of that card at all."""
+        """Return whether the caller may know that the card exists."""
         if self.is_own(session):
             return True
         by = entry.get("requested_by_user")
         return session.partition(":")[0] in CHAT_CHANNELS and self._may_see(entry.get("before") or {}, by)
 
     def may_see_call(self, session: str, *, before: Mapping[str, Any], by: str, user: int | None) -> bool:
-        """Whether the caller may know of a call that `by`, employee `user`, asked for."""
+        """Return whether the caller may know of a call that `by` (employee `user`) requested."""
         return self.is_own(session) or by == self.actor.key or self._may_see(before, self.find_user(by) if user is None else user)
 
     def may_see_session(self, session: str) -> bool:
-        """Whether the caller may read that conversation: what people say in private is nobody's business who merely leads."""
+        """Return whether the caller may read the conversation.
+
+        Its owner may, and an administrator who may see that person's records; a lead may not, since what people say there is private.
+        """
         if self.is_own(session):
             return True
         if session.partition(":")[0] not in CHAT_CHANNELS or self.actor.role != "admin":
@@ -55,18 +58,18 @@ class Viewer:
 
     @property
     def is_lead(self) -> bool:
-        """Whether the caller may look beyond what is its own."""
+        """Whether the caller may see cards and calls of other people."""
         return self._acting.role in _DECIDING_ROLES
 
     def find_objection(self, entry: Entry, *, approve: bool) -> Notice | None:
-        """Why the caller may not decide that card in this way, None where they may."""
+        """Return why the caller may not approve or deny the card, None where they may."""
         own = self.actor.key == entry.get("requested_by")
         actor = self.actor if own else self._acting
         decision = Decision(confirmation_id=str(entry.get("confirmation_id")), nonce="", approve=approve, actor=actor, via="http")
         return check_entitlement(entry, decision, self.deps.catalogue)
 
     def find_user(self, key: str) -> int | None:
-        """The employee behind a key, None where it stands for none or for nobody any more."""
+        """Return the employee id behind a key; None where there is none or the person no longer has access."""
         person = self.deps.present(Actor(key=key, name=""))
         return person.bitrix_user_id if person is not None else None
 
@@ -79,14 +82,14 @@ class Viewer:
 
 
 def calculate_fingerprint(entry: Entry, *, tap: int = 1) -> str:
-    """What a caller proves to have seen: the very call, the values it changes, this card of it, and which of two confirmations."""
+    """Return the proof of what a caller has seen: the exact call, the values it changes, this card, and which of two taps."""
     nonce = calculate_second_nonce(entry["nonce"]) if tap > 1 else entry["nonce"]
     seen = [entry["confirmation_id"], nonce, entry["fingerprint"], hash_text(dumps(entry.get("before") or {}))]
     return hash_text(dumps(seen))
 
 
 def find_tap(entry: Entry, presented: str) -> int:
-    """Which tap the fingerprint belongs to; 0 for none of this card."""
+    """Return the tap that the presented fingerprint belongs to; 0 if it is none of this card's."""
     if "nonce" not in entry:
         return 0
     taps = range(1, int(entry.get("taps") or 1) + 1)
@@ -96,7 +99,7 @@ def find_tap(entry: Entry, presented: str) -> int:
 
 
 def find_nonce(entry: Entry, presented: str, *, approve: bool) -> str:
-    """The nonce that the gate wants for it; for a fingerprint of something else one that fits no card."""
+    """Return the nonce that the gate expects for the presented fingerprint; "", which fits no card, if it is not this card's."""
     tap = find_tap(entry, presented)
     if not tap:
         return ""

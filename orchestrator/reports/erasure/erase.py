@@ -1,6 +1,6 @@
-"""Erases one person: keys, rows and logs, then looks for what they wrote everywhere. Ring 2; the one report that changes something.
+"""Erases one person: keys, rows and logs, then searches everything for what they wrote. Unlike most reports, it changes stored data.
 
-Records of the journal stay as they are, so its chain holds; what was personal in them is unreadable without the key (docs/erasure.md).
+Records of the journal stay unchanged, so its hash chain holds; without the key their personal data is unreadable (docs/erasure.md).
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -29,17 +29,17 @@ OPEN: Mapping[str, str] = {
     "unknown": "nobody knows yet whether a call happened",
 }
 OPS = "ops"
-"""The session whose journal says who was erased, when and by whom."""
+"""The session whose journal records who was erased, when and by whom."""
 _LEASE = timedelta(seconds=60)
 NOTHING_KNOWN = "the audit log was deleted, but this journal held nothing of the person to search for (check STATE_DIR and LOG_DIR)"
 _UNREADABLE = (DamagedCiphertext, StoreUnwritable)
-"""A record that was changed, and a key that the database itself cannot decode."""
+"""Raised for a record that was changed, and for a key that the database itself cannot decode."""
 _THE_KEY = "(the key itself)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ErasureFiles:
-    """Where things lie: the folder of the audit logs, and the database's own files where it is embedded."""
+    """Where files are: the folder of the audit logs, and the database's own files where it is embedded."""
 
     logs: Path
     files: tuple[Path, ...] = ()
@@ -47,37 +47,37 @@ class ErasureFiles:
 
 @dataclass(frozen=True, kw_only=True)
 class PersonSurvey:
-    """What there is of a person before anything is done; `obstacles` are the reasons not to do it now."""
+    """What is stored of a person before the erasure; `obstacles` are the reasons not to erase now."""
 
     person: str
     names: tuple[str, ...]
     rows: Mapping[str, int]
     log_records: int
     in_clear: int
-    """Records written before there were keys: nothing can make those unreadable."""
+    """Records written before encryption was introduced: they cannot be made unreadable."""
     obstacles: tuple[str, ...]
     probes: Probes
     secrets: tuple[str, ...] = field(repr=False)
     answers: frozenset[str] = field(repr=False)
-    """Digests of the large answers that only they got; `shared` are those that somebody else got too, word for word."""
+    """Digests of the large answers that only this person got; `shared` are those that somebody else got too, with the same content."""
     shared: frozenset[str] = field(repr=False)
     gaps: tuple[str, ...]
-    """What damage keeps from being known: that would have to be searched for too."""
+    """What cannot be known because of damage, and would have to be searched for too."""
 
     @property
     def empty(self) -> bool:
-        """Nothing at all is stored of them."""
+        """Whether nothing at all is stored of the person."""
         return not (self.rows or self.log_records or self.in_clear)
 
     @property
     def unknown(self) -> bool:
-        """They have an audit log, and the journal has no record of them: there is nothing to search for afterwards."""
+        """Whether there is an audit log but no record in the journal, so that there is nothing to search for afterwards."""
         return bool(self.log_records) and not (self.rows.get("events") or self.in_clear)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ErasureResult:
-    """What was done, and what a search for `probe_count` texts of the person then found."""
+    """What was removed, and what a search for `probe_count` texts of the person then found."""
 
     person: str
     removed: Mapping[str, int]
@@ -86,13 +86,16 @@ class ErasureResult:
     remains: tuple[Trace, ...]
     """Places that should hold nothing any more."""
     held_by_others: tuple[Trace, ...]
-    """Records of other people in which the same words stand: theirs, and left alone."""
+    """Records of other people with the same words; they belong to those people and are left unchanged."""
     unproven_reasons: tuple[str, ...]
-    """Why the search proves nothing, if so."""
+    """Why the search proves nothing; empty if it does."""
 
 
 def list_people(store: SqlStore, place: ErasureFiles, name_of: Callable[[str], str]) -> dict[str, set[str]]:
-    """Everybody of whom something is or was stored, with the names they have or had; `name_of` is the access file's for a key."""
+    """Return everybody of whom something is or was stored, with all their names.
+
+    `name_of` returns the name that the access file has for a key.
+    """
     erasure = store.open_erasure()
     known = {row.person: set[str]() for row in erasure.list_keys()}
     logged = ((user, find_log_names(place.logs, user)) for user in list_users(place.logs) if ":" in user)
@@ -102,7 +105,7 @@ def list_people(store: SqlStore, place: ErasureFiles, name_of: Callable[[str], s
 
 
 def find_candidates(people: Mapping[str, Collection[str]], who: str) -> list[str]:
-    """The keys that `who` may mean: a key, a Telegram id, or a whole name, where neither case nor the dots of ё count."""
+    """Return the keys that `who` may mean: a key, a Telegram id, or a whole name, ignoring case and the dots of ё."""
     for wanted in (who, f"tg:{who}"):
         if wanted in people:
             return [wanted]
@@ -110,7 +113,7 @@ def find_candidates(people: Mapping[str, Collection[str]], who: str) -> list[str
 
 
 def find_similar(people: Mapping[str, Collection[str]], who: str) -> list[str]:
-    """The keys of those in one of whose names `who` stands."""
+    """Return the keys of people with a name that contains `who`."""
     wanted = _fold_name(who)
     return sorted(key for key, names in people.items() if wanted and any(wanted in _fold_name(name) for name in names))
 
@@ -120,7 +123,7 @@ def _fold_name(name: str) -> str:
 
 
 def _collect_journal_names(store: SqlStore) -> dict[str, set[str]]:
-    """What cards and decisions call people; nothing where the journal is too damaged to be read through."""
+    """Return the names that cards and decisions carry, by key; nothing where the journal is too damaged to be read through."""
     try:
         return {key: {name} for key, name in collect_names(store).items() if ":" in key}
     except _UNREADABLE:
@@ -128,7 +131,7 @@ def _collect_journal_names(store: SqlStore) -> dict[str, set[str]]:
 
 
 def find_log_names(folder: Path, person: str) -> set[str]:
-    """The names in a log; a damaged archive keeps nobody from being found."""
+    """Return the names in a person's log; none if an archive is damaged, so that the person can still be found otherwise."""
     try:
         return collect_log_names(folder, person)
     except DamagedArchive:
@@ -136,7 +139,7 @@ def find_log_names(folder: Path, person: str) -> set[str]:
 
 
 def inspect_person(store: SqlStore, person: str, place: ErasureFiles, *, name: str = "") -> PersonSurvey:
-    """Everything that is known of a person, read and not changed; `name` is what they are called elsewhere."""
+    """Return everything that is stored of a person, and change nothing; `name` is a name known from elsewhere."""
     erasure = store.open_erasure()
     probes, digests = Probes(), set[str]()
     for known in (name, *erasure.list_actors().get(person, ()), *collect_log_names(place.logs, person)):
@@ -174,7 +177,7 @@ def inspect_person(store: SqlStore, person: str, place: ErasureFiles, *, name: s
 
 
 def _find_gaps(store: SqlStore, person: str, unread: int) -> Iterator[str]:
-    """What of the person's is sealed under a key that is damaged, or no longer known as theirs."""
+    """Yield which of the person's data is encrypted with a damaged key, or with a key no longer known as theirs."""
     erasure = store.open_erasure()
     for row in erasure.list_keys():
         if row.damage and row.person == person:
@@ -188,13 +191,13 @@ def _find_gaps(store: SqlStore, person: str, unread: int) -> Iterator[str]:
 
 
 def erase(store: SqlStore, found: PersonSurvey, place: ErasureFiles, *, now: datetime, by: str) -> ErasureResult:
-    """Do it, whatever stands in the way, and prove it; afterwards it stands in the journal of `session:ops`. Raises StoreError."""
+    """Erase the person in spite of any obstacle, search for leftovers, and record it in the journal of `session:ops`. Raises StoreError."""
     erasure, person, names = store.open_erasure(), found.person, found.names
     dropped = erasure.drop_damaged(person, now)
     _close_open(store, person, now)
     unname = partial(erase_name, person=person, names=names)
     removed = erasure.erase(person, now, digests=found.answers, change=unname)
-    # A session that was opened for the first time in between has not seen its lease end: what it wrote meanwhile goes now.
+    # A session opened for the first time during the erasure did not see its lease expire: erase again what it wrote meanwhile.
     for name, count in erasure.erase(person, now, digests=found.answers, change=unname).items():
         removed[name] = removed.get(name, 0) + count
     removed["person_keys"] = removed.get("person_keys", 0) + dropped
@@ -217,7 +220,10 @@ def erase(store: SqlStore, found: PersonSurvey, place: ErasureFiles, *, now: dat
 
 
 def _search_leftovers(store: SqlStore, found: PersonSurvey, place: ErasureFiles) -> tuple[list[Trace], list[Trace]]:
-    """(what should be gone, what is others'). Bytes of the database's files count only where no row of somebody else explains them."""
+    """Return (places that should hold nothing, records of others with the same words).
+
+    A match in the database's files counts only where no row of somebody else explains it.
+    """
     probes = [*found.probes.all, *found.secrets]
     traces = [*search_texts(store.open_erasure().iterate_texts(), probes), *search_logs(place.logs, probes)]
     shared = {f"blobs {digest}" for digest in found.shared}
@@ -233,7 +239,7 @@ def _search_leftovers(store: SqlStore, found: PersonSurvey, place: ErasureFiles)
 
 
 def _collect_probes(event: StoredEvent, person: str, probes: Probes) -> bool:
-    """Whether it says all that without a seal."""
+    """Add the texts of the event to `probes`, and return whether any of them is stored unencrypted."""
     told = False
     for name, blank in type_names[event.type].blanks.items():
         value = event.data.get(name)
@@ -247,7 +253,7 @@ def _collect_probes(event: StoredEvent, person: str, probes: Probes) -> bool:
 
 
 def _read_event(store: SqlStore, stream: str, seq: int) -> StoredEvent | None:
-    """One record; None for a damaged one, which must not keep anybody from being erased."""
+    """Return one record; None for a damaged one, which must not prevent an erasure."""
     try:
         found = store.read_events(stream, after=seq - 1, limit=1)
     except _UNREADABLE:
@@ -256,7 +262,10 @@ def _read_event(store: SqlStore, stream: str, seq: int) -> StoredEvent | None:
 
 
 def _find_shared_answers(store: SqlStore, mine: set[tuple[str, int]], digests: set[str]) -> set[str]:
-    """Large answers that somebody else got too. A record of somebody else that cannot be read holds nothing back: it leads to no answer."""
+    """Return the large answers that somebody else got too.
+
+    An unreadable record of somebody else protects no answer, since it no longer leads to one.
+    """
     shared, after = set[str](), ""
     try:
         while digests and (page := store.scan(["CallSucceeded"], after=after)):
@@ -268,7 +277,7 @@ def _find_shared_answers(store: SqlStore, mine: set[tuple[str, int]], digests: s
 
 
 def _read_one_by_one(store: SqlStore) -> Iterator[StoredEvent]:
-    """The answers of all streams that can be read."""
+    """Yield the readable call results of all streams."""
     for stream in store.list_streams():
         after = 0
         while page := store.read_records(stream, after):
@@ -286,7 +295,7 @@ def _list_open_effects(store: SqlStore, person: str) -> list[tuple[str, str, str
 
 
 def _close_open(store: SqlStore, person: str, now: datetime) -> None:
-    """Nothing of the person may be decided or looked up any more: what waits is withdrawn, what was under way stays unknown."""
+    """Close the person's open effects: waiting cards are withdrawn, calls under way become unknown and are never looked up."""
     for effect_id, stream, status in _list_open_effects(store, person):
         row = store.find_effect(effect_id)
         if row is None or status == "unknown":

@@ -1,4 +1,4 @@
-"""Takes one person out of what belongs to others: their name beside their key, their words in records of their session. Ring 2; pure."""
+"""Removes one person from other people's records: the name beside their key, and their words in records of their session."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -17,7 +17,7 @@ _KEPT_INSIDE = frozenset({"confirmation_id", "effect_id", "method", "status", "r
 
 
 def erase_name(value: Any, person: str, names: Collection[str]) -> Any:
-    """`value` with the person's name blank wherever it stands as that of somebody who asked or decided."""
+    """Return `value` with the person's name blank wherever it is the name of a requester or decider."""
     if isinstance(value, Mapping):
         return {key: "" if _is_their_name(key, value, person, names) else erase_name(item, person, names) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -37,7 +37,10 @@ def _is_their_name(key: str, mapping: Mapping[str, Any], person: str, names: Col
 
 
 def erase_from_record(record: Mapping[str, Any], person: str, names: Collection[str]) -> dict[str, Any]:
-    """A record of somebody else's log without the person: of one that was made in the person's session only who did what stays."""
+    """Return a record of somebody else's log without the person.
+
+    Of a record made in the person's own session only the fields that do not hold their words stay.
+    """
     bare: dict[str, Any] = erase_name(record, person, names)
     if find_key_owner("", str(record.get("session", ""))) != person:
         return bare

@@ -1,4 +1,4 @@
-"""Looks for what a person wrote in every row of the database and every byte of the files: proves an erasure. Ring 2; changes nothing."""
+"""Searches every row of the database and every byte of the files for a person's texts, to prove an erasure. Changes nothing."""
 
 import gzip
 import re
@@ -13,11 +13,11 @@ from state.sql.erasure import StoredText
 
 LONGEST, SHORTEST, SHORTEST_NAME = 48, 10, 3
 AT_MOST = 400
-"""Looking for more takes longer and proves no more: each text of the person gives at least one while there is room."""
+"""The most texts to search for: more would take longer and prove no more. Pieces are picked evenly from all texts."""
 _CHUNK = 1 << 22
-# Where JSON would write something else than the character itself.
+# JSON writes these characters in another form.
 _JSON_ESCAPED = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u2028\u2029]+')
-# Names of methods and fields, which a model's answer is full of, and ids of calls, which stand in what a button said: they stay in clear.
+# Names of methods and fields, of which model answers are full, and ids of calls, which stand in button texts, stay unencrypted.
 _IDENTIFIER = re.compile(r"[a-z]+(?:[._][a-z0-9]+)+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*|[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4,12}){4}", re.ASCII)
 _KEY = re.compile(r"[a-z]+:-?[0-9]+", re.ASCII)
 _STRUCTURE = frozenset(
@@ -31,24 +31,24 @@ _STRUCTURE = frozenset(
 
 @dataclass
 class Probes:
-    """What to look for. Filled text by text; long texts give several pieces."""
+    """The texts to search for. Filled text by text; a long text gives several pieces."""
 
     names: set[str] = field(default_factory=set)
     pieces: dict[str, None] = field(default_factory=dict)
 
     def add_name(self, name: str) -> None:
-        """A name is looked for as a whole; a key that stands where nobody knew the name stays, as everywhere."""
+        """Add a name, which is searched for as a whole. A key in place of a name is skipped, since keys are not erased."""
         if len(name) >= SHORTEST_NAME and not _KEY.fullmatch(name):
             self.names.add(name)
 
     def add_texts(self, value: Any) -> None:
-        """Every text in a JSON-like value, but those that are the program's own words."""
+        """Add every text in a JSON-like value, except the program's own words."""
         match value:
             case str():
                 self.pieces.update(dict.fromkeys(split_pieces(value)))
             case Mapping():
                 for key, item in value.items():
-                    of_a_button = key == "words" and isinstance(item, list)  # the program's own, not the person's
+                    of_a_button = key == "words" and isinstance(item, list)  # words on a button are the program's, not the person's
                     if key not in _STRUCTURE and not key.endswith("_id") and not of_a_button:
                         self.add_texts(item)
             case list() | tuple():
@@ -57,7 +57,7 @@ class Probes:
 
     @property
     def all(self) -> list[str]:
-        """What is looked for: the names and as many pieces as `AT_MOST` leaves, spread over the whole."""
+        """The texts to search for: all names, and as many pieces as `AT_MOST` allows, picked evenly."""
         room = max(0, AT_MOST - len(self.names))
         pieces = list(self.pieces)
         step = max(1, -(-len(pieces) // room)) if room else 1
@@ -65,14 +65,14 @@ class Probes:
 
 
 def split_pieces(text: str) -> list[str]:
-    """Stretches of `text` that stand in any file as they are."""
+    """Split `text` into pieces that any file holds unchanged."""
     parts = (part.strip() for part in _JSON_ESCAPED.split(text))
     return [part[:LONGEST] for part in parts if len(part) >= SHORTEST and not _IDENTIFIER.fullmatch(part) and not _KEY.fullmatch(part)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """A place that holds a probe: `owner` is whose record it is, "" for nobody's, and `probe` what was found."""
+    """A place where `probe` was found; `owner` is the person the record belongs to, "" for nobody."""
 
     place: str
     owner: str
@@ -80,7 +80,7 @@ class Trace:
 
 
 def search_texts(texts: Iterable[StoredText], probes: Sequence[str]) -> Iterator[Trace]:
-    """The rows of the database that hold one."""
+    """Yield the database rows that contain a probe."""
     for stored in texts:
         for probe in probes:
             if probe in stored.text:
@@ -88,7 +88,7 @@ def search_texts(texts: Iterable[StoredText], probes: Sequence[str]) -> Iterator
 
 
 def search_logs(folder: Path, probes: Sequence[str]) -> Iterator[Trace]:
-    """The files beside the audit logs and themselves, archives included, that hold one; their owner is whose log it is."""
+    """Yield the files in the log folder, archives included, that contain a probe; the owner is the person whose log it is."""
     owners = {build_log_path(folder, user).name: user for user in list_users(folder)}
     for path in sorted(folder.rglob("*")):
         owner = next((user for name, user in owners.items() if path.name.lstrip(".").startswith(name)), "")
@@ -97,7 +97,7 @@ def search_logs(folder: Path, probes: Sequence[str]) -> Iterator[Trace]:
 
 
 def search_file(path: Path, probes: Sequence[str]) -> list[str]:
-    """The probes that stand in a file's bytes, packed ones unpacked first; one that is damaged is read as far as it goes."""
+    """Return the probes in a file's bytes; a packed file is unpacked, a damaged one is read as far as possible."""
     if not path.is_file():
         return []
     left = {probe: probe.encode() for probe in probes}
@@ -119,7 +119,7 @@ def search_file(path: Path, probes: Sequence[str]) -> list[str]:
 
 
 def collect_log_names(folder: Path, person: str) -> set[str]:
-    """The names that the person's own log gives them."""
+    """Return the names that the person's own log gives them."""
     names = set()
     if folder.is_dir() and person in list_users(folder):
         for record in read_records(folder, person):

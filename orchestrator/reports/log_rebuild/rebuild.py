@@ -1,7 +1,7 @@
-"""The audit log written anew from the journal (ring 2): what was lost with the files comes back, marked as rebuilt. Sends nothing.
+"""Rebuilds the audit log from the journal: records lost with the log files come back, marked as rebuilt. Sends nothing.
 
-What the journal does not hold is left out: presses that did not count, calls that a restart found standing, the mode of a turn that
-had no plan.
+What the journal does not hold is missing: button clicks that did not count, calls that a restart found open, the mode of a turn that had
+no plan.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,10 @@ _NAMING_EVENTS = ("ConfirmationRequested", "ConfirmationApproved", "Confirmation
 
 
 def rebuild_records(store: Store, stream: str, names: Mapping[str, str]) -> Iterator[tuple[str, Record]]:
-    """(user, record) of every iteration and decision of a stream, in the order in which they were logged; `names` by key of the person."""
+    """Yield (user, record) for every iteration and decision of a stream, in the order in which they were logged.
+
+    `names` gives the names of people by key.
+    """
     session, state = to_session_name(stream), fold.create_state()
     turn: Turn | None = None
     decided: dict[str, StoredEvent] = {}
@@ -49,7 +52,7 @@ def rebuild_records(store: Store, stream: str, names: Mapping[str, str]) -> Iter
             turn = None
         decision = _find_decision(event, decided)
         if decision is not None and _is_left_by_stop(event):
-            held = decision, event  # what the look at the portal finds comes with the next event, if it finds anything
+            held = decision, event  # the next event holds the result of the look at the portal, if there is one
         elif decision is not None:
             yield _build_decision(decision, event, state, store, names, session)
     if held is not None:
@@ -57,7 +60,7 @@ def rebuild_records(store: Store, stream: str, names: Mapping[str, str]) -> Iter
 
 
 def _update_turn(event: StoredEvent, turn: Turn | None, state: State) -> Turn | None:
-    """The turn that is under way once `event` happened."""
+    """Return the open turn after `event`."""
     if event.type != "MessageReceived":
         if turn is not None:
             turn.take(event)
@@ -83,7 +86,7 @@ def _build_decision(
 
 
 def collect_names(store: Store) -> dict[str, str]:
-    """What people are called, as far as cards and decisions say; the newest name counts."""
+    """Return the names of people that cards and decisions carry, by key; the newest name counts."""
     found: dict[str, str] = {}
     after = ""
     while page := store.scan(_NAMING_EVENTS, after=after):
@@ -98,10 +101,10 @@ def collect_names(store: Store) -> dict[str, str]:
 def rebuild_logs(
     store: Store, folder: Path, *, user: str = "", names: Mapping[str, str] | None = None, limit: int = LIMIT
 ) -> dict[str, int]:
-    """Write the logs of everybody, or of `user`, into `folder`, which must be empty or not exist; how many records for whom.
+    """Write the logs of everybody, or of `user`, into `folder`, and return the number of records by user.
 
-    Where there is nothing to write nothing is left that was not there. `names` of people by key complete those that the journal knows.
-    FileExistsError where something stands there. Everything is kept: the ten archives of the product's own logs are no limit here.
+    `folder` must be empty or not exist; FileExistsError otherwise. Where there is nothing to write, no new folder is left behind.
+    `names` of people by key complete those that the journal knows. Every record is kept: the limit of ten archives does not apply here.
     """
     made = [place for place in (folder, *folder.parents) if not place.exists()]
     folder.mkdir(parents=True, exist_ok=True)
@@ -118,7 +121,7 @@ def rebuild_logs(
 
 
 def _spool_records(store: Store, folder: Path, user: str, names: Mapping[str, str]) -> dict[str, Path]:
-    """All records of each person, as the sessions give them, in a file of their own: a journal need not fit into memory."""
+    """Write all records of each person to a temporary file of their own, since a journal may not fit into memory."""
     spools: dict[str, Path] = {}
     for stream in store.list_streams():
         if not stream.startswith("session:"):
@@ -133,7 +136,7 @@ def _spool_records(store: Store, folder: Path, user: str, names: Mapping[str, st
 
 
 def _write_log(folder: Path, person: str, spool: Path, limit: int) -> int:
-    """The spooled records through the logger itself, in the order of time."""
+    """Write the spooled records in order of time through the logger, and return how many there were."""
     clock = _RecordClock()
     log = InteractionLogger(folder, clock=clock, limit=limit, keep=1_000_000)
     with spool.open("rb") as file:
@@ -149,17 +152,17 @@ def _write_log(folder: Path, person: str, spool: Path, limit: int) -> int:
 
 
 class _RecordClock(SystemClock):
-    """Stands where the record at hand was made, so that archives are named as they would have been."""
+    """A clock that returns the time of the current record, so that archives get the names they would have had."""
 
     at: datetime
 
     def now(self) -> datetime:
-        """The moment of the record."""
+        """Return the time of the current record."""
         return self.at
 
 
 def _find_request_text(event: StoredEvent, state: State) -> str:
-    """What the person had written; the turn of a choice goes on with the text that led to the question."""
+    """Return what the person had written; for a turn that answers a question, the text that led to the question."""
     question = state["question"] or {}
     return str(question["text"]) if event.data.get("answers") and question else str(event.data["text"])
 
@@ -169,7 +172,7 @@ def _build_person(key: str, names: Mapping[str, str]) -> dict[str, str]:
 
 
 def _find_decision(event: StoredEvent, open_ones: dict[str, StoredEvent]) -> StoredEvent | None:
-    """The decision that `event` brings to its end: a denial at once, an approval with what became of its call."""
+    """Return the decision that `event` completes: a denial at once, an approval with the outcome of its call."""
     effect_id = event.data.get("effect_id", "")
     match event.type:
         case "ConfirmationApproved":
@@ -186,7 +189,7 @@ def _find_decision(event: StoredEvent, open_ones: dict[str, StoredEvent]) -> Sto
 
 
 def _is_left_by_stop(event: StoredEvent) -> bool:
-    """Whether the program was stopped during the call, so that the decision was logged only when it ran again and had looked."""
+    """Return whether the program was stopped during the call, so that the decision was logged only after the restart looked it up."""
     return event.type == "CallOutcomeUnknown" and event.actor == "system" and (event.erased or event.data["detail"] == DETAIL)
 
 

@@ -1,7 +1,4 @@
-"""Audit records out of the events of a turn or of a decision. Ring 2; reads, and changes nothing.
-
-One turn as its events tell it: what the model answered, what was planned, what became of each step. Ring 2, pure.
-"""
+"""Collects the events of one turn or decision and builds audit records from them. Changes nothing."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +18,7 @@ _RESULTS = frozenset({"StepRefused", "ConfirmationRequested", "CallSucceeded", "
 
 @dataclass
 class Iteration:
-    """One answer of the model, or the one that a choice of the person took up again."""
+    """One answer of the model, or an earlier answer that is used again after the person's choice."""
 
     number: int
     raw: str = ""
@@ -32,22 +29,22 @@ class Iteration:
 
 
 class Turn:
-    """Collects the events of one turn; those of decisions that overtake it have their place elsewhere."""
+    """Collects the events of one turn; decisions made during the turn are left to their own records."""
 
     def __init__(self, begun: StoredEvent, text: str) -> None:
-        """`text` is what the person asked for."""
+        """Start with the turn's first event; `text` is the person's request."""
         self.turn_id: str = begun.data["turn_id"]
         self.actor = begun.actor
         self.text = text
         self.iterations: list[Iteration] = []
         self.results: dict[str, StoredEvent] = {}
-        """By slot, what the step led to first: a card, although its call may have run before the turn was over."""
+        """The first result of each step by slot: a card, even if its call ran before the turn was over."""
         self.started: dict[str, StoredEvent] = {}
         self.withdrawn: list[StoredEvent] = []
-        """Cards that the model took back, in the order of its steps."""
+        """Cards that the model withdrew, in the order of its steps."""
 
     def take(self, event: StoredEvent) -> None:
-        """Note what belongs to this turn."""
+        """Add the event if it belongs to this turn."""
         data = event.data
         if data.get("turn_id") != self.turn_id:
             return
@@ -68,12 +65,12 @@ class Turn:
                 pass
 
     def resume(self, answer: str) -> None:
-        """The person chose, and the answer that led to the question goes on; the model was not asked for it again."""
+        """Go on with the earlier answer `answer` that led to a question, now that the person chose; the model was not asked again."""
         self.iterations.append(Iteration(number=0, raw=answer))
 
     @property
     def mode(self) -> str:
-        """The mode that the turn's plans were judged in; "" where it had none."""
+        """The mode in which the turn's plans were judged; "" where it had no plan."""
         return next((str(entry.plan["mode"]) for entry in self.iterations if entry.plan), "")
 
     def _add_answer(self, event: StoredEvent) -> None:
@@ -88,7 +85,7 @@ Record = dict[str, Any]
 
 
 def build_iteration_records(turn: Turn, store: Store, person: Mapping[str, str]) -> Iterator[Record]:
-    """One record for each time that the model was asked; all but the state."""
+    """Yield one record for each iteration, complete except for the state."""
     withdrawn = iter(turn.withdrawn)
     for entry in turn.iterations:
         steps = _parse_steps(entry)
@@ -110,14 +107,17 @@ def build_iteration_records(turn: Turn, store: Store, person: Mapping[str, str])
 
 
 def build_trouble_record(turn: Turn) -> Record:
-    """A turn that ended in an error of ours."""
+    """Build the record of a turn that ended in an internal error."""
     return {"type": "trouble", "turn_id": turn.turn_id, "errors": ["turn failed, see the log"]}
 
 
 def build_decision_record(
     decision: StoredEvent, end: StoredEvent, state: State, store: Store, names: Mapping[str, str]
 ) -> tuple[str, Record]:
-    """Who decided, and the record of the decision with what came of it: `end`, which for a denial is the decision itself."""
+    """Return the person who decided, and the record of the decision with its outcome.
+
+    `end` is the event that ended the matter; for a denial it is the decision itself.
+    """
     data = decision.data
     who = data.get("approved_by") or data.get("denied_by") or decision.actor
     name = data.get("approved_by_name") or data.get("denied_by_name") or names.get(who, "")
@@ -145,7 +145,7 @@ def _build_outcome(end: StoredEvent, store: Store) -> Record:
         case _:
             row = store.find_effect(end.data["effect_id"])
             kept = {key: value for key, value in (row.outcome or {}).items() if key != "preview"} if row else {}
-            sent = (row.call or {}).get("call", {}) if row else {}  # of an erased person's only its outline is left
+            sent = (row.call or {}).get("call", {}) if row else {}  # of an erased person only an outline of the call is left
             method = end.data.get("method") or sent.get("method", "")
             base = {"status": _find_status(end), "effect_id": end.data["effect_id"], "method": method}
             return (
@@ -172,7 +172,7 @@ def _build_response(entry: Iteration) -> Record:
 
 
 def _build_calls(entry: Iteration, steps: tuple[Step, ...], turn: Turn, store: Store, withdrawn: Iterator[StoredEvent]) -> Iterator[Record]:
-    """What became of each step of a plan; a step that left no trace (not begun, or its card waited already) has no line."""
+    """Yield the result of each step of a plan; steps without a trace (not started, or their card waited already) are left out."""
     plan = entry.plan
     for number, (step, planned) in enumerate(zip(steps, plan.get("steps", ()), strict=False), start=1):
         slot = f"{turn.turn_id}/{plan['iteration']}/{number}"
@@ -204,7 +204,7 @@ def _build_result(event: StoredEvent, started: StoredEvent | None, store: Store)
 
 
 def _find_reason(event: StoredEvent, row: EffectRow | None) -> Record:
-    """The sentence that the person was told, where gate or effect keep it; of a refused read only what the portal said is known."""
+    """Return the reason that the person was told, where gate or effect keep it; for a refused read, only the portal's error code."""
     told = ((row.outcome or {}).get("reason") or {}) if row else {}
     if told or event.type != "CallRefused":
         return {"reason": str(told.get("code") or event.data.get("code") or "")}

@@ -1,6 +1,6 @@
-"""A journal read past its damage: a record whose sealed part cannot be opened is given blank and marked. Ring 2; reads only.
+"""Reads the journal past damage: a record whose encrypted part cannot be decrypted is returned blank and marked. Reads only.
 
-Whether a record is damaged is for `sdelka journal verify` to judge; here it only may not hide what others said and did.
+It does not judge the damage, which `sdelka journal verify` does; a damaged record must only not hide what others said and did.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,25 +22,25 @@ Record = tuple[str, str, str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class UnreadableEvent(StoredEvent):
-    """A record of which only what stands clear can be told; `erased` too, since all that is personal in it is blank."""
+    """A record of which only the unencrypted part is known; `erased` is also set, since all personal fields are blank."""
 
 
 class DamageTolerantStore:
     """A store that reads past damaged records and collects them in `damaged_records`; every other call goes to the store unchanged."""
 
     def __init__(self, store: Store) -> None:
-        """Nothing is read yet."""
+        """Read nothing yet."""
         self._store = store
         self._order: list[Record] = []
-        """All records as they are stored, in the order of their ids; made when the first damage is met, for ids cannot be had past it."""
+        """All stored records by id; filled at the first damage, since the store cannot list ids past a damaged record."""
         self.damaged_records: set[tuple[str, int]] = set()
 
     def __getattr__(self, name: str) -> Any:
-        """What is no reading of events is the store's own."""
+        """Pass every call that does not read events to the store."""
         return getattr(self._store, name)
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        """As the store's, past damage."""
+        """Return the same events as the store's method, with damaged ones blank."""
         try:
             return self._store.read_events(stream, after, limit)
         except DamagedCiphertext:
@@ -50,7 +50,7 @@ class DamageTolerantStore:
             )
 
     def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
-        """As the store's, past damage."""
+        """Return the same events as the store's method, with damaged ones blank."""
         try:
             return self._store.scan(types, after, limit)
         except DamagedCiphertext:
@@ -58,7 +58,10 @@ class DamageTolerantStore:
             return self._read_halved(wanted[:limit], lambda first, count: self._store.scan(types, first[:-1], count))
 
     def _build_stream_read(self, stream: str) -> Callable[[str, int], list[StoredEvent]]:
-        """Reads so many from one on; a single one by its id, for a page of a stream opens the record behind it too."""
+        """Return a function that reads `count` events of the stream from an id on.
+
+        A single event is read by its id, since reading a page of a stream decrypts the next record too.
+        """
 
         def read(first: str, count: int) -> list[StoredEvent]:
             if count == 1:
@@ -69,7 +72,7 @@ class DamageTolerantStore:
         return read
 
     def _read_halved(self, records: Sequence[Record], read: Callable[[str, int], list[StoredEvent]]) -> list[StoredEvent]:
-        """These records, the readable ones in pieces as large as can be."""
+        """Return the events of these records, halving the range at each damage so that readable ones are read in large pieces."""
         if not records:
             return []
         try:

@@ -1,13 +1,4 @@
-"""The events of the registry of people as sentences that ops can read. Ring 2, pure.
-
-The events of daily help as sentences that ops can read. Ring 2, pure.
-
-The events of the switch that freezes writes, and of budgets, as sentences that ops can read. Ring 2, pure.
-
-The events of heads of sales as sentences that ops can read. Ring 2, pure.
-
-The events of cards whose values people change, as sentences that ops can read. Ring 2, pure.
-"""
+"""Describes the events of the features (people, daily help, freezing and budgets, leads, card edits) as sentences for operators."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime

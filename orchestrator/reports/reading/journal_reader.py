@@ -1,6 +1,6 @@
-"""Reads the journal in pages for the reports: one stream, all streams, the stream that a person means. Ring 2; changes nothing.
+"""Reads the journal page by page for the reports, finds the stream that a person means, and parses the times that operators write.
 
-Moments as ops write them: a record's number, an ISO time, a time of today, or so long ago. Ring 2, pure; guesses nothing.
+It changes nothing and guesses no times.
 """
 
 import difflib
@@ -18,40 +18,43 @@ from state.journal.store import Store, StoredEvent
 PAGE = 1000
 ERASED = "(erased)"
 MILLISECOND = 13
-"""So many characters of an id say when it was made, to the millisecond."""
+"""The length of the prefix of an id that encodes its time of creation to the millisecond."""
 
 _PLAIN = re.compile("[ -~А-яЁё«»“”—–…№₽→·]*")
-"""Text of these needs no drawing, and nearly all text is such: to look at each character would cost most of a report's time."""
+"""Text of these characters needs no escaping. Nearly all text does not: checking each character would take most of a report's time."""
 
 
 class NotFound(LookupError):
-    """Nothing of that name; `close` holds what may have been meant."""
+    """Nothing has this name; `close` holds similar names."""
 
     def __init__(self, what: str, close: Sequence[str] = ()) -> None:
-        """Say what was looked for."""
+        """Build the message from what was looked for."""
         self.close = tuple(close)
         hint = f"; did you mean {', '.join(self.close)}?" if self.close else ""
         super().__init__(f"{what}{hint}")
 
 
 class AmbiguousName(LookupError):
-    """The text fits several; `candidates` are all of them."""
+    """The text fits several names; `candidates` are all of them."""
 
     def __init__(self, text: str, candidates: Sequence[str]) -> None:
-        """Name them."""
+        """Build the message from the candidates."""
         self.candidates = tuple(candidates)
         super().__init__(f"{text!r} fits {len(candidates)}: {', '.join(candidates[:10])}{' …' if len(candidates) > 10 else ''}")  # noqa: PLR2004 - a line's worth
 
 
 def read_stream(store: Store, stream: str, *, after: int = 0) -> Iterator[StoredEvent]:
-    """The events of a stream behind `after`, in order, a page at a time."""
+    """Yield the events of a stream after the sequence number `after`, in order, reading a page at a time."""
     while page := store.read_events(stream, after=after, limit=PAGE):
         yield from page
         after = page[-1].seq
 
 
 def scan_events(store: Store, types: Sequence[str] = ()) -> Iterator[StoredEvent]:
-    """The events of all streams, of these types (all without), nearly in time and, within a millisecond, in the order of their streams."""
+    """Yield the events of all streams that have one of `types` (empty: all).
+
+    They come nearly in order of time; within a millisecond, stream by stream in the order of each stream.
+    """
     made_together = groupby(_scan_by_id(store, types), key=lambda event: event.id[:MILLISECOND])
     for _, events in made_together:
         yield from sorted(events, key=lambda event: (event.stream, event.seq))
@@ -65,12 +68,15 @@ def _scan_by_id(store: Store, types: Sequence[str]) -> Iterator[StoredEvent]:
 
 
 def to_session_name(stream: str) -> str:
-    """The name people know a stream by."""
+    """Return the name by which people know a stream."""
     return stream.removeprefix("session:")
 
 
 def find_stream(store: Store, text: str) -> str:
-    """The stream named `text`: as it is, as a session's key, or by a part that only one has. NotFound and Several name what comes close."""
+    """Return the stream that `text` names: exactly, as a session's key, or by a part that only one stream has.
+
+    Raises NotFound with similar names, or AmbiguousName with all that fit.
+    """
     streams = store.list_streams()
     wanted = text.strip()
     for exact in (wanted, f"session:{wanted}"):
@@ -86,7 +92,7 @@ def find_stream(store: Store, text: str) -> str:
 
 
 def format_text(event: StoredEvent, name: str, *, limit: int = 200) -> str:
-    """A text of an event as one line that is safe to show; "(erased)" where it was erased."""
+    """Return a text field of an event as one line that is safe to show; "(erased)" where it was erased."""
     value = event.data.get(name)
     if not value and event.erased:
         return describe_gap(event)
@@ -94,12 +100,12 @@ def format_text(event: StoredEvent, name: str, *, limit: int = 200) -> str:
 
 
 def describe_gap(event: StoredEvent) -> str:
-    """What stands where something of an event is blank because it cannot be read; "" for an event that can."""
+    """Return the placeholder for a field that is blank because it cannot be read; "" for a readable event."""
     return UNREADABLE_TEXT if isinstance(event, UnreadableEvent) else ERASED if event.erased else ""
 
 
 def to_one_line(value: Any, *, limit: int = 200) -> str:
-    """Any value as one line: secrets hidden, control characters, direction marks and line breaks drawn."""
+    """Return any value as one line: secrets hidden; control characters, direction marks and line breaks made visible."""
     text = mask(value if isinstance(value, str) else "" if value is None else str(mask_value(value)))
     if len(text) <= limit and _PLAIN.fullmatch(text):
         return text.strip()
@@ -107,7 +113,7 @@ def to_one_line(value: Any, *, limit: int = 200) -> str:
 
 
 def hide_secrets(value: Any) -> Any:
-    """JSON-like data without secrets; the numbers that buttons carry count as such, since they open a card."""
+    """Return JSON-like data without secrets; nonces of buttons count as secrets, since they let one decide a card."""
     return _hide_nonces(mask_value(value))
 
 
@@ -120,14 +126,14 @@ def _hide_nonces(value: Any) -> Any:
 
 
 def as_record(event: StoredEvent) -> dict[str, Any]:
-    """One event with all it says, for machines; what hides secrets changes the text, so `hash` is the stored one."""
+    """Return one event with all its data, for machines. Hiding secrets changes the text, so `hash` is the stored one."""
     fields = {name: getattr(event, name) for name in ("stream", "seq", "id", "ts", "type", "v", "actor", "hash")}
     blank = {"unreadable": True} if isinstance(event, UnreadableEvent) else {"erased": True} if event.erased else {}
     return {**fields, "data": hide_secrets(dict(event.data)), **blank}
 
 
 Moment = int | datetime
-"""The number of a record in its stream, or a moment in UTC."""
+"""The number of a record in its stream, or a time in UTC."""
 
 MOMENT_HELP = "a record number such as 42, or a time in UTC: 2026-11-21T14:05:00Z, '2026-11-21 14:05', 14:05 (today) or '2h ago'"
 _AGO = re.compile(r"([0-9]{1,6})\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|w|weeks?)\s*ago", re.ASCII | re.IGNORECASE)
@@ -137,18 +143,21 @@ _NUMBER = re.compile(r"[0-9]{1,12}", re.ASCII)
 
 
 class InvalidMoment(ValueError):
-    """The text says neither a record nor a time."""
+    """The text is neither a record number nor a time."""
 
 
 def parse_moment(text: str, now: datetime) -> Moment:
-    """The record number or the time behind `text`; NoMoment says what may be written."""
+    """Return the record number or the time that `text` gives. Raises InvalidMoment, which says what may be written."""
     if _NUMBER.fullmatch(text.strip()):
         return int(text)
     return parse_time(text, now)
 
 
 def parse_time(text: str, now: datetime) -> datetime:
-    """The time behind `text`, UTC where it names no zone; a day alone is its beginning. NoMoment says what may be written."""
+    """Return the time that `text` gives, in UTC where it names no zone; a day alone means its beginning.
+
+    Raises InvalidMoment, which says what may be written.
+    """
     asked = text.strip()
     ago = _AGO.fullmatch(asked)
     try:

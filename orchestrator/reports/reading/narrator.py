@@ -1,4 +1,4 @@
-"""Names beside keys, and codes as sentences: what a report needs to speak of people and reasons. Ring 2."""
+"""Gives reports names for keys and sentences for codes."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ from state.journal.store import StoredEvent
 
 _ARGUMENT: Final = re.compile(r"\{(\w+)\}", re.ASCII)
 RenderCode = Callable[[str, Mapping[str, Any]], str]
-"""The sentence of a code with its arguments; a door's catalogue."""
+"""Renders a code with its arguments as a sentence, from the catalogue of the channel."""
 
 _NAME_FIELDS = (
     ("requested_by", "requested_by_name"),
@@ -22,27 +22,27 @@ _PROGRAM_ACTORS = {"system": "the program itself", "portal": "the portal", "": "
 
 
 class Narrator:
-    """Says who and why. Names are learnt from the events that carry them; for others `name_of` is asked, such as the access file."""
+    """Names people and explains codes. Names are learnt from the events that carry them, else `name_of` gives them (the access file)."""
 
     def __init__(self, say: RenderCode, name_of: Callable[[str], str] = str) -> None:
-        """`name_of` gives the name behind a key; "" or the key itself where it knows none."""
+        """Keep the functions; `name_of` returns the name behind a key, or "" or the key itself where it knows none."""
         self._say = say
         self._name_of = name_of
         self._names: dict[str, str] = {}
 
     def remember_names(self, event: StoredEvent) -> None:
-        """Remember the names that this event gives."""
+        """Remember the names that this event carries."""
         for key, name in _NAME_FIELDS:
             if event.data.get(key) and event.data.get(name):
                 self._names[event.data[key]] = event.data[name]
 
     def find_name(self, key: str) -> str:
-        """The name alone, "" for one that is not known."""
+        """Return the name alone, "" if it is not known."""
         found = self._names.get(key) or self._name_of(key)
         return "" if found == key else to_one_line(found, limit=80)
 
     def format_person(self, key: str, name: str = "", *, gone: bool = False) -> str:
-        """ "Anna (tg:1007)"; the key alone where no name is known."""
+        """Return the name with the key, "Anna (tg:1007)"; the key alone where no name is known."""
         if key in _PROGRAM_ACTORS:
             return _PROGRAM_ACTORS[key]
         shown, known = to_one_line(key, limit=80), to_one_line(name, limit=80) or self.find_name(key)
@@ -51,14 +51,14 @@ class Narrator:
         return f"{known} ({shown})" if known and known != shown else shown
 
     def render_sentence(self, code: str, args: Mapping[str, Any] | None = None) -> str:
-        """The sentence of a code as one line."""
+        """Return the sentence of a code as one line."""
         return to_one_line(self._say(code, args or {}), limit=300)
 
     def describe_code(self, code: str) -> str:
-        """A code alone, whose arguments are not known, as its sentence with the code behind it; a code without a sentence as itself."""
+        """Return the sentence of a code whose arguments are not known, with the code behind it; a code without a sentence as it is."""
         said = self.render_sentence(code, dict.fromkeys(_ARGUMENT.findall(REFUSALS.get(code, "")), "…"))
         return said if said == code else f"{said} ({code})"
 
     def describe_reasons(self, reasons: Any) -> list[str]:
-        """Why a card asks, each reason once."""
+        """Return the reasons why a card asks, each once."""
         return list(dict.fromkeys(self.render_sentence(str(reason.get("code", "")), reason.get("args")) for reason in reasons or ()))

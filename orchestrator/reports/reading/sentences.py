@@ -1,4 +1,4 @@
-"""Every event as one sentence that ops can read. Ring 2, pure; text of strangers is drawn safely, secrets are hidden."""
+"""Describes every event as one sentence for operators; text of strangers is escaped, secrets are hidden."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -34,7 +34,7 @@ _TURN_ENDS: Final = {
     "budget": "ended without the model, the person's budget of the month is used up",
 }
 _STARTUP_PROBE: Final = "START"
-"""As `portal_events.catching_up` calls it, which is not loaded here: it could reach the portal."""
+"""The name that `portal_events.catch_up` uses; it is not imported here, since that module can reach the portal."""
 _ACTIONS: Final = {"add": "added", "update": "changed", "delete": "deleted"}
 _KINDS: Final = {"activity": "an activity", "item": "an element of a smart process"}
 _VERDICTS: Final = {"done": "it was done", "not_done": "it was not done", "unclear": "it is still unclear"}
@@ -43,7 +43,7 @@ DescribeEvent = Callable[[StoredEvent, Narrator], str]
 
 
 def describe_event(event: StoredEvent, voice: Narrator) -> str:
-    """What happened; an event without a sentence of its own is named."""
+    """Return a sentence about the event; the type's name for events without a sentence of their own."""
     if isinstance(event, UnreadableEvent):
         return f"{event.type} {UNREADABLE_TEXT}"
     words = _DESCRIPTIONS.get(event.type)
@@ -51,12 +51,12 @@ def describe_event(event: StoredEvent, voice: Narrator) -> str:
 
 
 def to_short_id(identity: Any) -> str:
-    """The beginning of an id, enough to ask for it."""
+    """Return the beginning of an id, enough to search for it."""
     return to_one_line(identity)[:_SHORT]
 
 
 def describe_call(method: Any, params: Any, *, limit: int = 160) -> str:
-    """ "crm.deal.update id=481 OPPORTUNITY=150000", a batch as its commands."""
+    """Describe a call, "crm.deal.update id=481 OPPORTUNITY=150000"; a batch as its commands."""
     given = params if isinstance(params, Mapping) else {}
     commands = _parse_commands(given.get("cmd"))
     if commands:
@@ -66,7 +66,7 @@ def describe_call(method: Any, params: Any, *, limit: int = 160) -> str:
 
 
 def _parse_commands(cmd: Any) -> list[tuple[str, Mapping[str, Any]]]:
-    """The commands of a batch; nothing for what is none or cannot be read."""
+    """Return the commands of a batch; none if it is not a batch or cannot be parsed."""
     try:
         return [(command.method, command.params) for command in parse_commands(cmd)] if cmd else []
     except (BatchError, ValueError):
@@ -87,7 +87,7 @@ def _format_value(value: Any) -> str:
 
 
 def describe_changes(preview: Mapping[str, Any]) -> str:
-    """ "Sum: 120 000 → 150 000; Stage: …" of a card; of a batch, by record."""
+    """Describe the changes of a card, "Sum: 120 000 → 150 000; Stage: …"; for a batch, record by record."""
     items: Sequence[Mapping[str, Any]] = preview.get("items") or [preview]
     told = []
     for item in items:
@@ -99,7 +99,7 @@ def describe_changes(preview: Mapping[str, Any]) -> str:
 
 
 def format_seconds(seconds: float) -> str:
-    """ "0.4 s", "3 min 5 s", "2 h 10 min", "3 d 4 h"."""
+    """Format a duration: "0.4 s", "3 min 5 s", "2 h 10 min", "3 d 4 h"."""
     if 0 <= seconds < 0.05:  # noqa: PLR2004 - what would be shown as nothing
         return "under 0.1 s"
     if seconds < 60:  # noqa: PLR2004 - a minute
@@ -234,7 +234,7 @@ def _describe_refused_call(event: StoredEvent, voice: Narrator) -> str:
 
 
 def describe_refusal(data: Mapping[str, Any], voice: Narrator) -> str:
-    """Why a call was turned down: the portal's words, or ours."""
+    """Return why a call was refused: in the portal's words, or in the bot's own."""
     code = str(data.get("code") or "")
     words = to_one_line(data.get("detail")) or (voice.render_sentence(code, data.get("args")) if code else "")
     return f"{words} [{to_one_line(code)}]" if code and words != code else words or "no reason given"
@@ -268,7 +268,7 @@ def _describe_posted_event(event: StoredEvent, voice: Narrator) -> str:
 
 
 def describe_portal_event(data: Mapping[str, Any]) -> str:
-    """ "the portal posted: a deal was changed (deal:481)"; what the bot told itself at its start is said to be that."""
+    """Describe a portal event, "the portal posted: a deal was changed (deal:481)"; an event that the bot made at its start says so."""
     name, target = str(data["event"]), to_one_line(data.get("target"))
     kind, did = RECORDS.get(name, ("", None))
     if name == _STARTUP_PROBE:

@@ -1,4 +1,4 @@
-"""The plans that the journal holds, each step with what it said of it then: taint, values, fate. Ring 2; reads only, judges nothing."""
+"""Reads the recorded plans from the journal, each step with its taint, values and result at that time. Reads only, judges nothing."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ Fate = Literal["planned", "ran", "asked", "refused", "unnamed", "no record"]
 
 @dataclass(kw_only=True)
 class RecordedStep:
-    """One step of a plan, and all that the journal says of it."""
+    """One step of a plan with everything the journal says about it."""
 
     slot: str
     number: int
@@ -29,26 +29,26 @@ class RecordedStep:
     requires_confirmation: bool = False
     confirmation_decision: str | None = None
     name_problem: str = ""
-    """Why a name in it fitted nothing; such a step never came to the gate."""
+    """Why a name in it could not be resolved; such a step never reached the gate."""
     fate: Fate = "no record"
     fate_note: str = ""
-    """Of a refusal its code, of a card what became of it."""
+    """For a refusal its code, for a card what became of it."""
     detail: str = ""
-    """Of a refusal its sentence."""
+    """For a refusal its sentence."""
     before: dict[str, Any] | None = None
-    """The records as the card or the call kept them, None where neither did."""
+    """The before-image that the card or the call kept; None where neither did."""
     provenance: Provenance | None = None
-    """Whole, where a card kept it."""
+    """Complete, where a card kept it."""
 
     @property
     def call(self) -> str:
-        """The id under which the journal, the audit log and `journal why` know it."""
+        """The call's id, which the journal, the audit log and `journal why` use."""
         return build_effect_id(self.slot)
 
 
 @dataclass(kw_only=True)
 class RecordedPlan:
-    """The steps of one iteration of one turn, and the session as it stood before them."""
+    """The steps of one iteration of one turn, and the session's state before them."""
 
     session: str
     turn_id: str
@@ -61,16 +61,16 @@ class RecordedPlan:
     prose: bool
     labels: tuple[str, ...]
     read_before: bool
-    """Earlier iterations of the turn ran reads, whose labels are not recorded."""
+    """Whether earlier iterations of the turn ran reads, whose labels are not recorded."""
     state: Mapping[str, Any]
     steps: list[RecordedStep] = field(default_factory=list)
     left_out: Literal["", "erased", "unreadable"] = ""
-    """Why nothing is known of its steps."""
+    """Why its steps are not known."""
 
 
 @dataclass(kw_only=True)
 class _Turn:
-    """What a turn in progress has shown so far."""
+    """What the events of an open turn have said so far."""
 
     person: str
     text: str
@@ -81,7 +81,7 @@ class _Turn:
 
 
 def read_plans(store: Store, *, since: str = "") -> Iterator[RecordedPlan]:
-    """Every plan made at or after `since` (ISO, UTC, Z), session by session in their order; store errors go through (S004-35)."""
+    """Yield every plan made at or after `since` (ISO, UTC, Z), session by session in order; store errors are not caught (S004-35)."""
     for stream in store.list_streams():
         if stream.startswith("session:"):
             reader = _Reader(stream.removeprefix("session:"))
@@ -98,7 +98,7 @@ def _read_events(store: Store, stream: str) -> Iterator[StoredEvent]:
 
 
 class _Reader:
-    """Goes through the journal of one session, event by event."""
+    """Reads the journal of one session, event by event."""
 
     def __init__(self, session: str) -> None:
         self.plans: list[RecordedPlan] = []
@@ -110,14 +110,14 @@ class _Reader:
         self._cards: dict[str, RecordedStep] = {}
 
     def take(self, event: StoredEvent) -> None:
-        """Note what `event` says, then fold it."""
+        """Record what `event` says, then fold it into the state."""
         note = _RECORDERS.get(event.type)
         if note is not None:
             note(self, event, event.data)
         fold.fold_events(self._state, ((event.type, dict(event.data), event.ts),))
 
     def record_message(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
-        """A turn begins; a choice goes on with what its question had read."""
+        """Start a turn; a turn that answers a question takes over what the question's turn had read."""
         question = self._state["question"] if data.get("answers") else None
         turn = _Turn(person=event.actor, text=data["text"], prose=bool(data.get("quoted")))
         if question:
@@ -126,12 +126,12 @@ class _Reader:
         self._turns[data["turn_id"]] = turn
 
     def record_answer(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
-        """What the model wrote, and whether it had read prose by then."""
+        """Record the model's answer, and whether it had read prose by then."""
         turn = self._get_turn(event, data)
         turn.answer, turn.prose = data["text"], turn.prose or data.get("prose", False)
 
     def record_plan(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
-        """The plan with the session as it is now; what comes of its steps follows."""
+        """Record the plan with the current state of the session; later events add the results of its steps."""
         turn = self._get_turn(event, data)
         turn.plans += 1
         steps = [_build_step(entry, number) for number, entry in enumerate(data["steps"], start=1)]
@@ -159,14 +159,14 @@ class _Reader:
         self.plans.append(made)
 
     def record_refusal(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
-        """The gate refused it."""
+        """Record that the gate refused the step."""
         del event
         step = self._set_fate(data, "refused", data["code"])
         if step is not None:
             step.detail = data.get("detail", "")
 
     def record_request(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
-        """A person was asked; the card keeps the values and the taint."""
+        """Record that a person was asked; the card keeps the values and the taint."""
         step = self._set_fate(data, "asked", "waits")
         if step is None:
             return
@@ -175,7 +175,7 @@ class _Reader:
             step.before, step.provenance = data["before"], Provenance.model_validate(data["provenance"])
 
     def record_decision(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
-        """What became of a card; a step by which the model took back what had no card was refused."""
+        """Record what became of a card; a step that withdrew a card that did not exist counts as refused."""
         step = self._cards.get(data["confirmation_id"])
         if step is not None:
             step.fate_note = event.type.removeprefix("Confirmation").lower()
@@ -185,7 +185,7 @@ class _Reader:
             step.fate, step.fate_note = "refused", "gate-withdrawn"
 
     def record_start(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
-        """It was about to be sent."""
+        """Record that the call was about to be sent."""
         step = self._steps.get(data["slot"])
         if step is not None:
             step.before = step.before if event.erased else data["before"]
@@ -193,7 +193,7 @@ class _Reader:
                 step.fate = "ran"
 
     def record_end(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
-        """What the portal said."""
+        """Record the portal's answer."""
         step = self._steps.get(data["slot"])
         if step is None:
             return
@@ -223,7 +223,7 @@ def _build_step(entry: Mapping[str, Any], number: int) -> RecordedStep:
 
 
 def _set_flags(steps: list[RecordedStep], answer: str) -> None:
-    """The plan keeps no flags; they stand in the recorded answer that it was made of."""
+    """Take the flags of the steps from the recorded answer, since the recorded plan does not keep them."""
     try:
         written = parse(answer).steps
     except ModelClientError:
@@ -234,7 +234,7 @@ def _set_flags(steps: list[RecordedStep], answer: str) -> None:
 
 
 def _copy_state(state: State, turn_id: str) -> dict[str, Any]:
-    """What judging asks of a state, as it is now: the fold goes on changing it."""
+    """Return a copy of the state's parts that the gate needs, since the fold goes on changing them."""
     waiting = {entry["confirmation_id"]: dict(entry) for entry in list_open_confirmations(state)}
     running = [dict(item) for item in state["agent"]["in_progress"]]
     return {

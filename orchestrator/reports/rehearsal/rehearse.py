@@ -1,7 +1,7 @@
-"""Recorded plans before the gate once more, under other rules: what would be allowed, asked, refused. Ring 2; no portal, no writing.
+"""Judges recorded plans again under other rules: what would be allowed, asked or refused. No portal, no writes.
 
-Decides nothing itself: the gate's own functions judge. What the journal did not keep (values, owners) is supposed, and every step whose
-verdict hangs on that says so.
+All decisions come from the gate's own functions. Values and owners that the journal did not keep are assumed, and every step whose
+verdict depends on such an assumption says so.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -53,27 +53,27 @@ _PORTAL_REFUSALS = frozenset(
         "gate-param-invalid",
     }
 )
-"""Refusals about the records and fields of the portal, which no policy and no mode changes."""
+"""Refusals because of the portal's records and fields, which no policy and no mode changes."""
 _VALUE_REASONS = frozenset({"gate-critical", "gate-add-stage"})
 _PROVENANCE_REASONS = frozenset({"gate-taint-prose", "gate-taint-target", "gate-taint-value"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """What plans are rehearsed under. `person` gives the rights somebody has today, None for those without access."""
+    """The rules to rehearse plans under. `person` returns somebody's rights of today, None for people without access."""
 
     catalogue: Catalogue
     policy: Policy
     mode: Mode
     person: Callable[[str], Actor | None]
     portal: str = ""
-    """As the calls name it: by this denials and waiting cards of the same call are recognised."""
+    """The portal as calls name it, which is needed to recognise denials and waiting cards of the same call."""
     by_webhook: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class RehearsedStep:
-    """One step: what would be now, and what was then. `supposed` says what its verdict hangs on and was not recorded."""
+    """One step with today's verdict and the recorded one; `missing_facts` names the unrecorded facts that the verdict depends on."""
 
     step: RecordedStep
     now: RehearsedVerdict
@@ -85,7 +85,7 @@ class RehearsedStep:
 
 @dataclass(frozen=True, kw_only=True)
 class RehearsedPlan:
-    """A recorded plan with every step of it judged anew."""
+    """A recorded plan with a new verdict for every step."""
 
     plan: RecordedPlan
     actor: Actor | None
@@ -104,22 +104,22 @@ class _Case:
     effect: Effect
     taint_known: bool
     reads: bool
-    """Steps of this very plan read before it."""
+    """Whether earlier steps of this plan ran reads."""
     unread: frozenset[Target] = field(default_factory=frozenset)
-    """Records it is judged by that the journal does not show."""
+    """Records the verdict depends on that the journal does not show."""
     was_visible: bool = False
-    """The step was judged then, and not refused for its records: they were there, and the person's."""
+    """Whether the step was judged then and not refused because of its records: they existed, and the person could see them."""
 
 
 def evaluate_plans(plans: Iterable[RecordedPlan], rules: Rules) -> Iterator[RehearsedPlan]:
-    """Each plan judged by the gate under `rules`; sends nothing and writes nothing, never raises for a plan of the journal."""
+    """Judge each plan under `rules` with the gate's functions. Sends and writes nothing; never raises for a plan of the journal."""
     for plan in plans:
         actor = rules.person(plan.person)
         yield RehearsedPlan(plan=plan, actor=actor, steps=tuple(_evaluate_steps(plan, actor, rules)))
 
 
 def format_reason(notice: Notice) -> str:
-    """The reason in words for ops."""
+    """Return the reason as an English sentence for operators."""
     if notice.args.keys() == {"recorded"}:
         return str(notice.args["recorded"])
     if notice.code in SENTENCES:
@@ -128,7 +128,7 @@ def format_reason(notice: Notice) -> str:
 
 
 def find_reason_code(notice: Notice) -> str:
-    """The reason itself where a batch wraps it."""
+    """Return the reason's code; for a batch, the code that the batch's reason wraps."""
     return str(notice.args.get("reason") or notice.code)
 
 
@@ -150,7 +150,7 @@ def _evaluate_steps(plan: RecordedPlan, actor: Actor | None, rules: Rules) -> It
 def _evaluate_step(plan: RecordedPlan, step: RecordedStep, actor: Actor, rules: Rules, *, reads: bool) -> RehearsedStep:
     if step.name_problem:
         return RehearsedStep(step=step, now="refused", reasons=(Notice(code=step.name_problem, args={"recorded": step.detail}),))
-    ran_free = step.fate == "ran"  # under the rules of then a tainted write would have asked
+    ran_free = step.fate == "ran"  # under the rules of that time a tainted write would have asked
     known = step.provenance is not None or ran_free or not (reads or plan.read_before)
     effect = Effect(
         method=step.method,
@@ -182,20 +182,20 @@ def _evaluate_step(plan: RecordedPlan, step: RecordedStep, actor: Actor, rules: 
 
 
 def _build_provenance(plan: RecordedPlan, step: RecordedStep) -> Provenance:
-    """What a card kept, else what the plan and the answer behind it say."""
+    """Return the provenance that a card kept, else one built from the plan and the model's answer."""
     if step.provenance is not None:
         return step.provenance
     return Provenance(prose=plan.prose, targets=plan.targets, external=plan.labels, person_text=plan.text)
 
 
 def _was_visible(step: RecordedStep, call: Call) -> bool:
-    if step.fate == "planned":  # shadow looks up what a write is about, and no more
+    if step.fate == "planned":  # shadow mode looks up only what a write is about
         return not call.reads_only
     return step.fate in {"ran", "asked"} or (step.fate == "refused" and step.fate_note in {"gate-already-so", "gate-denied-now"})
 
 
 def _build_facts(case: _Case) -> Facts:
-    """The records as far as the journal shows them; of the others only that they are there and the person's own."""
+    """Return the records as far as the journal shows them; the others are assumed to exist and to belong to the person."""
     call, before = case.call, case.step.before or {}
     records: dict[Target, Mapping[str, Any] | None] = {}
     for leaf in call.leaves:
@@ -214,14 +214,17 @@ def _build_facts(case: _Case) -> Facts:
 
 
 def _build_own_record(call: Call, target: Target, actor: Actor) -> dict[str, Any]:
-    """A record of the actor's of which nothing else is known; not even that nobody else shares it, so no written owner counts as held."""
+    """Build an assumed record of the actor.
+
+    A further unknown owner (None) is included, so that setting the owner to the actor never counts as a value the record already has.
+    """
     entity = call.entities.get(target[0])
     users = find_visible_users(actor) or frozenset({actor.bitrix_user_id or 0})
     return {entity.owner_field: [*sorted(users), None]} if entity is not None and entity.owner_field else {}
 
 
 def _evaluate_case(case: _Case, facts: Facts, effect: Effect) -> Verdict:
-    """As `Gate.submit` comes to it; phones and held values are judged only where the records themselves are recorded."""
+    """Return the verdict as `Gate.submit` computes it; phones and unchanged values are checked only where the records were recorded."""
     rules, call = case.rules, case.call
     common: dict[str, Any] = {"mode": rules.mode, "policy": rules.policy, "actor": case.actor, "facts": facts, "effect": effect}
     if case.unread:
@@ -231,7 +234,7 @@ def _evaluate_case(case: _Case, facts: Facts, effect: Effect) -> Verdict:
 
 
 def _build_rehearsed(case: _Case, verdict: Verdict) -> RehearsedStep:
-    """The verdict, and how much of it hangs on what was not recorded."""
+    """Build the result from the verdict, with the unrecorded facts that it depends on."""
     step = case.step
     if (
         not isinstance(verdict, Refuse)
@@ -256,7 +259,7 @@ def _build_rehearsed(case: _Case, verdict: Verdict) -> RehearsedStep:
 
 
 def _is_about_portal(code: str) -> bool:
-    """Whether a refusal of then is about the portal, and so holds whatever the rules are."""
+    """Return whether a recorded refusal is about the portal, and therefore holds under any rules."""
     return code in _PORTAL_REFUSALS or not code.startswith("gate-")
 
 
@@ -270,13 +273,13 @@ def _find_missing_facts(case: _Case, verdict: Ask) -> str:
 
 
 def _is_open_to_values(case: _Case, codes: set[str]) -> bool:
-    """Whether a look at the portal could take back every reason there is."""
+    """Return whether the values of the records, if known, could remove every reason."""
     by_value = ("gate-critical" in codes and bool(case.unread)) or "gate-add-stage" in codes
     return by_value and (codes <= _VALUE_REASONS or not case.taint_known)
 
 
 def _check_allowed(case: _Case) -> RehearsedStep:
-    """It would run at once, unless what was not recorded could have made it ask or be refused."""
+    """Return "allowed", unless unrecorded facts could have led to a card or a refusal."""
     known = not case.unread or case.was_visible
     if case.call.reads_only:
         return RehearsedStep(step=case.step, now="allowed", missing_facts="" if known else "records", reads_only=True)
@@ -290,7 +293,7 @@ def _check_allowed(case: _Case) -> RehearsedStep:
 
 
 def _build_worst_facts(case: _Case) -> Facts:
-    """The same records with a sum above every limit where none is recorded."""
+    """Return the same records with a sum above every limit wherever no sum is recorded."""
     policy = case.rules.policy
     limits = (policy.ask_above, policy.four_eyes_above, *(rule.above for rule in policy.rules))
     above = max((limit for limit in limits if limit is not None), default=Decimal(0)) + 1
@@ -303,9 +306,9 @@ def _build_worst_facts(case: _Case) -> Facts:
 
 
 def _build_worst_effect(case: _Case) -> Effect:
-    """The same step after everything it writes had been read as somebody else's text.
+    """Return the same step as if everything it writes had been read in somebody else's text.
 
-    That prose was read in earlier iterations is recorded; what the steps just before it read is not.
+    Whether earlier iterations had read prose is recorded; what the steps just before this one read is not.
     """
     if case.taint_known:
         return case.effect

@@ -1,4 +1,4 @@
-"""What a rehearsal comes to: counts by person, by method, by reason, with examples to look up. Ring 2, pure."""
+"""Summarises a rehearsal: counts by person, by method and by reason, with examples to look up."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -12,10 +12,10 @@ _VERDICTS: tuple[RehearsedVerdict, ...] = ("allowed", "asked", "refused", "plann
 
 
 class Summary:
-    """Counts plans one by one, so that a long journal needs no memory for them."""
+    """Counts plans one by one, so that memory does not grow with the journal."""
 
     def __init__(self) -> None:
-        """Nothing counted yet."""
+        """Start with no counts."""
         self.plans = 0
         self.left_out: Counter[str] = Counter()
         self.steps = 0
@@ -28,7 +28,7 @@ class Summary:
         self._reasons: dict[tuple[str, str], dict[str, Any]] = {}
 
     def add(self, rehearsed: RehearsedPlan) -> None:
-        """Count one plan; one of which nothing is known is only named."""
+        """Count one plan; a plan whose steps are not known is only counted as left out."""
         plan = rehearsed.plan
         if plan.left_out:
             self.left_out[plan.left_out] += 1
@@ -59,7 +59,7 @@ class Summary:
                 entry["examples"].append(build_example(judged, rehearsed))
 
     def as_data(self) -> dict[str, Any]:
-        """All of it as JSON data, the largest first."""
+        """Return all counts as JSON data, largest first."""
         reasons = sorted(self._reasons.values(), key=lambda entry: (-entry["steps"], entry["reason"]))
         return {
             "kind": "summary",
@@ -77,7 +77,7 @@ class Summary:
         }
 
     def render_sentences(self, mode: str) -> Iterable[str]:
-        """The report in words."""
+        """Yield the report as sentences."""
         yield from self._render_counts(mode)
         for name, words in _LEFT_OUT.items():
             if self.left_out[name]:
@@ -116,12 +116,12 @@ _ALWAYS: Final = frozenset({"refused", "asked", "allowed"})
 
 
 def format_moment(ts: str) -> str:
-    """ "2026-11-21 12:00:05Z" of a stored moment."""
+    """Format a stored time as "2026-11-21 12:00:05Z"."""
     return f"{ts[:19].replace('T', ' ')}Z"
 
 
 def build_example(judged: RehearsedStep, rehearsed: RehearsedPlan) -> dict[str, str]:
-    """Where to look: `journal why CALL` where something came of it, `journal show SESSION` at that time otherwise."""
+    """Return where to look a step up: `journal why CALL` if it led to a call or card, else `journal show SESSION` at that time."""
     plan = rehearsed.plan
     return {"call": judged.step.call, "slot": judged.step.slot, "session": plan.session, "at": plan.at, "method": judged.step.method}
 

@@ -1,7 +1,7 @@
-"""Finds what the journal knows of one call, one card or one record of the portal, and everything around it. Ring 2; reads only.
+"""Finds what the journal knows of one call, card or portal record, and the events around it. Reads only.
 
-First all streams are looked through for calls that fit, by the few types of events that name records; then the streams in which some
-were found are read once more for what belongs to them. Nothing but what fits is kept.
+First all streams are searched for matching calls, by the few event types that name records; then the streams with matches are read once
+more for the related events. Only what matches is kept in memory.
 """
 
 import re
@@ -26,13 +26,13 @@ _SHORTEST: Final = 4
 _SHORTEST_TURN: Final = 8
 _FIRST_PAGE: Final = 3
 _MAX_SINGLE_READS: Final = 5000
-"""So many records one by one take longer than all of them page by page."""
+"""Above this number, reading records one by one is slower than reading all of them page by page."""
 _ADD_SUFFIX: Final = ".add"
-"""A new record has its number only in the answer."""
+"""The ending of methods that create a record, whose id is only in the answer."""
 _ID_PATTERN: Final = re.compile(r'"(?:effect|turn)_id":"([^"]+)"')
-"""The ids in a stored text; one that stands deeper in it brings in a record too many, never one too few."""
+"""The ids in a stored text; one nested deeper in the text may bring in a record too many, never one too few."""
 SearchedEffects = dict[str, dict[str, set[str]]]
-"""By stream the effects that are looked for, and the turns in which they were met."""
+"""By stream: the wanted effects, each with the turns that mention it."""
 
 
 @dataclass(kw_only=True)
@@ -44,28 +44,28 @@ class CallTrail:
     events: list[StoredEvent] = field(default_factory=list)
     turn: list[StoredEvent] = field(default_factory=list)
     question: str = ""
-    """What the person had written when the turn began with an answer to a question."""
+    """The person's original text, when the turn began with an answer to a question."""
     slot: str = ""
 
     def find_first(self, *types: str) -> StoredEvent | None:
-        """The first event of these types."""
+        """Return the first event of these types."""
         return next((event for event in self.events if event.type in types), None)
 
 
 @dataclass(kw_only=True)
 class FoundCalls:
-    """The calls that fit, and what the portal's own session saw of the record."""
+    """The matching calls, and what was seen of the record in the portal."""
 
     trails: list[CallTrail]
     seen: list[StoredEvent] = field(default_factory=list)
     unassigned: list[StoredEvent] = field(default_factory=list)
-    """Calls that were sent and cannot be read any more: they may have been about any record."""
+    """Sent calls that cannot be read any more: each may have been about any record."""
 
 
 def find_by_record(store: Store, record: str, catalogue: Catalogue, *, field_name: str = "", sift: Search | None = None) -> FoundCalls:
-    """Every call that changed `record` ("deal:481") or was to change it, and every look at it; only of that field if one is named.
+    """Return every call that changed or was to change `record` ("deal:481"), and every look at it; only for `field_name` if given.
 
-    `sift` says which records are worth reading; without it all are read.
+    `sift` selects the events worth reading; without it all are read.
     """
     effects: SearchedEffects = {}
     seen: list[StoredEvent] = []
@@ -88,9 +88,9 @@ def find_by_record(store: Store, record: str, catalogue: Catalogue, *, field_nam
 
 
 def find_by_id(store: Store, text: str) -> FoundCalls:
-    """The one call whose effect id or card begins or ends with `text`, or all of the turn (the trace) that is or ends with it.
+    """Return the call whose effect or card id begins or ends with `text`, or all calls of the turn whose id (the trace id) ends with it.
 
-    NotFound for none, Several names all that fit.
+    Raises NotFound for no match, AmbiguousName with all that match.
     """
     wanted = text.strip().lower().rstrip("…")
     if len(wanted) < _SHORTEST:
@@ -116,14 +116,14 @@ def _add_effect(effects: SearchedEffects, event: StoredEvent, effect_id: str) ->
 
 
 def _scan_relevant(store: Store, number: str, sift: Search | None) -> Iterator[StoredEvent]:
-    """The events that may be about a record of that number, or have made it."""
+    """Yield the events that may be about a record with that id, or may have created it."""
     types = (*_CALLS, *_PORTAL)
     if sift is None:
         yield from scan_events(store, types)
         return
     names = _build_number_filter(number)
     places = sift({**dict.fromkeys(types, names), "CallStarted": lambda text: _ADD_SUFFIX in text or names(text)})
-    # Of what is erased only that a call was sent can still be told.
+    # Of an erased call only the fact that it was sent is still useful.
     near = [place for place in places if place.why != "erased" or place.type == "CallStarted"]
     if len(near) > _MAX_SINGLE_READS:
         yield from scan_events(store, types)
@@ -133,7 +133,10 @@ def _scan_relevant(store: Store, number: str, sift: Search | None) -> Iterator[S
 
 
 def _build_number_filter(number: str) -> Callable[[str], bool]:
-    """Whether a text holds the number by itself, also in the query of a batch command; most texts do not even hold its digits."""
+    """Return a function that tells whether a text holds the number by itself, also in the query of a batch command.
+
+    Most texts do not even hold its digits, so these are checked first.
+    """
     alone = re.compile(rf"(?:(?<!\d)|(?<=%[0-9A-Fa-f]{{2}}))0*{int(number)}(?!\d)")
     return lambda text: number in text and alone.search(text) is not None
 
@@ -143,7 +146,7 @@ def _is_fitting(touch: TouchedRecord, field_name: str) -> bool:
 
 
 def _find_touched(event: StoredEvent, catalogue: Catalogue, number: str) -> Iterator[tuple[str, list[TouchedRecord]]]:
-    """The effects that an event names with their calls; one that can hold neither the record nor a new one is not looked into."""
+    """Yield the effects that an event names with the records they touch; calls that can neither hold nor create the record are skipped."""
     data = event.data
     if event.type == "PlanRecorded":
         if not data.get("executed", True):
@@ -157,7 +160,7 @@ def _find_touched(event: StoredEvent, catalogue: Catalogue, number: str) -> Iter
 
 
 def _may_hold(params: Any, number: str) -> bool:
-    """Far quicker than to take the call apart, and never wrong about one that does hold it."""
+    """Return whether the parameters may hold the number: much faster than parsing the call, and never wrongly False."""
     return number in str(params)
 
 
@@ -170,7 +173,7 @@ def _build_planned_id(step: Mapping[str, Any]) -> str:
 
 
 def _has_created(started: StoredEvent, adding: Sequence[TouchedRecord], record: str, store: Store) -> bool:
-    """Whether a call that began as an add ended with this very record."""
+    """Return whether a call that started as an add created this very record."""
     for event in _read_after(started, store):
         if event.data.get("effect_id") != started.data["effect_id"]:
             continue
@@ -188,7 +191,7 @@ def _has_created(started: StoredEvent, adding: Sequence[TouchedRecord], record: 
 
 
 def _read_after(event: StoredEvent, store: Store) -> Iterator[StoredEvent]:
-    """What follows in its stream: little at first, since a call mostly ends at once."""
+    """Yield the later events of the stream; the first page is small, since most calls end at once."""
     after, limit = event.seq, _FIRST_PAGE
     while page := store.read_events(event.stream, after=after, limit=limit):
         yield from page
@@ -196,7 +199,7 @@ def _read_after(event: StoredEvent, store: Store) -> Iterator[StoredEvent]:
 
 
 def load_answer(event: StoredEvent, store: Store) -> Any:
-    """What the portal answered, also where it lies apart because it is large."""
+    """Return the portal's answer, also where it is stored as a separate blob because of its size."""
     if not event.data.get("result_blob"):
         return event.data.get("result")
     text = store.load_blob(event.data["result_blob"])
@@ -209,7 +212,7 @@ def _is_seen(event: StoredEvent, record: str) -> bool:
 
 
 def _find_ids(event: StoredEvent) -> Iterator[tuple[str, str]]:
-    """The effect and the card that an event names."""
+    """Yield the (effect id, card id) pairs that an event names."""
     data = event.data
     if event.type == "PlanRecorded":
         if not data.get("executed", True):
@@ -225,7 +228,10 @@ def _build_trails(store: Store, effects: SearchedEffects) -> list[CallTrail]:
 
 
 def _read_around(store: Store, stream: str, wanted: Mapping[str, set[str]]) -> Iterator[StoredEvent]:
-    """The events of a stream that name one of these effects or their turns, and all questions; ids stand clear in every record."""
+    """Yield the events of a stream that name these effects or their turns, and all questions.
+
+    Ids stand unencrypted in every record, so other records need not be decrypted.
+    """
     named = [(seq, kind, set(_ID_PATTERN.findall(data))) for seq, kind, data in _read_unopened(store, stream)]
     near = set(wanted).union(*wanted.values(), *(ids for _, _, ids in named if not ids.isdisjoint(wanted)))
     seqs = [seq for seq, kind, ids in named if kind == "NameAsked" or not ids.isdisjoint(near)]
@@ -244,7 +250,10 @@ def _read_unopened(store: Store, stream: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _build_stream_trails(store: Store, stream: str, wanted: Mapping[str, set[str]]) -> Iterator[CallTrail]:
-    """What belongs to these effects of one stream. Their turns began before them, so all turns under way are kept until they end."""
+    """Yield the trails of these effects in one stream.
+
+    An effect's turn begins before it, so the events of every open turn are kept until it ends.
+    """
     trails: dict[str, CallTrail] = {}
     turns: dict[str, list[StoredEvent]] = {}
     questions: dict[str, str] = {}
@@ -269,7 +278,7 @@ def _build_stream_trails(store: Store, stream: str, wanted: Mapping[str, set[str
 
 
 def _drop_turn(turns: dict[str, list[StoredEvent]], trails: Mapping[str, CallTrail], turn_id: str) -> None:
-    """Drop a turn that is over and led to nothing that is looked for."""
+    """Drop a finished turn that led to no wanted effect."""
     kept = turns.get(turn_id)
     if kept is not None and not any(trail.turn is kept for trail in trails.values()):
         del turns[turn_id]

@@ -1,6 +1,6 @@
-"""The whole story of one call: who asked, what the model proposed, what the gate said, who decided, what Bitrix24 answered. Ring 2, pure.
+"""Builds the story of one call: who asked, what the model proposed, what the gate said, who decided, what Bitrix24 answered.
 
-A story is plain data for machines; what people read is made of it by the command line.
+A story is plain data; the command line turns it into text for people.
 """
 
 import re
@@ -41,7 +41,7 @@ _CLOSING: Final = ("ConfirmationApproved", "ConfirmationDenied", "ConfirmationEx
 
 
 def build_story(trail: CallTrail, store: Store, *, voice: Narrator, catalogue: Catalogue, record: str = "") -> Story:
-    """Everything the journal knows of one call; of a batch only the commands about `record`, if one is named."""
+    """Return everything the journal knows of one call; for a batch, only the commands about `record` if one is given."""
     for event in (*trail.turn, *trail.events):
         voice.remember_names(event)
     method, params = _find_call(trail)
@@ -72,12 +72,12 @@ def build_story(trail: CallTrail, store: Store, *, voice: Narrator, catalogue: C
 
 
 def _is_about(touch: TouchedRecord, record: str) -> bool:
-    """Whether it is about the record, or may have made it."""
+    """Return whether the call is about the record, or may have created it."""
     return touch.target == record if touch.target else touch.created_kind == record.rpartition(":")[0] != ""
 
 
 def _find_call(trail: CallTrail) -> tuple[str, Mapping[str, Any]]:
-    """The call as it was sent, else as it was shown, else as it was proposed."""
+    """Return the call as it was sent, else as the card showed it, else as it was proposed."""
     for name in ("CallStarted", "ConfirmationRequested", "StepRefused", "ConfirmationDenied", "CallSucceeded", "CallRefused"):
         event = trail.find_first(name)
         if event is not None and event.data.get("method"):
@@ -114,13 +114,13 @@ def _build_request(trail: CallTrail, voice: Narrator) -> Story | None:
 
 
 def _find_step(trail: CallTrail) -> Mapping[str, Any]:
-    """The step of the recorded plan that this call came from."""
+    """Return the step of the recorded plan that this call came from."""
     plans = [event for event in (*trail.turn, *trail.events) if event.type == "PlanRecorded"]
     return next((step for plan in plans for step in plan.data["steps"] if trail.slot and step.get("slot") == trail.slot), {})
 
 
 def _build_proposal(trail: CallTrail) -> Story | None:
-    """What the model said in the iteration that the call belongs to."""
+    """Return what the model said in the iteration that the call belongs to."""
     place = trail.slot.split("/")
     iteration = int(place[1]) if len(place) > 1 and place[1].isdecimal() else 0
     in_it = [event for event in trail.turn if event.data.get("iteration") == iteration]
@@ -139,7 +139,7 @@ def _build_proposal(trail: CallTrail) -> Story | None:
 
 
 def _build_verdict(trail: CallTrail, voice: Narrator) -> Story:
-    """What the gate decided, in which mode, and why."""
+    """Return what the gate decided, in which mode, and why."""
     plan = next((event for event in (*trail.events, *trail.turn) if event.type == "PlanRecorded" and _has_slot(event, trail.slot)), None)
     mode = str(plan.data["mode"]) if plan is not None else ""
     refusal, card = trail.find_first("StepRefused"), trail.find_first("ConfirmationRequested")
@@ -162,7 +162,7 @@ def _has_slot(plan: StoredEvent, slot: str) -> bool:
 
 
 def _build_card(trail: CallTrail, voice: Narrator) -> Story | None:
-    """The card as it was shown, and who decided it, when, in which way, after how long."""
+    """Return the card as it was shown, and who decided it, when, on which channel and after how long."""
     asked = trail.find_first("ConfirmationRequested")
     if asked is None:
         return None
@@ -200,7 +200,7 @@ def _build_card(trail: CallTrail, voice: Narrator) -> Story | None:
         "waited_seconds": _count_seconds(asked.ts, closed.ts),
     }
     after = [event for event in since if event.type == "ConfirmationSuperseded" and event is not closed]
-    if after:  # approved, and the world had changed meanwhile
+    if after:  # approved, but its data had changed meanwhile
         decided["superseded"] = {"at": after[0].ts, "why": voice.render_sentence(after[0].data["why"])}
     return {**shown, "status": "requested", "decided": decided}
 
@@ -209,13 +209,13 @@ _OUTDATED: Final = "a new card"
 
 
 def _list_since_reopened(trail: CallTrail) -> Sequence[StoredEvent]:
-    """What became of the card since it last waited again: an approval before that came to nothing."""
+    """Return the events after the card was last reopened: an approval before that had no effect."""
     last = max((place for place, event in enumerate(trail.events) if event.type == "ConfirmationReopened"), default=-1)
     return trail.events[last + 1 :]
 
 
 def _build_run(trail: CallTrail, store: Store, voice: Narrator) -> Story | None:
-    """When the call began, and what Bitrix24 answered."""
+    """Return when the call began, and what Bitrix24 answered."""
     began, ended = trail.find_first("CallStarted"), trail.find_first("CallSucceeded", "CallRefused", "CallOutcomeUnknown")
     if began is None and ended is None:
         return None
@@ -236,7 +236,7 @@ def _build_run(trail: CallTrail, store: Store, voice: Narrator) -> Story | None:
 
 
 def _build_doubt(trail: CallTrail) -> Story | None:
-    """When the outcome became unknown, and what later looks at the portal showed."""
+    """Return when the outcome became unknown, and what later looks at the portal showed."""
     lost = trail.find_first("CallOutcomeUnknown")
     if lost is None:
         return None
@@ -250,7 +250,7 @@ def _count_seconds(start: str, end: str) -> float:
 
 
 def _build_changes(trail: CallTrail, touched: Sequence[TouchedRecord], catalogue: Catalogue) -> list[dict[str, Any]]:
-    """Before → after of each field: as the card said it, else as the record and the call said it."""
+    """Return before → after of each field: from the card, else from the before-image and the call."""
     asked = trail.find_first("ConfirmationRequested")
     preview = (asked.data.get("preview") or {}) if asked is not None else {}
     found = [change for touch in touched for change in _build_touch_changes(touch, trail, preview, catalogue)]

@@ -1,6 +1,6 @@
-"""What was seen of a record from the portal's side: posted events, and the changes between two looks. Ring 2, pure.
+"""Lists what was seen of a record in the portal: posted events, and the changes between two looks.
 
-The journal keeps no author of a change made in the portal. What can be told is whether a call of the bot wrote that value meanwhile.
+The journal keeps no author of a change made in the portal; it can only be told whether a call of the bot wrote that value meanwhile.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,14 +20,14 @@ from state.clock import format_iso, parse_iso
 from state.journal.store import StoredEvent
 
 _UNDER_WAY = timedelta(minutes=1)
-"""A call may have begun before a look and have come to the portal after it."""
+"""A call may have started before a look and reached the portal after it."""
 _SENT_OUTCOMES = frozenset({"succeeded", "unknown", "started"})
 
 
 def list_portal_changes(
     found: FoundCalls, record: str, stories: Sequence[Story], catalogue: Catalogue, *, field_name: str = ""
 ) -> Iterator[Story]:
-    """Each look at the record that found something new, and each event that the portal posted about it."""
+    """Yield each look at the record that found a change, and each event that the portal posted about it."""
     known: Mapping[str, str] | None = None
     looked_at = ""
     for event in found.seen:
@@ -74,7 +74,7 @@ def _compare_fields(
 
 
 def _find_author(change: Mapping[str, Any], stories: Sequence[Story], found: FoundCalls, looks: tuple[str, str]) -> dict[str, Any]:
-    """The latest call of the bot that wrote this field between the two looks; nobody known where there is none."""
+    """Return the latest call of the bot that wrote this field between the two looks; an empty author where there is none."""
     since, until = looks
     wrote = [
         story

@@ -1,6 +1,6 @@
-"""Which records a recorded call touches, and which of their fields it writes: a batch command by command. Ring 2, pure.
+"""Finds which records a recorded call touches and which fields it writes, for a batch command by command.
 
-By the rows of the catalogue; a method that no row names any more is read by what its name and its ids say.
+It uses the catalogue; a method that the catalogue no longer has is guessed from its name and its ids.
 """
 
 import re
@@ -30,31 +30,31 @@ class TouchedRecord:
     entity: str = ""
     target: str = ""
     created_kind: str = ""
-    """The kind of record that it adds."""
+    """The kind of record that the call creates."""
     reads: bool = False
     fields: Mapping[str, Any]
-    """What it writes, by the name it is written under."""
+    """The fields it writes, by the names used in the call."""
 
     def is_writing(self, field: str) -> bool:
-        """Whether it writes that field, in either of its spellings."""
+        """Return whether the call writes that field, in either spelling."""
         wanted = to_field_key(field, self.entity)
         return any(to_field_key(name, self.entity) == wanted for name in self.fields)
 
 
 def find_touched_records(method: str, params: Any, catalogue: Catalogue) -> list[TouchedRecord]:
-    """What a call does, command by command; nothing for parameters that cannot be read."""
+    """Return the records that a call touches, one entry per command; empty for parameters that cannot be parsed."""
     given = params if isinstance(params, Mapping) else {}
     if method.strip().lower() != "batch":
         return [_build_touched(Command("", method, dict(given)), catalogue)]
     try:
         commands = parse_commands(given.get("cmd"))
-    except (BatchError, ValueError):  # a batch that was refused may be anything
+    except (BatchError, ValueError):  # a refused batch may have any form
         return []
     return [_build_touched(command, catalogue) for command in commands]
 
 
 def find_created_record(touch: TouchedRecord, result: Any) -> str:
-    """The record that a successful add made: "deal:481", or ""."""
+    """Return the record that a successful add created: "deal:481", or ""."""
     if not touch.created_kind:
         return ""
     if isinstance(result, Mapping):
@@ -66,7 +66,7 @@ def find_created_record(touch: TouchedRecord, result: Any) -> str:
 
 
 def parse_record(words: Sequence[str], catalogue: Catalogue) -> str:
-    """ "deal:481" for `deal 481`, `deal:481`, `item:177 5`, `smart 177 5`; "" when the words name no record."""
+    """Return "deal:481" for `deal 481` or `deal:481`, "item:177:5" for `item:177 5` or `smart 177 5`; "" when the words name no record."""
     parts = [part for word in words for part in re.split(r"[:\s]+", word.strip().lower()) if part]
     if len(parts) < 2 or as_id(parts[-1]) is None:  # noqa: PLR2004 - a kind and a number
         return ""
@@ -99,7 +99,7 @@ def _build_touched(command: Command, catalogue: Catalogue) -> TouchedRecord:
 
 
 def _find_created_kind(spec: Method, about: str) -> str:
-    """A comment on a deal makes a comment, an element of a smart process is of the kind it is about."""
+    """Return the kind of record that an add creates: a comment on a deal is a comment, a smart process item is of its own kind."""
     return about if spec.entity.startswith("@") or not spec.target_entity else spec.entity
 
 
@@ -114,7 +114,7 @@ def _find_written_fields(spec: Method, params: Mapping[str, Any]) -> Mapping[str
 
 
 def _guess_touched(command: Command) -> TouchedRecord:
-    """What a name and its ids say of a method that the catalogue does not know."""
+    """Guess the record and fields of a method that is not in the catalogue from its name and ids."""
     words = _CLASSIC.match(command.method)
     entity = words[1].lower() if words else "task" if command.method.lower().startswith("tasks.task.") else ""
     if command.method.lower().startswith("crm.item."):
