@@ -1,22 +1,54 @@
 """What every test may ask for."""
 
 import gc
+import importlib.abc
+import importlib.util
 import ssl
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache
-from typing import Any
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
-from bot.telegram.lazy_aiogram import import_aiogram
 from tests.forker import forking
-from tests.postgres_kit import QUICK, NoPostgres, Server, serving
+
+if TYPE_CHECKING:
+    from tests.postgres_kit import Server
+
+
+class LazyAiogram(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports aiogram as the bot does when the first test file asks for it: a worker would spend six seconds on building its types."""
+
+    _spec: ModuleSpec | None = None
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Import it here, and hand over what is imported then."""
+        if fullname != "aiogram":
+            return None
+        sys.meta_path.remove(self)
+        from bot.telegram.lazy_aiogram import import_aiogram  # noqa: PLC0415 - pydantic is not imported for a test that needs none
+
+        import_aiogram()
+        return importlib.util.spec_from_loader(fullname, self)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module that stands in `sys.modules` by now."""
+        self._spec = sys.modules[spec.name].__spec__
+        return sys.modules[spec.name]
+
+    def exec_module(self, module: ModuleType) -> None:
+        """It has run already."""
+        module.__spec__ = self._spec
+
 
 gc.disable()  # what is imported and collected stays: looking through it for garbage takes a third of the time until the first test
-import_aiogram()  # as the bot does, before anything else imports it: a worker would spend six seconds on building its types
+sys.meta_path.insert(0, LazyAiogram())
 # Every client of httpx and aiogram reads the machine's certificates anew, 40 ms each, and talks plain HTTP on loopback with them.
 ssl.create_default_context = cache(ssl.create_default_context)
 settings.register_profile("long")  # pytest --hypothesis-profile long: see tests/unit/gate/test_gate_fuzz.py
@@ -58,8 +90,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServers:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Server]:
+def postgres() -> "Iterator[Server]":
     """A running PostgreSQL, started when first asked for; a test that needs it is skipped with one line where none can run."""
+    from tests.postgres_kit import QUICK, NoPostgres, serving  # noqa: PLC0415 - half a second that most files do not need
+
     with ExitStack() as stack:
         try:
             server = stack.enter_context(serving(*QUICK))

@@ -2,16 +2,19 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.unit.spine_kit import World, a_world
-from tests.unit.verify_kit import conversation
+if TYPE_CHECKING:
+    from tests.unit.spine_kit import World
 
 
 @pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[World]:
+async def world(tmp_path: Path) -> "AsyncIterator[World]":
     """The product in mode full with the shipped policy."""
+    from tests.unit.spine_kit import a_world  # noqa: PLC0415 - a second of imports that most files do not need
+
     async with a_world(tmp_path) as made:
         yield made
 
@@ -19,6 +22,8 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 @pytest.fixture(scope="session")
 def talked(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The database of a conversation."""
+    from tests.unit.verify_kit import conversation  # noqa: PLC0415 - as above
+
     path = tmp_path_factory.mktemp("talked") / "sdelka.db"
     conversation(path)
     return path.read_bytes()

@@ -1,0 +1,107 @@
+"""What the import contracts of pyproject.toml do not see by themselves: units without a place, folders without `__init__.py`, channels."""
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SHIPPED: Final = ("bot", "orchestrator", "bitrix", "state")
+SPLIT: Final = ("orchestrator", "orchestrator.runtime")
+"""Packages whose children stand in the layers one by one."""
+CHANNELS: Final = {
+    "orchestrator/domain/address.py": "which channels are messengers and which are pulled; to be moved to the doors",
+    "orchestrator/features/leads/denial_reasons.py": "to be moved: builds and reads the key of a session",
+    "orchestrator/features/leads/lead_inbox.py": "to be moved: builds the key of a session",
+    "orchestrator/features/people/access_removal.py": "to be moved: recognizes the streams of a messenger",
+    "orchestrator/features/people/access_requests.py": "to be moved: builds the key of a person",
+    "orchestrator/gate/call/budget.py": "to be moved: examples in the description of a key",
+    "orchestrator/reports/erasure/erase.py": "to be moved: accepts the number of a person without its channel",
+    "orchestrator/reports/export.py": "to be moved: the ways in which a person may decide",
+    "orchestrator/reports/reading/feature_sentences.py": "to be moved: the words for the channels",
+    "orchestrator/reports/reading/sentences.py": "to be moved: the words for the ways of deciding",
+    "orchestrator/reports/viewer.py": "to be moved: the channels in which somebody talks",
+}
+"""Files of the orchestrator that name a channel. The list only gets shorter: who needs a channel takes it from an `Address`."""
+_CHANNEL: Final = re.compile(r"(?:^|[^a-z])(?:tg|cli)(?:$|:)|(?:^|[^a-z])http:(?!//)")
+
+
+@pytest.fixture(scope="module")
+def placed() -> set[str]:
+    """Every unit that the layers of the orchestrator name."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    return set(list_placed(contracts))
+
+
+def list_placed(contracts: list[dict[str, Any]]) -> Iterator[str]:
+    """The units of the one layers contract that places children of the orchestrator."""
+    (found,) = [contract for contract in contracts if contract["type"] == "layers" and "orchestrator.domain" in contract["layers"]]
+    for layer in found["layers"]:
+        yield from (re.sub(r"[()\s]", "", unit) for unit in re.split(r"[|:]", layer))
+
+
+def list_children(package: str) -> set[str]:
+    """The direct children of a package: its modules, and its folders that hold code."""
+    folder = ROOT / package.replace(".", "/")
+    modules = {path.stem for path in folder.glob("*.py") if path.stem != "__init__"}
+    packages = {path.name for path in folder.iterdir() if path.is_dir() and any(path.rglob("*.py"))}
+    return {f"{package}.{name}" for name in modules | packages}
+
+
+@pytest.mark.parametrize("package", SPLIT)
+def test_every_unit_has_its_layer(placed: set[str], package: str) -> None:
+    """A new unit is placed in the layers contract before it can be used."""
+    assert sorted(list_children(package) - placed - set(SPLIT)) == []
+
+
+def test_every_layer_is_a_unit(placed: set[str]) -> None:
+    """The layers name nothing that is gone."""
+    assert sorted(placed - set().union(*map(list_children, SPLIT))) == []
+
+
+def test_every_folder_of_code_is_a_package() -> None:
+    """import-linter passes over a folder without `__init__.py` in silence."""
+    folders = {folder for name in SHIPPED for path in (ROOT / name).rglob("*.py") for folder in path.relative_to(ROOT).parents}
+    folders.discard(Path())
+    assert len(folders) > 40
+    assert sorted(str(folder) for folder in folders if not (ROOT / folder / "__init__.py").is_file()) == []
+
+
+def find_channels(source: str) -> list[str]:
+    """The texts of a file that name a channel, docstrings left out."""
+    if not re.search(r"\b(?:tg|cli|http)\b", source):
+        return []
+    tree = ast.parse(source)
+    bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in bare)
+    return [text for text in texts if isinstance(text, str) and _CHANNEL.search(text)]
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        ('x = f"tg:{number}"', ["tg:"]),
+        ('x = "session:tg:"', ["session:tg:"]),
+        ('x = address.channel == "tg"', ["tg"]),
+        ('x = {"cli": 1}', ["cli"]),
+        ('x = "http:site"', ["http:site"]),
+        ('x = "http://portal"', []),
+        ('x = "client: a"; y = "cli_mode"', []),
+        ('"""Keys such as tg:7."""\nx = 1\n"""As tg:7."""', []),
+    ],
+)
+def test_a_channel_is_recognised_in_a_text(source: str, named: list[str]) -> None:
+    """The name of a channel, alone or before a colon, in any text but a docstring."""
+    assert find_channels(source) == named
+
+
+def test_only_the_listed_files_of_the_orchestrator_name_a_channel() -> None:
+    """Decisions know no door: a file that names a channel is listed to be moved, and leaves the list when it no longer does."""
+    files = {path.relative_to(ROOT).as_posix(): path for path in (ROOT / "orchestrator").rglob("*.py")}
+    named = {name for name, path in files.items() if find_channels(path.read_text(encoding="utf-8"))}
+    assert sorted(named - set(CHANNELS)) == []
+    assert sorted(set(CHANNELS) - named) == []
