@@ -12,6 +12,7 @@ from typing import Any
 
 from bitrix.masking import HIDDEN, mask, mask_value
 from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.language.text import RUSSIAN_LETTERS
 from orchestrator.reports.reading.damaged_records import UNREADABLE_TEXT, UnreadableEvent
 from state.journal.store import Store, StoredEvent
 
@@ -20,7 +21,7 @@ ERASED = "(erased)"
 MILLISECOND = 13
 """So many characters of an id say when it was made, to the millisecond."""
 
-_PLAIN = re.compile("[ -~А-яЁё«»“”—–…№₽→·]*")
+_PLAIN = re.compile(f"[ -~{RUSSIAN_LETTERS}«»“”—–…№₽→·]*")
 """Text of these needs no drawing, and nearly all text is such: to look at each character would cost most of a report's time."""
 
 
