@@ -14,6 +14,7 @@ from bot.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.runtime.worker import Orchestrator
 from state.canonical import to_storable_text
 from state.clock import SystemClock, generate_id
@@ -23,6 +24,7 @@ from state.journal.store import InboxRow, Lane, OutboxRow
 ReadLine = Callable[[str], Awaitable[str | None]]
 Show = Callable[[str], None]
 _POLL_INTERVAL = 0.05
+_WORDS = load_lexicon("answers")
 
 
 class Terminal:
@@ -108,9 +110,9 @@ class Terminal:
     async def _ask(self, row: OutboxRow, orchestrator: Orchestrator) -> None:
         """Ask for a decision: y approves, n denies, anything else leaves the card open (see /pending)."""
         answer = (await self._read_line("[y/n] ") or "").strip().lower()
-        if answer not in {"y", "n", "да", "нет"}:
+        approve = answer in _WORDS.read_words("terminal", "yes")
+        if not approve and answer not in _WORDS.read_words("terminal", "no"):
             return
-        approve = answer in {"y", "да"}
         second = approve and is_second_tap_due(row.body)
         nonce = calculate_second_nonce(row.body["nonce"]) if second else row.body["nonce"]
         body = {"confirmation_id": row.body["confirmation_id"], "nonce": nonce, "approve": approve, "via": "cli"}

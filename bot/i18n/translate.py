@@ -66,9 +66,7 @@ class Translator:
     def _format_event_time(self, moment: str) -> str:
         """Format the time of an event as "в 18:30", or as "22.11 в 18:30" on another day."""
         *day, hour = self.format_time(moment).split(" ")
-        words = ["в"] if self.locale == "ru" else ["at"]
-        on = day if self.locale == "ru" or not day else ["on", *day]
-        return " ".join([*on, *words, hour])
+        return self.translate("event-on-day", day=day[0], hour=hour) if day else self.translate("event-at-hour", hour=hour)
 
     def _format_value(self, key: str, value: Any) -> Any:
         if key in _IDENTIFYING and isinstance(value, int):

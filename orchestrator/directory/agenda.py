@@ -22,6 +22,7 @@ from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice, Row, Table
 from orchestrator.language.date_format import format_day, parse_portal_date, to_bitrix_date, to_bitrix_datetime
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import format_sum_short
 from orchestrator.language.time_zones import parse_moment
 from state.canonical import to_storable
@@ -33,7 +34,7 @@ MOST: Final = 500
 TEAM: Final = 10
 """The largest team whose members are counted one by one; a larger team is counted as a whole."""
 _DONE: Final = 5
-_SINCE: Final = {"ru": "без движения с", "en": "no change since"}
+_SINCE: Final = load_lexicon("records").read_titles("no_change_since")
 _METHODS: Final = {"task": "tasks.task.list", "deal": "crm.deal.list"}
 _OWNER: Final = {"task": "RESPONSIBLE_ID", "deal": "ASSIGNED_BY_ID"}
 _SELECT: Final = {

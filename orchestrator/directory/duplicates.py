@@ -13,6 +13,7 @@ from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader, Target
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import to_visible_line
 
 log = logging.getLogger(__name__)
@@ -26,13 +27,11 @@ _MOST: Final = 4
 _VALUES: Final = 20
 """The most values that the portal compares in one call."""
 _NAME: Final = 60
-_TAKE_LABEL: Final = {"ru": "Взять: {label}", "en": "Take: {label}"}
-_KIND_NAMES: Final = {
-    "ru": {"contact": "контакт", "company": "компания", "lead": "лид"},
-    "en": {"contact": "contact", "company": "company", "lead": "lead"},
-}
-_NUMBER: Final = {"ru": "{kind} №{number}", "en": "{kind} No. {number}"}
-_CREATE_LABEL: Final = {"ru": "Создать новую запись", "en": "Create a new one"}
+_WORDS: Final = load_lexicon("records")
+_TAKE_LABEL: Final = _WORDS.read_titles("duplicates", "take")
+_KIND_NAMES: Final = {locale: _WORDS.read_table("duplicates", "kinds", locale) for locale in ("ru", "en")}
+_NUMBER: Final = _WORDS.read_titles("duplicates", "number")
+_CREATE_LABEL: Final = _WORDS.read_titles("duplicates", "create")
 
 
 class DuplicateFinder:

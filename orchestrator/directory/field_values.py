@@ -13,17 +13,18 @@ from zoneinfo import ZoneInfo
 from bitrix.errors import BitrixError
 from orchestrator.directory.reference_data import Field
 from orchestrator.language.date_format import format_day, parse_portal_date
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import Locale, to_visible_line
 from orchestrator.language.time_zones import parse_moment
 
 _NAME: Final = 80
 _MOST: Final = 20
 _LONGEST_ID: Final = 15
-_LONG_AGO: Final = date(1, 1, 1)  # differs from every real year, so that the year is always shown
-_FLAGS: Final = {
-    "ru": {"Y": "Да", "1": "Да", "True": "Да", "N": "Нет", "0": "Нет", "False": "Нет"},
-    "en": {"Y": "Yes", "1": "Yes", "True": "Yes", "N": "No", "0": "No", "False": "No"},
-}
+_LONG_AGO: Final = date(1, 1, 1)  # any other year than the shown one, so that the year always stands there
+_TITLES: Final = load_lexicon("card_fields")
+_LOCALES: Final[tuple[Locale, ...]] = ("ru", "en")
+_STATES: Final = {"Y": "set", "1": "set", "True": "set", "N": "unset", "0": "unset", "False": "unset"}
+_FLAGS: Final = {locale: {code: _TITLES.read_text("flags", locale, state) for code, state in _STATES.items()} for locale in _LOCALES}
 _MONEY: Final = re.compile(r"(-?[0-9]{1,15}(?:\.[0-9]{1,6})?)\|([A-Z]{3})", re.ASCII)
 _CODED: Final = re.compile(r"(?:(CO|SI|[DCLQ]|T[0-9a-f]{1,8})_)?([1-9][0-9]{0,14})", re.ASCII)
 _CODES: Final = {"D": "deal", "C": "contact", "L": "lead", "CO": "company", "Q": "item:7", "SI": "item:31"}
@@ -36,24 +37,7 @@ _SETTINGS: Final = {
     "SMART_INVOICE": "item:31",
 }
 _LINKS: Final = {"crm_deal": "deal", "crm_lead": "lead", "crm_contact": "contact", "crm_company": "company", "crm_quote": "item:7"}
-_WORDS: Final = {
-    "ru": {
-        "iblock_section": "раздел",
-        "iblock_element": "элемент списка",
-        "hlblock": "запись справочника",
-        "file": "файл",
-        "resourcebooking": "бронирование",
-        "crm": "запись CRM",
-    },
-    "en": {
-        "iblock_section": "section",
-        "iblock_element": "list item",
-        "hlblock": "directory entry",
-        "file": "file",
-        "resourcebooking": "booking",
-        "crm": "CRM record",
-    },
-}
+_WORDS: Final = {locale: _TITLES.read_table("own_values", locale) for locale in _LOCALES}
 
 
 class ValueNames(Protocol):

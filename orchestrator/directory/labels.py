@@ -9,6 +9,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from orchestrator.directory.reference_data import INVOICE, QUOTE
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, format_sum_short
 from orchestrator.language.text import Locale, to_visible_line, trim_text
 
@@ -18,7 +19,7 @@ SEPARATOR: Final = " · "
 LIMIT: Final = 64
 _SHORTEST_TITLE: Final = 12
 _DETAIL: Final = 24
-_UNTITLED: Final = {"ru": "без названия", "en": "untitled"}
+_UNTITLED: Final = load_lexicon("records").read_titles("untitled")
 # A title that contains the separator could pretend to have a stage or a sum.
 _DISGUISE: Final = str.maketrans(dict.fromkeys("·•∙⋅・‧᛫", "-"))
 

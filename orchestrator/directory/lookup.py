@@ -21,13 +21,15 @@ from orchestrator.directory.reference_data import Category, Row, Stage
 from orchestrator.directory.value_references import find_currency, resolve_date, resolve_sum, to_number, to_portal_money
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, find_base_currency
 from orchestrator.language.paradigms import find_shared_start
+from orchestrator.language.text import PLAIN_YE
 from orchestrator.language.title_matching import extract_words, is_mentioned
 from state.clock import Clock
 
 _SHORTEST = 3
-_DEPARTMENT_SUFFIX = re.compile(r"(?<=\w)\s+(?:из|from)\s+(.+)$", re.IGNORECASE)
+_DEPARTMENT_SUFFIX = re.compile(rf"(?<=\w)\s+(?:{load_lexicon('records').join_patterns('of_department')})\s+(.+)$", re.IGNORECASE)
 _RECORDS = ("deal", "lead", "contact", "company", "task")
 _CURRENT = {"deal": "current_deal_id", "contact": "current_contact_id", "company": "current_company_id", "task": "current_task_id"}
 
@@ -307,7 +309,7 @@ def _parse_numbers(value: Any) -> frozenset[int]:
 def _build_search_start(word: str) -> str:
     """Return the search text: the beginning that all case forms share, up to the first е, since a title may have ё there."""
     start = find_shared_start(word)
-    place = start.find("е")
+    place = start.find(PLAIN_YE)
     return start[:place] if place >= _SHORTEST else start
 
 

@@ -19,16 +19,15 @@ from orchestrator.directory.labels import (
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.directory.reference_data import INVOICE, QUOTE, Category, Field, Row, SmartType, Stage, to_own_kind, to_type_number
 from orchestrator.domain.actor import Actor
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, format_sum
 from orchestrator.language.text import Locale, to_visible_line, trim_text
 from orchestrator.language.time_zones import DEFAULT_ZONE, is_zone
 
 _DONE_TASK = "5"
-_FIXED_KINDS = {
-    QUOTE: {"ru": "предложение", "en": "quote"},
-    INVOICE: {"ru": "счёт", "en": "invoice"},
-}
-_SMART = {"ru": "элемент смарт-процесса", "en": "smart process item"}
+_WORDS = load_lexicon("records")
+_FIXED_KINDS = {QUOTE: _WORDS.read_titles("fixed_kinds", "quote"), INVOICE: _WORDS.read_titles("fixed_kinds", "invoice")}
+_SMART = _WORDS.read_titles("smart_item")
 
 
 class Naming:

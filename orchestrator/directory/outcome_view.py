@@ -17,6 +17,7 @@ from orchestrator.directory.naming import Naming
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Row, Table
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import CurrencyBook, format_sum_short
 from orchestrator.language.text import trim_text
 
@@ -28,7 +29,7 @@ _LABELS = frozenset({"TITLE", "NAME", "LAST_NAME", "SECOND_NAME", "COMPANY_TITLE
 _OWN_RECORDS = re.compile(r"(?:crm\.(?:deal|lead|contact|company|item)|tasks\.task)\.(?:get|list|add|update)")
 _ADDRESS_FIELDS = frozenset({"EMAIL", "PHONE", "WEB", "IM", "FM"})
 _ADDRESS = re.compile(
-    r"\+?[0-9][0-9 ().-]{2,30}(?:[0-9]|[0-9] ?(?:доб\.?|ext\.?|#) ?[0-9]{1,8})"
+    rf"\+?[0-9][0-9 ().-]{{2,30}}(?:[0-9]|[0-9] ?(?:{load_lexicon('records').join_patterns('phone_extension')}) ?[0-9]{{1,8}})"
     r"|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"
 )
 """A phone number or an e-mail address; any other text in such a field counts as free text."""

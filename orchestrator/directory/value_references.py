@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Final
+from typing import Final, get_args
 from zoneinfo import ZoneInfo
 
 from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved
@@ -21,6 +21,7 @@ from orchestrator.language.date_format import (
     to_bitrix_datetime,
 )
 from orchestrator.language.date_parser import parse_when
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import format_sum
 from orchestrator.language.money_parser import Sum, SumReason, UnclearSum, parse_sum
 from orchestrator.language.text import Locale
@@ -100,31 +101,19 @@ def _is_pure_day(field: str) -> bool:
     return field.lstrip("<>=!@%").replace("_", "").lower() in _PURE_DAYS
 
 
+_QUESTIONS: Final = load_lexicon("questions")
 _SUM_QUESTIONS: Final[dict[SumReason, dict[Locale, str]]] = {
-    "no_sum": {"ru": "Какая сумма?", "en": "What is the sum?"},
-    "two_readings": {"ru": "Какая это сумма?", "en": "Which sum is it?"},
-    "negative": {"ru": "Сумма не может быть меньше нуля. Какая сумма?", "en": "A sum cannot be below zero. What is the sum?"},
-    "too_large": {"ru": "Сумма больше триллиона. Проверьте, пожалуйста.", "en": "The sum is above a trillion. Please check it."},
-    "below_kopeck": {"ru": "В сумме доли копейки. Какая сумма?", "en": "The sum has fractions of a cent. What is the sum?"},
-    "more_than_sum": {"ru": "Не понял сумму. Напишите её одним числом.", "en": "I did not get the sum. Please write it as one number."},
+    reason: _QUESTIONS.read_titles("sums", reason) for reason in get_args(SumReason)
 }
 _DATE_QUESTIONS: Final[dict[WhenReason, dict[Locale, str]]] = {
-    "no_date": {"ru": "На какую дату?", "en": "For what date?"},
-    "which_day": {"ru": "Какого числа?", "en": "On which day?"},
-    "which_hour": {"ru": "В котором часу?", "en": "At what hour?"},
-    "impossible": {"ru": "Такой даты или времени нет. Когда?", "en": "There is no such date or time. When?"},
-    "several": {"ru": "Здесь несколько дат или часов. Какая нужна?", "en": "There are several dates or hours here. Which one?"},
-    "mismatch": {"ru": "День недели и дата не сходятся. Когда?", "en": "The weekday and the date do not agree. When?"},
-    "repeats": {"ru": "Повторять я не умею. На какую дату?", "en": "I cannot repeat things. For what date?"},
-    "too_far": {"ru": "Это больше чем через десять лет. Верна ли дата?", "en": "That is more than ten years ahead. Is the date right?"},
+    reason: _QUESTIONS.read_titles("dates", reason) for reason in get_args(WhenReason)
 }
+_OR: Final = _QUESTIONS.read_titles("or")
 
 
 def format_sum_question(unclear: UnclearSum, *, locale: Locale = "ru") -> str:
     """Return the question about an unclear sum, with its readings: «Какая это сумма? 1,50 или 1 500»."""
-    readings = (" или " if locale == "ru" else " or ").join(
-        format_sum(option.amount, option.currency, locale=locale) for option in unclear.options
-    )
+    readings = _OR[locale].join(format_sum(option.amount, option.currency, locale=locale) for option in unclear.options)
     question = _SUM_QUESTIONS[unclear.reason][locale]
     return f"{question} {readings}" if unclear.reason == "two_readings" else question
 

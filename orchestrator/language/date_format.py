@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Final, Literal
 from zoneinfo import ZoneInfo
 
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import Locale
 
 # What the caller will store: a time (a deadline, 18:00 if no hour was said; a reminder, 09:00) or a day without a time (CLOSEDATE).
@@ -47,15 +48,11 @@ class Unclear:
     reason: WhenReason
 
 
-_WEEKDAYS: Final = {
-    "ru": ("пн", "вт", "ср", "чт", "пт", "сб", "вс"),
-    "en": ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"),
-}
-_MONTHS: Final = {
-    "ru": ("января", "февраля", "марта", "апреля", "мая", "июня", "июля", "августа", "сентября", "октября", "ноября", "декабря"),
-    "en": ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"),
-}
-_NEAR: Final = {"ru": ("сегодня", "завтра"), "en": ("today", "tomorrow")}
+_WORDS: Final = load_lexicon("dates")
+_LOCALES: Final[tuple[Locale, ...]] = ("ru", "en")
+_WEEKDAYS: Final = {locale: _WORDS.read_words("shown", locale, "weekdays") for locale in _LOCALES}
+_MONTHS: Final = {locale: _WORDS.read_words("shown", locale, "months") for locale in _LOCALES}
+_NEAR: Final = {locale: _WORDS.read_words("shown", locale, "near") for locale in _LOCALES}
 _ISO_DAY: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?")
 
 

@@ -11,6 +11,7 @@ from datetime import date, timedelta
 from typing import Final
 
 from orchestrator.language.date_format import Unclear, WhenReason
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.number_words import PATTERN, VALUES
 
 _WEEK: Final = 7
@@ -36,35 +37,23 @@ class UnclearPhrase(Exception):
         self.unclear = Unclear(reason)
 
 
-_MONTHS: Final = (
-    r"янв(?:ар[ьяею])?|jan(?:uary)?",
-    r"фев(?:р(?:ал[ьяею])?)?|feb(?:ruary)?",
-    r"мар(?:т[ауе]?)?|mar(?:ch)?",
-    r"апр(?:ел[ьяею])?|apr(?:il)?",
-    r"ма[йяюе]|may",
-    r"июн[ьяею]?|june?",
-    r"июл[ьяею]?|july?",
-    r"авг(?:уст[ауе]?)?|aug(?:ust)?",
-    r"сен(?:т(?:ябр[ьяею])?)?|sep(?:t(?:ember)?)?",
-    r"окт(?:ябр[ьяею])?|oct(?:ober)?",
-    r"ноя(?:б(?:р[ьяею])?)?|nov(?:ember)?",
-    r"дек(?:абр[ьяею])?|dec(?:ember)?",
-)
-_WEEKDAYS: Final = (
-    r"понедельник(?:а|у|ом|е)?|пн|monday|mon",
-    r"вторник(?:а|у|ом|е)?|вт|tuesday|tue|tues",
-    r"сред(?:а|у|ы|е|ой)|ср|wednesday|wed",
-    r"четверг(?:а|у|ом|е)?|чт|thursday|thu|thurs",
-    r"пятниц(?:а|у|ы|е|ей)|пт|friday|fri",
-    r"суббот(?:а|у|ы|е|ой)|сб|saturday",
-    r"воскресень(?:е|я|ю|ем)|вс|sunday",
-)
+_WORDS: Final = load_lexicon("dates")
+_MONTHS: Final = _WORDS.read_words("months")
+_WEEKDAYS: Final = _WORDS.read_words("weekdays")
+_NEAR_DAYS: Final = _WORDS.read_table("near_days") | _WORDS.read_table("near_days_english")
+_WHICH_YEARS: Final = _WORDS.read_table("which_year")
+_BEGINNINGS: Final = _WORDS.read_lists("beginnings")
+_UNITS: Final = _WORDS.read_lists("units")
 _MONTH: Final = "|".join(_MONTHS)
 _WEEKDAY: Final = "|".join(_WEEKDAYS)
-_MONEY: Final = r"(?! ?(?:%|₽|\$|€|млн|млрд|тыс|руб|р\b|к\b))"
+_MONEY: Final = rf"(?! ?(?:{_WORDS.join_patterns('money_follows')}))"
 _NEVER: Final = r"(?P<which>(?!))?"  # a group that its reader asks for and this phrase does not have
-_YEAR: Final = rf"(?: (?P<year>(?:19|20)[0-9]{{2}})(?![0-9]){_MONEY}(?: ?г(?:\.|ода?|оду)?)?| (?P<which>прошлого|этого|следующего) года)?"
-_NUMBER: Final = rf"(?P<n>[0-9]{{1,3}}|(?:{PATTERN})(?: (?:{PATTERN}))?|пару|a couple of|an?|half an?)"
+_YEAR: Final = (
+    rf"(?: (?P<year>(?:19|20)[0-9]{{2}})(?![0-9]){_MONEY}(?: ?{_WORDS.read_text('year_mark')})?"
+    rf"| (?P<which>{'|'.join(_WHICH_YEARS)}) {_WORDS.read_text('of_year')})?"
+)
+_PAIR: Final = _WORDS.read_words("pair")
+_NUMBER: Final = rf"(?P<n>[0-9]{{1,3}}|(?:{PATTERN})(?: (?:{PATTERN}))?|{'|'.join(_PAIR)}|an?|half an?)"
 # A decimal or a sum is no date: «1.12 млн».
 _NO_SUM: Final = rf"(?!\w)(?!\.?[0-9]){_MONEY}"
 _DAY_MONTH: Final = r"(?P<d>0?[1-9]|[12][0-9]|3[01])\.(?P<m>0[1-9]|1[0-2])"
@@ -115,7 +104,7 @@ def _read_month_date(match: re.Match[str], today: date) -> DayPhrase:
     if match["year"]:
         return DayPhrase((build_day(int(match["year"]), month, day),))
     if match["which"]:
-        shift = {"прошлого": -1, "этого": 0, "следующего": 1}[match["which"]]
+        shift = int(_WHICH_YEARS[match["which"]])
         return DayPhrase((build_day(today.year + shift, month, day),))
     return DayPhrase((_pick_nearest_year(month, day, today),))
 
@@ -157,28 +146,27 @@ def add_months(day: date, count: int) -> date:
 
 
 def _read_near_day(match: re.Match[str], today: date) -> DayPhrase:
-    words = {"послезавтра": 2, "позавчера": -2, "завтра": 1, "вчера": -1, "сегодня": 0}
-    english = {"the day after tomorrow": 2, "day after tomorrow": 2, "tomorrow": 1, "yesterday": -1, "today": 0, "tonight": 0}
-    return DayPhrase((today + timedelta(days=(words | english)[match["word"]]),))
+    return DayPhrase((today + timedelta(days=int(_NEAR_DAYS[match["word"]])),))
 
 
 def _read_weekday(match: re.Match[str], today: date) -> DayPhrase:
     weekday, which = _find_index(_WEEKDAYS, match["weekday"]), match["which"] or ""
-    if which.startswith(("кажд", "every")):
+    if which.startswith(_BEGINNINGS["every"]):
         raise UnclearPhrase("repeats")
     of_this_week = to_monday(today) + timedelta(days=weekday)
-    if which.startswith(("след", "next")):
+    if which.startswith(_BEGINNINGS["next"]):
         return DayPhrase((of_this_week + timedelta(weeks=1),))
-    if which.startswith(("прошл", "last")):
+    if which.startswith(_BEGINNINGS["last"]):
         return DayPhrase((of_this_week - timedelta(weeks=1),))
-    if which.startswith(("эт", "this")):
+    if which.startswith(_BEGINNINGS["this"]):
         return DayPhrase((of_this_week,))
     coming = today + timedelta(days=(weekday - today.weekday()) % _WEEK)
     return DayPhrase((coming, coming + timedelta(weeks=1)) if coming == today else (coming,), weekday=weekday)
 
 
 def _read_week(match: re.Match[str], today: date) -> DayPhrase:
-    shift = -1 if match["which"].startswith(("прошл", "last")) else int(match["which"].startswith(("след", "next")))
+    which = match["which"]
+    shift = -1 if which.startswith(_BEGINNINGS["last"]) else int(which.startswith(_BEGINNINGS["next"]))
     monday = to_monday(today) + timedelta(weeks=shift)
     days = tuple(monday + timedelta(days=number) for number in range(_FRIDAY + 1))
     return DayPhrase(tuple(day for day in days if day >= today) or days[-1:], week=monday)
@@ -186,19 +174,19 @@ def _read_week(match: re.Match[str], today: date) -> DayPhrase:
 
 def _read_span(match: re.Match[str], today: date) -> DayPhrase:
     unit, count = match["unit"], _parse_count(match["n"] or "1")
-    if unit.startswith(("мин", "min")):
+    if unit.startswith(_UNITS["minutes"]):
         return DayPhrase(span=timedelta(minutes=count))
-    half = unit.startswith("пол") or (match["n"] or "").startswith("half")
-    if unit.startswith(("час", "полчас", "hour")):
+    half = unit.startswith(_UNITS["half"]) or (match["n"] or "").startswith("half")
+    if unit.startswith(_UNITS["hours"]):
         return DayPhrase(span=timedelta(minutes=30 if half else 60 * count))
-    if unit.startswith(("полгода", "год", "лет", "year")):
+    if unit.startswith(_UNITS["years"]):
         return DayPhrase((add_months(today, 6 if half else 12 * count),))
     if half:
         raise UnclearPhrase("which_day")
-    if unit.startswith(("нед", "week")):
+    if unit.startswith(_UNITS["weeks"]):
         day = today + timedelta(weeks=count)
         return DayPhrase((day,), week=to_monday(day))
-    if unit.startswith(("мес", "month")):
+    if unit.startswith(_UNITS["months"]):
         return DayPhrase((add_months(today, count),))
     return DayPhrase((today + timedelta(days=count),))
 
@@ -206,22 +194,22 @@ def _read_span(match: re.Match[str], today: date) -> DayPhrase:
 def _parse_count(written: str) -> int:
     if written.isdigit():
         return int(written)
-    if written in {"пару", "a couple of"}:
+    if written in _PAIR:
         return 2
     return sum(VALUES.get(word, 0) for word in written.split()) or 1
 
 
 def _read_end(match: re.Match[str], today: date) -> DayPhrase:
-    unit, later = match["unit"], int((match["which"] or "").startswith(("след", "next")))
-    if unit.startswith(("дн", "рабоч", "day", "eod")):
+    unit, later = match["unit"], int((match["which"] or "").startswith(_BEGINNINGS["next"]))
+    if unit.startswith(_UNITS["days"]):
         return DayPhrase((today,))
-    if unit.startswith(("нед", "week", "eow")):
+    if unit.startswith(_UNITS["weeks"]):
         return _find_end_of_week(today + timedelta(weeks=later))
-    if unit.startswith(("мес", "month", "eom")):
+    if unit.startswith(_UNITS["months"]):
         return DayPhrase((_find_last_day(*_add_to_month(today.year, today.month, later)),))
-    if unit.startswith(("кв", "quarter")):
+    if unit.startswith(_UNITS["quarters"]):
         return DayPhrase((_find_last_day(*_add_to_month(today.year, (today.month + 2) // 3 * 3, later * 3)),))
-    if unit.startswith(("год", "year")):
+    if unit.startswith(_UNITS["years"]):
         return DayPhrase((date(today.year + later, _DECEMBER, 31),))
     month = _find_index(_MONTHS, unit) + 1
     return DayPhrase((_find_last_day(today.year + (month < today.month), month),))
@@ -245,49 +233,48 @@ def _build_refusal(reason: WhenReason) -> Recogniser:
     return refuse
 
 
-_WHICH: Final = r"(?P<which>следующ\w+|след\.?|ближайш\w+|эт\w+|прошл\w+|кажд\w+|next|this|last|coming|every)"
-_END_OF: Final = r"(?:кон(?:ца|цу|це|ец)|(?:the )?end of(?: the)?)"
-_END_UNIT: Final = rf"(?P<unit>рабочего дня|дня|недел[июяе]|месяц[ау]?|квартал[ау]?|год[ау]?|day|week|month|quarter|year|{_MONTH})"
-_UNIT: Final = (
-    r"(?P<unit>полчаса|полгода|дн(?:я|ей)|день|недел[юиь]?|месяц(?:а|ев)?|год(?:а)?|лет|час(?:а|ов)?|минут[уы]?"
-    r"|days?|weeks?|months?|years?|hours?|minutes?|mins?)"
-)
+_WHICH: Final = rf"(?P<which>{_WORDS.join_patterns('which')})"
+_END_OF: Final = rf"(?:{_WORDS.join_patterns('end_of')})"
+_END_UNIT: Final = rf"(?P<unit>{_WORDS.join_patterns('end_units')}|{_MONTH})"
+_UNIT: Final = rf"(?P<unit>{_WORDS.join_patterns('span_units')})"
 _EVERY_WEEKDAY: Final = (
-    r"(?<!\w)(?:по (?:понедельник|вторник|четверг|воскресень|сред|пятниц|суббот)\w*(?:ам|ям)"
-    r"|еженедельно|ежедневно|ежемесячно)(?!\w)"
+    rf"(?<!\w)(?:{_WORDS.read_text('by')} (?:{_WORDS.join_patterns('repeated_weekdays')})\w*(?:{_WORDS.join_patterns('repeated_endings')})"
+    rf"|{_WORDS.join_patterns('repeatedly')})(?!\w)"
 )
 _MONTH_FIRST: Final = (
     rf"(?<!\w)(?P<month>{_MONTH})\.? (?P<d>[0-9]{{1,2}})(?:st|nd|rd|th)?(?![\w:]|[.,][0-9])"
     rf"(?:,? (?P<year>20[0-9]{{2}})(?!\w))?{_NEVER}"
 )
-_NEAR_DAY: Final = (
-    r"(?<!\w)(?P<word>послезавтра|позавчера|завтра|вчера|сегодня"
-    r"|(?:the )?day after tomorrow|tomorrow|yesterday|today|tonight)(?!\w)"
-)
+_NEAR_DAY: Final = rf"(?<!\w)(?P<word>{_WORDS.join_patterns('near_day_patterns')})(?!\w)"
 _NO_DAY: Final = (
-    rf"(?<!\w)(?:(?:в|на|in) (?:{_MONTH}|{_WHICH} (?:месяц\w*|квартал\w*|год\w*|month|quarter|year))"
-    rf"|(?:начал|середин)\w* (?:недел|месяц|квартал|год|{_MONTH})\w*|выходн\w+|weekend)(?!\w)"
+    rf"(?<!\w)(?:(?:{_WORDS.join_patterns('in_month')}) (?:{_MONTH}|{_WHICH} (?:{_WORDS.join_patterns('long_units')}))"
+    rf"|(?:{_WORDS.join_patterns('parts_of_unit')})\w* (?:{_WORDS.join_patterns('units_with_parts')}|{_MONTH})\w*"
+    rf"|{_WORDS.join_patterns('days_off')})(?!\w)"
 )
+_RANGE: Final = rf"(?<!\w)(?:{_WORDS.join_patterns('from')}) [0-9]{{1,2}} (?:{_WORDS.join_patterns('until')}) [0-9]{{1,2}}(?= )"
+_DAY_FIRST: Final = rf"{_B}(?P<d>[0-9]{{1,2}})(?:{_WORDS.join_patterns('day_endings')})? (?:of )?(?P<month>{_MONTH})(?!\w)\.?{_YEAR}(?!\w)"
+_DAY_OF_MONTH: Final = rf"{_B}(?P<d>[0-9]{{1,2}})(?:{_WORDS.read_text('of_month_ending')})? {_WORDS.read_text('of_month')}(?!\w)"
+_AT_DAY: Final = rf"(?<!\w)(?:{_WORDS.join_patterns('at_hour')}) (?P<d>2[4-9]|3[01])\.(?P<m>0[1-9]|1[0-2]){_NO_SUM}"
 _RECOGNISERS: Final[tuple[tuple[re.Pattern[str], Recogniser], ...]] = tuple(
     (re.compile(pattern), read)
     for pattern, read in (
-        (r"(?<!\w)(?:с|со|from) [0-9]{1,2} (?:по|до|to|till|until) [0-9]{1,2}(?= )", _build_refusal("several")),
+        (_RANGE, _build_refusal("several")),
         (_EVERY_WEEKDAY, _build_refusal("repeats")),
         (r"(?<![\w-])(?P<y>[0-9]{4})-(?P<m>[0-9]{2})-(?P<d>[0-9]{2})(?![\w-])", _read_full_date),
         (rf"{_B}(?P<d>[0-9]{{1,2}})\.(?P<m>[0-9]{{1,2}})\.(?P<y>[0-9]{{4}}|[0-9]{{2}})(?!\.?[\w])", _read_full_date),
         (rf"{_B}(?P<d>[0-9]{{1,2}})/(?P<m>[0-9]{{1,2}})/(?P<y>[0-9]{{4}}|[0-9]{{2}})(?![\w/])", _read_full_date),
-        (rf"{_B}(?P<d>[0-9]{{1,2}})(?:-?го|-?е|st|nd|rd|th)? (?:of )?(?P<month>{_MONTH})(?!\w)\.?{_YEAR}(?!\w)", _read_month_date),
+        (_DAY_FIRST, _read_month_date),
         (_MONTH_FIRST, _read_month_date),
-        (rf"(?<!\w)(?:(?:до|к|в|by|at|until|till|before) )?{_END_OF} (?:{_WHICH} )?{_END_UNIT}(?!\w)", _read_end),
+        (rf"(?<!\w)(?:(?:{_WORDS.join_patterns('by_end')}) )?{_END_OF} (?:{_WHICH} )?{_END_UNIT}(?!\w)", _read_end),
         (rf"(?<!\w)(?:by )?{_NEVER}(?P<unit>eod|eow|eom)(?!\w)", _read_end),
-        (rf"(?<!\w)(?:через|in) (?:{_NUMBER} )?{_UNIT}(?!\w)", _read_span),
-        (rf"{_B}(?P<d>[0-9]{{1,2}})(?:-?го)? числ[ау](?!\w)", _read_day_of_month),
+        (rf"(?<!\w)(?:{_WORDS.join_patterns('in_time')}) (?:{_NUMBER} )?{_UNIT}(?!\w)", _read_span),
+        (_DAY_OF_MONTH, _read_day_of_month),
         (r"(?<!\w)(?:on|by|until) the (?P<d>[0-9]{1,2})(?:st|nd|rd|th)(?!\w)", _read_day_of_month),
         (_NEAR_DAY, _read_near_day),
-        (rf"(?<!\w)(?:(?:на|в|до|к|during|on|by|until) )?{_WHICH} (?:недел[еиюя]|week)(?!\w)", _read_week),
+        (rf"(?<!\w)(?:(?:{_WORDS.join_patterns('in_week')}) )?{_WHICH} (?:{_WORDS.join_patterns('week')})(?!\w)", _read_week),
         (rf"(?<!\w)(?:{_WHICH} )?(?P<weekday>{_WEEKDAY})(?![\w-])\.?", _read_weekday),
-        (rf"(?<!\w)(?<!в )(?<!at )(?<![.,:/-]){_DAY_MONTH}{_NO_SUM}", _read_short_date),
-        (rf"(?<!\w)(?:в|at) (?P<d>2[4-9]|3[01])\.(?P<m>0[1-9]|1[0-2]){_NO_SUM}", _read_short_date),
+        (rf"(?<!\w){_WORDS.read_text('not_after_at')}(?<![.,:/-]){_DAY_MONTH}{_NO_SUM}", _read_short_date),
+        (_AT_DAY, _read_short_date),
         (_NO_DAY, _build_refusal("which_day")),
     )
 )

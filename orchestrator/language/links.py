@@ -4,10 +4,15 @@ import re
 from collections.abc import Set as AbstractSet
 from urllib.parse import urlsplit
 
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.text import RUSSIAN_SMALL_LETTERS
+
 _ADDRESS = re.compile(
-    r"(?:[a-z][a-z0-9+.-]*://|www\.)[^\s<>\"'»)\]]+|(?<![\w@./-])(?:[\w-]+\.)+[a-zа-я]{2,}/[^\s<>\"'»)\]]*", re.IGNORECASE
+    r"(?:[a-z][a-z0-9+.-]*://|www\.)[^\s<>\"'»)\]]+"
+    rf"|(?<![\w@./-])(?:[\w-]+\.)+[a-z{RUSSIAN_SMALL_LETTERS}]{{2,}}/[^\s<>\"'»)\]]*",
+    re.IGNORECASE,
 )
-_REMOVED_MARK = {"ru": "⟨ссылка убрана⟩", "en": "⟨link removed⟩"}
+_REMOVED_MARK = load_lexicon("records").read_table("removed_link")
 
 
 def strip_unknown_links(text: str, hosts: AbstractSet[str], *, locale: str) -> str:

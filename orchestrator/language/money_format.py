@@ -11,6 +11,7 @@ from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from types import MappingProxyType
 from typing import Any, Final
 
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import Locale, to_visible_line
 
 # A sum that wraps between two lines can be misread on the card where a person approves it.
@@ -119,7 +120,14 @@ def _parse_separator(value: Any, point: str) -> str:
 _CENT: Final = Decimal("0.01")
 _MILLION: Final = Decimal(10) ** 6
 _BILLION: Final = Decimal(10) ** 9
-_UNITS: Final = {"ru": {_MILLION: "млн", _BILLION: "млрд"}, "en": {_MILLION: "M", _BILLION: "B"}}
+_WORDS: Final = load_lexicon("money")
+_UNITS: Final = {
+    locale: {
+        _MILLION: _WORDS.read_text("shown_units", locale, "million"),
+        _BILLION: _WORDS.read_text("shown_units", locale, "billion"),
+    }
+    for locale in ("ru", "en")
+}
 _PRECISION: Final = 60
 
 
@@ -180,20 +188,7 @@ def _add_currency(number: str, currency: str | None, locale: Locale, book: Curre
     return f"{number}{NO_BREAK_SPACE}{sign or currency}"
 
 
-# Patterns on folded text; two-word names stand before the words they contain.
-_CURRENCY_PATTERNS: Final = (
-    ("BYN", r"бел(?:орусск(?:их|ий|ого)|\.)? ?руб(?:л(?:ей|я|ь))?|byn"),
-    ("RUB", r"₽|руб(?:л(?:ей|я|ь|ях|ям))?|р|rub|rur|roubles?|rubles?"),
-    ("USD", r"\$|доллар(?:а|ов|ы)?|бакс(?:а|ов)?|usd|dollars?"),
-    ("EUR", r"€|евро|eur|euros?"),
-    ("GBP", r"£|фунт(?:а|ов)?|gbp|pounds?"),
-    ("CNY", r"юан(?:ь|я|ей)|cny|yuan"),
-    ("KZT", r"₸|тенге|kzt"),
-    ("UZS", r"сум(?:а|ов)?|uzs"),
-    ("UAH", r"₴|грив(?:на|ны|ен)|uah"),
-    ("TRY", r"₺|лир(?:а|ы)?"),
-    ("AED", r"дирхам(?:а|ов)?|aed"),
-)
+_CURRENCY_PATTERNS: Final = tuple((code, "|".join(patterns)) for code, patterns in _WORDS.read_lists("currencies").items())
 SIGNS: Final = {"RUB": "₽", "USD": "$", "EUR": "€", "GBP": "£", "KZT": "₸", "UAH": "₴", "TRY": "₺"}
 CURRENCY_AFTER: Final = "|".join(f"(?:{pattern})" for _, pattern in _CURRENCY_PATTERNS)
 CURRENCY_BEFORE: Final = "[$€£₽₸₴₺]|" + "|".join(rf"{code.lower()} " for code, pattern in _CURRENCY_PATTERNS if code.lower() in pattern)

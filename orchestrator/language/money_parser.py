@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, Literal
 
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import CURRENCY_AFTER, CURRENCY_BEFORE, format_sum, format_sum_short, parse_currency
 from orchestrator.language.number_words import PATTERN, read_words
 from orchestrator.language.text import Locale, fold
@@ -94,35 +95,35 @@ _EDGE: Final = r"(?<![\w.,:/+−–-])(?<![0-9] )"
 _DIGITS: Final = re.compile(
     r"(?>[0-9]+(?:(?:[.,:/–-]|[ '’](?=[0-9]{3}(?![0-9])))[0-9]+)*)(?! ?[0-9])",
 )
-_SCALES: Final = {
-    1_000: r"(?:тыс(?:яч[аиуей]?)?|thousand)(?!\w)\.?|т\.? ?(?=р(?:уб[а-я]*)?(?!\w))",
-    1_000_000: r"(?:млн|миллион(?:а|ов|у)?|лям(?:а|ов)?|mln|mn|million)(?!\w)\.?",
-    1_000_000_000: r"(?:млрд|миллиард(?:а|ов|у)?|bln|bn|billion)(?!\w)\.?",
-}
-# «150к» and «2m» only when written together: «добавь 150 к сумме» is a preposition.
-_GLUED: Final = {1_000: r"[кk](?!\w)", 1_000_000: r"m(?!\w)", 1_000_000_000: r"b(?!\w)"}
-_SCALE: Final = tuple((scale, re.compile(rf"(?: ?(?:{words})|{_GLUED[scale]})")) for scale, words in _SCALES.items())
+_LEXICON: Final = load_lexicon("money")
+_GLUED: Final = _LEXICON.read_table("glued_scales")
+_SCALE: Final = tuple(
+    (int(scale), re.compile(rf"(?: ?(?:{words})|{_GLUED[scale]}(?!\w))")) for scale, words in _LEXICON.read_table("scales").items()
+)
 _WORDS: Final = re.compile(rf"(?:{PATTERN})(?:[ -](?:and )?(?:{PATTERN})){{0,4}}(?!\w)")
 _ONE: Final = re.compile(
-    r"(?=(?:тысяч[ау]|миллион|миллиард|лям|thousand|million|billion)(?!\w))|an? (?=(?:thousand|million|billion)(?!\w))",
+    rf"(?=(?:{_LEXICON.join_patterns('one_of')})(?!\w))|an? (?=(?:{_LEXICON.join_patterns('one_of_english')})(?!\w))",
 )
+_AND_A_HALF: Final = rf"(?:{_LEXICON.join_patterns('one_and_a_half')}) "
 _HALVES: Final = (
-    (re.compile(r"(?:полтор[аы]|one and a half) (?=\w)"), Decimal("1.5")),
-    (re.compile(r"(?:пол |пол(?=[мт])|полу(?=[мт])|half an? )(?=(?:миллион|миллиард|тысяч|million|billion|thousand))"), Decimal("0.5")),
+    (re.compile(rf"{_AND_A_HALF}(?=\w)"), Decimal("1.5")),
+    (re.compile(rf"(?:{_LEXICON.join_patterns('half')})(?=(?:{_LEXICON.join_patterns('half_of')}))"), Decimal("0.5")),
 )
+_HALF_OF: Final = _LEXICON.join_patterns("half_of_russian")
 _START: Final = re.compile(
-    rf"{_EDGE}(?:(?:{CURRENCY_BEFORE}) ?(?=[0-9])|[0-9]|(?:{PATTERN})(?!\w)|{_ONE.pattern}"
-    r"|(?:полтор[аы]|one and a half) |пол ?(?=миллион|миллиард|тысяч)|полу(?=миллион|миллиард|тысяч)|half an? )",
+    rf"{_EDGE}(?:(?:{CURRENCY_BEFORE}) ?(?=[0-9])|[0-9]|(?:{PATTERN})(?!\w)|{_ONE.pattern}|{_AND_A_HALF}"
+    rf"|{_LEXICON.read_text('half_begins')}(?={_HALF_OF})|{_LEXICON.read_text('half_begins_glued')}(?={_HALF_OF})"
+    rf"|{_LEXICON.read_text('half_english')})",
 )
-_NEGATIVE: Final = re.compile(r"(?:[-−–]|минус|minus) ?[^\W_]")
+_NEGATIVE: Final = re.compile(rf"(?:{_LEXICON.join_patterns('minus')}) ?[^\W_]")
 _SIGN: Final = re.compile(rf"(?:{CURRENCY_BEFORE}) ?")
 _CODE: Final = re.compile(rf" ?(?:{CURRENCY_AFTER})(?!\w)\.?")
 _GLUED_ON: Final = re.compile(r"\w| ?[%‰]|[–-] ?[0-9]|[.,:/][0-9]")
-_KOPECKS: Final = re.compile(r" ?([0-9]{1,2}) ?(?:коп(?:\.|еек|ейки|ейка)?)(?!\w)")
+_KOPECKS: Final = re.compile(rf" ?([0-9]{{1,2}}) ?(?:{_LEXICON.read_text('kopecks')})(?!\w)")
 _ABOUT_MONEY: Final = re.compile(
-    r"(?<!\w)(?:сумм\w*|бюджет\w*|стоимост\w*|цен[аыеу]|чек\w*|amount|sum|budget|price)(?: (?:сделки|до|на|в|to|of|is))* ?[:=—–-]? ?$"
+    rf"(?<!\w)(?:{_LEXICON.join_patterns('about_money')})(?: (?:{_LEXICON.join_patterns('about_money_then')}))* ?[:=—–-]? ?$"
 )
-_NOT_MONEY: Final = re.compile(r"(?:№|#|(?<!\w)(?:id|номер\w*|no\.?)) ?$")
+_NOT_MONEY: Final = re.compile(rf"(?:{_LEXICON.join_patterns('not_money_signs')}|(?<!\w)(?:{_LEXICON.join_patterns('not_money')})) ?$")
 _BEFORE: Final = 40
 _LONGEST: Final = 24  # characters including separators; at this length the decimal arithmetic below stays exact
 _GROUPS: Final = re.compile(r"[0-9]{1,3}(?:([ '’.,])[0-9]{3})(?:\1[0-9]{3})*")

@@ -4,54 +4,16 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-_RUSSIAN: Final = {
-    1: "один одна одну одно одного одной",
-    2: "два две двух двум",
-    3: "три трех трем",
-    4: "четыре четырех",
-    5: "пять пяти",
-    6: "шесть шести",
-    7: "семь семи",
-    8: "восемь восьми",
-    9: "девять девяти",
-    10: "десять десяти",
-    11: "одиннадцать одиннадцати",
-    12: "двенадцать двенадцати",
-    13: "тринадцать тринадцати",
-    14: "четырнадцать четырнадцати",
-    15: "пятнадцать пятнадцати",
-    16: "шестнадцать шестнадцати",
-    17: "семнадцать семнадцати",
-    18: "восемнадцать восемнадцати",
-    19: "девятнадцать девятнадцати",
-    20: "двадцать двадцати",
-    30: "тридцать тридцати",
-    40: "сорок сорока",
-    50: "пятьдесят пятидесяти",
-    60: "шестьдесят шестидесяти",
-    70: "семьдесят семидесяти",
-    80: "восемьдесят восьмидесяти",
-    90: "девяносто девяноста",
-    100: "сто ста",
-    200: "двести двухсот",
-    300: "триста трехсот",
-    400: "четыреста четырехсот",
-    500: "пятьсот пятисот",
-    600: "шестьсот шестисот",
-    700: "семьсот семисот",
-    800: "восемьсот восьмисот",
-    900: "девятьсот девятисот",
+from orchestrator.language.lexicon import load_lexicon
+
+_WORDS: Final = load_lexicon("numbers")
+VALUES: Final = {
+    word: int(value)
+    for language in ("ru", "en")
+    for value, words in _WORDS.read_table("cardinals", language).items()
+    for word in words.split()
 }
-_ENGLISH: Final = {
-    **dict(enumerate("one two three four five six seven eight nine ten eleven twelve".split(), start=1)),  # noqa: SIM905 — a word list reads best as words
-    **dict(enumerate("thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split(), start=13)),  # noqa: SIM905 — as above
-    **{
-        tens * 10: word
-        for tens, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)  # noqa: SIM905 — as above
-    },
-}
-VALUES: Final = {word: value for table in (_RUSSIAN, _ENGLISH) for value, words in table.items() for word in words.split()}
-HUNDRED: Final = "hundred"
+HUNDRED: Final = _WORDS.read_text("hundred")
 # Longest first, so that an alternation never stops at «пят» of «пятьсот».
 PATTERN: Final = "|".join(sorted([*VALUES, HUNDRED], key=len, reverse=True))
 
@@ -80,15 +42,15 @@ def _find_room_below(value: int) -> int:
     return 0
 
 
+_TEEN: Final = _WORDS.read_text("teen")
 _ORDINALS: Final = {
-    **dict(enumerate(("перв", "втор", "третье", "четверт", "пят", "шест", "седьм", "восьм", "девят", "десят"), start=1)),
-    **{number: word.removesuffix("ь") for word, number in VALUES.items() if word.endswith("надцать")},
-    20: "двадцат",
-    30: "тридцат",
+    **dict(enumerate(_WORDS.read_words("ordinals"), start=1)),
+    **{number: word.removesuffix(_WORDS.read_text("dropped_ending")) for word, number in VALUES.items() if word.endswith(_TEEN)},
+    **{int(number): word for number, word in _WORDS.read_table("tens").items()},
 }
 _ORDINAL: Final = re.compile(
-    rf"(?<!\w)(?:(двадцать|тридцать) )?({'|'.join(sorted(_ORDINALS.values(), key=len, reverse=True))})(?:ого|го|ое|ому|му|е)?(?!\w)"
-    r"(?= (?:числ|янв|фев|мар|апр|ма[яйе]|июн|июл|авг|сен|окт|ноя|дек))"
+    rf"(?<!\w)(?:({_WORDS.join_patterns('tens_before_ordinal')}) )?({'|'.join(sorted(_ORDINALS.values(), key=len, reverse=True))})"
+    rf"(?:{_WORDS.join_patterns('ordinal_endings')})?(?!\w)(?= (?:{_WORDS.join_patterns('ordinal_before')}))"
 )
 
 

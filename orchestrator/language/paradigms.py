@@ -4,14 +4,16 @@ Genders are separate rows, so Достоевский and Достоевская 
 nominatives, so Иван and Иванов are two words.
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-_HARD: Final = "бвдзлмнпрстф"
-_BACK: Final = "гкх"
-_HUSH: Final = "жшчщ"
-_VOWELS: Final = "аеиоуыэюя"
-_SURNAME: Final = ("ов", "ев", "ин", "ын")
+from orchestrator.language.lexicon import load_lexicon
+
+_WORDS: Final = load_lexicon("declension")
+_LETTERS: Final = _WORDS.read_table("letters")
+_PLURALS: Final = _WORDS.read_table("plurals")
+_VOWELS: Final = _LETTERS["vowels"]
 
 
 class Paradigm(NamedTuple):
@@ -29,66 +31,24 @@ class Reading(NamedTuple):
     nominative: bool
 
 
-def _build_paradigm(finals: str, endings: str) -> Paradigm:
-    return Paradigm(tuple(finals), tuple("" if ending == "-" else ending for ending in endings.split()))
+def _build_paradigm(row: Mapping[str, str]) -> Paradigm:
+    """A row of the list: the stem ends in one of its letters or of its syllables."""
+    finals = row["syllables"].split() if "syllables" in row else row["letters"].format_map(_LETTERS)
+    endings = row["endings"].format_map(_PLURALS).split()
+    return Paradigm(tuple(finals), tuple("" if ending == "-" else ending for ending in endings))
 
 
-_PLURAL: Final = "ам ами ах"
-_SOFT_PLURAL: Final = "ям ями ях"
-PARADIGMS: Final[tuple[Paradigm, ...]] = (
-    # Вектор, Банк, Кирпич, Месяц; also Системы / Систем
-    _build_paradigm(_HARD, f"- а у ом е ы {_PLURAL}"),
-    _build_paradigm(_BACK, f"- а у ом е и {_PLURAL}"),
-    _build_paradigm(_HUSH, f"- а у ем ом е и {_PLURAL}"),
-    _build_paradigm("ц", f"- а у ем ом е ы {_PLURAL}"),
-    Paradigm(_SURNAME, ("", "а", "у", "ым", "е", "ы", "ых", "ыми")),
-    # Анна, Ромашка, Саша, Птица
-    _build_paradigm(_HARD, f"а ы е у ой ою {_PLURAL}"),
-    _build_paradigm(_BACK, f"а и е у ой ою {_PLURAL}"),
-    _build_paradigm(_HUSH, f"а и е у ей ой ею {_PLURAL}"),
-    _build_paradigm("ц", f"а ы е у ей ой ею {_PLURAL}"),
-    # Оля, Мария, Наталья, Заря; Сталь; Игорь; Алексей, Ремстрой, Евгений, and Инвестиции / Инвестиций
-    _build_paradigm(_HARD + _VOWELS + "ь", f"я и е ю ей ею {_SOFT_PLURAL}"),
-    _build_paradigm(_HARD + _HUSH, f"ь и ью {_SOFT_PLURAL} {_PLURAL}"),
-    _build_paradigm(_HARD, f"ь я ю ем е и {_SOFT_PLURAL}"),
-    _build_paradigm(_VOWELS, f"й я ю ем е и {_SOFT_PLURAL}"),
-    # Окно; Поле, Предприятие; Солнце
-    _build_paradigm(_HARD + _BACK, f"о а у ом е {_PLURAL}"),
-    _build_paradigm(_HARD + "иь", f"е я ю ем и {_SOFT_PLURAL}"),
-    _build_paradigm("ц" + _HUSH, f"е а у ем {_PLURAL}"),
-    # Продукты / Продуктов, Банки / Банков, Двери / Дверей
-    _build_paradigm(_HARD + "ц", f"ы ов ев {_PLURAL}"),
-    _build_paradigm(_BACK, f"и ов {_PLURAL}"),
-    _build_paradigm(_HARD + _HUSH, f"и ей {_SOFT_PLURAL} {_PLURAL}"),
-    # Северный, Золотой, Северная, Северное, Северные
-    _build_paradigm(_HARD, "ый ого ому ым ом"),
-    _build_paradigm(_HARD, "ой ого ому ым ом"),
-    _build_paradigm(_HARD, "ая ой ую ою"),
-    _build_paradigm(_HARD, "ое ого ому ым ом"),
-    _build_paradigm(_HARD, "ые ых ым ыми"),
-    # Достоевский, Морской, Русская, Русское, Русские
-    _build_paradigm(_BACK, "ий ого ому им ом"),
-    _build_paradigm(_BACK + _HUSH, "ой ого ому им ом"),
-    _build_paradigm(_BACK, "ая ой ую ою"),
-    _build_paradigm(_BACK, "ое ого ому им ом"),
-    _build_paradigm(_BACK + _HUSH + _HARD, "ие их им ими"),
-    # Рабочий, Синий; Рабочая; Синяя; Хорошее
-    _build_paradigm(_HUSH + _HARD, "ий его ему им ем"),
-    _build_paradigm(_HUSH, "ая ей ой ую ею"),
-    _build_paradigm(_HARD, "яя ей юю ею"),
-    _build_paradigm(_HUSH + _HARD, "ее его ему им ем"),
-    # Latin names: Acme / Acmes
-    _build_paradigm("abcdefghijklmnopqrtuvwxyz", "- s"),
-)
+PARADIGMS: Final = tuple(map(_build_paradigm, _WORDS.read_rows("paradigms")))
 _SHORTEST_STEM: Final = 2
-# Ветер, Павел, Купец, Рынок, Огонёк: the vowel before the last consonant falls out as soon as an ending is added.
-_FLEETING: Final = ("ел", "ен", "ер", "ек", "ец", "ок", "он", "ол")
-_BEFORE_LAST: Final = "лнркц"
-_IRREGULAR: Final = {"лев": "льв"}
+_FLEETING: Final = _WORDS.read_words("fleeting", "syllables")
+_BEFORE_LAST: Final = _WORDS.read_text("fleeting", "last_letters")
+_SOFT_SIGN: Final = _WORDS.read_text("fleeting", "soft_sign")
+_AFTER_VOWEL: Final = _WORDS.read_text("fleeting", "after_vowel")
+_IRREGULAR: Final = _WORDS.read_table("fleeting", "irregular")
 _FLED_ROWS: Final = tuple(
     number
     for number, paradigm in enumerate(PARADIGMS)
-    if paradigm.endings[0] in {"", "а", "ь"} and set(paradigm.finals) & set(_BEFORE_LAST)
+    if paradigm.endings[0] in {"", *_WORDS.read_words("fleeting", "dictionary_endings")} and set(paradigm.finals) & set(_BEFORE_LAST)
 )
 
 
@@ -112,12 +72,12 @@ def _is_fitting(stem: str, finals: tuple[str, ...]) -> bool:
 
 def _find_fleeting_readings(word: str) -> set[Reading]:
     """Return the analyses of a form that keeps its fleeting vowel: Ветер as a form of «ветр-», Ромашек as one of «ромашк-»."""
-    body = word.removesuffix("ь")
+    body = word.removesuffix(_SOFT_SIGN)
     if body in _IRREGULAR:
         stems = [_IRREGULAR[body]]
     elif body.endswith(_FLEETING) and len(body) > _SHORTEST_STEM:
         before, last = body[:-2], body[-1]
-        stems = [before + joint + last for joint in (("й",) if before[-1] in _VOWELS else ("", "ь"))]
+        stems = [before + joint + last for joint in ((_AFTER_VOWEL,) if before[-1] in _VOWELS else ("", _SOFT_SIGN))]
     else:
         return set()
     return {
@@ -153,4 +113,4 @@ def _count_moving_letters(word: str, reading: Reading) -> int:
         return 2
     if stem[-1] not in _BEFORE_LAST or stem[-2] in _VOWELS or stem[-2] == stem[-1]:
         return 0
-    return 2 if stem[-2] in "ьй" else 1
+    return 2 if stem[-2] in {_SOFT_SIGN, _AFTER_VOWEL} else 1

@@ -6,7 +6,13 @@ from typing import Final, Literal
 
 Locale = Literal["ru", "en"]
 
-# Unicode classes these as letters or symbols, but they are drawn as nothing and could hide text from the reader of a label.
+RUSSIAN_LETTERS: Final = "А-яЁё"
+"""Inside the brackets of a regular expression; patterns that ignore case need the small ones alone."""
+RUSSIAN_SMALL_LETTERS: Final = "а-я"
+PLAIN_YE: Final = "е"
+_YO: Final = "ё"
+
+# Category "letter" or "symbol", yet drawn as nothing: they hide text from the person who reads a label.
 _BLANK_LETTERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
 _SELECTORS: Final = re.compile("[\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _UNPRINTABLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
@@ -30,7 +36,12 @@ def _fold_char(char: str) -> str:
     low = char.lower()
     if len(low) != 1:
         return char
-    return "е" if low == "ё" else low
+    return PLAIN_YE if low == _YO else low
+
+
+def replace_yo(text: str) -> str:
+    """`text` with every small ё as е, which most people write."""
+    return text.replace(_YO, PLAIN_YE)
 
 
 def normalize_text(text: str) -> str:

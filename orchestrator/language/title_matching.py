@@ -16,6 +16,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.paradigms import find_readings, find_shared_start
 from orchestrator.language.text import normalize_text
 
@@ -25,29 +26,13 @@ WHOLE_BACKWARDS: Final = 0.85
 _RUN, _ORDERED, _LOOSE, _SPAN = 0.7, 0.5, 0.3, 0.1
 _SHORTEST: Final = 3
 
-_LEGAL: Final = frozenset(
-    "ооо оао зао пао нао ао ип тоо нко ано фгуп гуп муп чп llc llp ltd inc gmbh corp plc jsc".split()  # noqa: SIM905 — a word list reads best as words
-)
-_NOUNS: Final = frozenset(
-    "сделка компания контакт лид клиент фирма организация номер "  # noqa: SIM905 — as above
-    "deal company contact lead client".split()
-)
-_LITTLE: Final = frozenset(
-    "а в во для до за и из к ко на о об от по под при с со у the a an and for from of on to with by".split()  # noqa: SIM905 — as above
-)
-# Words of everyday talk: a title made only of them («Поставка», «Пятница») is never named by words alone.
-_GENERIC: Final = frozenset(
-    "поставка договор контракт заказ счет оплата продажа покупка закупка продление проект заявка встреча звонок задача "  # noqa: SIM905 — as above
-    "услуга работа товар тест новый новая новое дело вопрос предложение письмо документ сумма срок стадия этап скидка "
-    "аренда доставка монтаж ремонт обслуживание консультация внедрение поддержка разработка консалтинг клиентский "
-    "сегодня завтра послезавтра вчера утро день вечер ночь неделя месяц квартал год час минута конец начало "
-    "понедельник вторник среда четверг пятница суббота воскресенье январь февраль март апрель май июнь июль август "
-    "сентябрь октябрь ноябрь декабрь тысяча миллион миллиард рубль доллар евро "
-    "new order test project call meeting task invoice offer contract sale delivery service support payment "
-    "today tomorrow monday tuesday wednesday thursday friday saturday sunday week month year".split()
-)
+_WORDS: Final = load_lexicon("titles")
+_LEGAL: Final = frozenset(_WORDS.read_words("legal_forms"))
+_NOUNS: Final = frozenset(_WORDS.read_words("nouns"))
+_LITTLE: Final = frozenset(_WORDS.read_words("little_words"))
+_GENERIC: Final = frozenset(_WORDS.read_words("everyday_words"))
 
-_TAIL: Final = re.compile(r"(?<=[a-z])['’`-](?:а|у|ом|ем|е|ы|и|ой|ю|я|s)(?![^\W_])")  # Acme'у, Google-ом, Acme's
+_TAIL: Final = re.compile(rf"(?<=[a-z])['’`-](?:{_WORDS.join_patterns('latin_name_endings')})(?![^\W_])")  # Acme'у, Google-ом, Acme's
 _WORD: Final = re.compile(r"[^\W_]+")
 _PART: Final = re.compile(r"[«»„“”\"(){}\[\]|·•;!?—–]+|[,.:/](?=\s|$)|\s-+\s")
 

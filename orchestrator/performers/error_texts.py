@@ -7,37 +7,12 @@ import re
 from dataclasses import dataclass
 
 from bitrix.errors import BitrixError, NoAccess, Refused
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import trim_text
 
 MAX_TEXT = 200
 _CODE = re.compile(r"[A-Za-z0-9_.-]{0,60}", re.ASCII)
-_SYSTEM = frozenset(
-    {
-        "",
-        "access denied",
-        "action is not allowed",
-        "id is not defined or invalid",
-        "internal server error",
-        "invalid parameters",
-        "invalid request credentials",
-        "max batch length exceeded",
-        "method is blocked due to operation time limit",
-        "method not found",
-        "not found",
-        "portal was deleted",
-        "task not found",
-        "the access token provided has expired",
-        "the request requires higher privileges than provided by the access token",
-        "the request requires higher privileges than provided by the webhook token",
-        "too many requests",
-        "unauthorized",
-        "wrong authorization data",
-        "доступ запрещен",
-        "доступ запрещён",
-        "сделка не найдена",
-        "элемент не найден",
-    }
-)
+_SYSTEM = frozenset(load_lexicon("portal_errors").read_words("system"))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,9 +9,11 @@ from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card
 from bot.rendering.replies import render_heading
 from bot.rendering.spans import to_plain_text
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.reports.cards import Card
 from orchestrator.reports.viewer import Viewer, calculate_fingerprint
 
+_EXAMPLES: Final = load_lexicon("api_examples")
 State = Literal["requested", "approved", "denied", "expired", "superseded", "executed", "refused", "unknown"]
 Filter = Literal["requested", "approved", "denied", "expired", "superseded", "executed", "refused", "unknown", "any"]
 Moment = Annotated[str, Field(examples=["2026-11-22T14:05:00.000000Z"])]
@@ -29,14 +31,14 @@ class Person(ApiModel):
     """Who: a key that stays the same, and what they are called."""
 
     id: str = Field(examples=["tg:1007"])
-    name: str = Field(examples=["Анна Ковалёва"])
+    name: str = Field(examples=[_EXAMPLES.read_text("person")])
 
 
 class Change(ApiModel):
     """One field: what stands there, what will stand there, as people read it."""
 
     field: str = Field(examples=["OPPORTUNITY"])
-    name: str = Field(examples=["Сумма"])
+    name: str = Field(examples=[_EXAMPLES.read_text("sum_field")])
     before: str = Field("", description='Empty for a record that is to be made; "—" for an empty field.', examples=["1 000 000 ₽"])
     after: str = Field(examples=["1 200 000 ₽"])
 
@@ -46,7 +48,7 @@ class Command(ApiModel):
 
     key: str = Field(examples=["deal1"])
     method: str = Field(examples=["crm.deal.update"])
-    title: str = Field(examples=["Изменить сделку «Ромашка»"])
+    title: str = Field(examples=[_EXAMPLES.read_text("card_title")])
     rows: Sequence[Change]
     outcome: str = Field("", description="After it ran: success, error, not_run, unknown.", examples=["success"])
     error: str = ""
@@ -69,12 +71,12 @@ class Confirmation(ApiModel):
     session: str = Field(examples=["http:site:42"])
     state: State
     method: str = Field(examples=["crm.deal.update"])
-    title: str = Field(description="What the call does, in words.", examples=["Изменить сделку «Ромашка»"])
+    title: str = Field(description="What the call does, in words.", examples=[_EXAMPLES.read_text("card_title")])
     record: str = Field("", description="The record that it changes or has made, where there is one.", examples=["deal:481"])
     rows: Sequence[Change] = Field(description="Before → after; of a batch see `commands`.")
     commands: Sequence[Command] = ()
     total: str = Field("", description="Of a batch the sum of all commands.", examples=["3 600 000 ₽"])
-    reasons: Sequence[str] = Field(description="Why it asks.", examples=[["Меняется сумма"]])
+    reasons: Sequence[str] = Field(description="Why it asks.", examples=[[_EXAMPLES.read_text("card_reason")]])
     comment: str = Field("", description="What the model says about it.")
     text: str = Field(description="The whole card as people in the chat read it.")
     asked_by: Person

@@ -9,10 +9,12 @@ from bot.http_api.server.authentication import ClientOf, Guarded
 from bot.http_api.server.errors import ApiError, describe_errors
 from bot.http_api.server.tokens import Client
 from orchestrator.gate.call.ports import FreezeSwitch
+from orchestrator.language.lexicon import load_lexicon
 from state.canonical import to_storable_text
 from state.clock import Clock
 from state.journal.freeze_switch import LONGEST_REASON, FreezeState, SwitchOperator
 
+_EXAMPLES: Final = load_lexicon("api_examples")
 _LOOKED: Final = (401, 403, 429, 500, 503)
 _TURNED: Final = (400, 401, 403, 408, 413, 415, 429, 500, 503)
 
@@ -30,8 +32,8 @@ class Freeze(BaseModel):
 
     frozen: bool
     at: str = Field("", description="Since when.", examples=["2026-11-22T11:05:00.000000Z"])
-    by: str = Field("", description="The name of who froze it.", examples=["Ольга Романова"])
-    reason: str = Field("", examples=["сверка"])
+    by: str = Field("", description="The name of who froze it.", examples=[_EXAMPLES.read_text("admin")])
+    reason: str = Field("", examples=[_EXAMPLES.read_text("freeze_reason")])
     changed: bool = Field(False, description="Whether this request changed anything.")
 
 

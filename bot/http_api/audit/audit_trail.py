@@ -14,9 +14,11 @@ from bot.http_api.server.errors import ApiError, describe_errors
 from bot.http_api.server.tokens import Client
 from orchestrator.domain.actor import Actor
 from orchestrator.features.history.call_audit import CallAudit, CallFilter, CallPage
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.why.touched_records import parse_record
 
+_EXAMPLES: Final = load_lexicon("api_examples")
 _KIND: Final = "a"
 _ID: Final = 36
 _YEARS: Final = range(2000, 3000)
@@ -52,7 +54,7 @@ class AuditChange(ApiModel):
 
     record: str = Field(examples=["deal:481"])
     field: str = Field(examples=["OPPORTUNITY"])
-    name: str = Field(examples=["Сумма"])
+    name: str = Field(examples=[_EXAMPLES.read_text("sum_field")])
     before: str = Field(description="Empty where it is not known.", examples=["1 000 000 ₽"])
     after: str = Field(examples=["1 200 000 ₽"])
 

@@ -16,9 +16,11 @@ from bot.rendering.replies import render_heading
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.reports.reading.journal_reader import to_session_name
 from state.journal.store import StoredEvent
 
+_EXAMPLES: Final = load_lexicon("api_examples")
 Type = Literal["message", "reply", "question", "confirmation", "decision", "decision_refused", "call", "step_refused"]
 Present = Callable[[Actor], Actor | None]
 _DECIDED: Final = {
@@ -36,7 +38,7 @@ class AskedCard(ApiModel):
     """A confirmation as it was asked for."""
 
     method: str = Field(examples=["crm.deal.update"])
-    title: str = Field(examples=["Изменить сделку «Ромашка»"])
+    title: str = Field(examples=[_EXAMPLES.read_text("card_title")])
     rows: Sequence[Change] = ()
     commands: Sequence[str] = Field((), description="Of a batch the titles of its commands.")
     reasons: Sequence[str] = ()
@@ -52,7 +54,7 @@ class SessionEvent(ApiModel):
     at: Moment
     turn: str = Field("", description="The request that it belongs to.")
     by: Person | None = None
-    text: str = Field("", description="What was said, or a sentence about it.", examples=["Готово: сумма сделки теперь 150 000 ₽."])
+    text: str = Field("", description="What was said, or a sentence about it.", examples=[_EXAMPLES.read_text("result")])
     options: Sequence[str] = Field((), description="The answers of a question.")
     confirmation_id: str = ""
     confirmation: AskedCard | None = None

@@ -19,8 +19,10 @@ from starlette.requests import ClientDisconnect
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import pick_lower_mode
 from orchestrator.domain.actor import MODES, Actor, Mode
+from orchestrator.language.lexicon import load_lexicon
 from state.canonical import to_storable_text
 
+_EXAMPLES: Final = load_lexicon("api_examples")
 MAX_BODY: Final = 256 * 1024
 READ_WITHIN: Final = 10.0
 READ_AT_ONCE: Final = 200
@@ -34,7 +36,7 @@ _CLOSE: Final = {"Connection": "close"}
 class ChatBody(BaseModel):
     """A message of somebody who talks through the caller."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"user_id": "42", "message": "Подними сумму сделки Ромашка до 1 200 000"}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"user_id": "42", "message": _EXAMPLES.read_text("request")}]})
     user_id: Annotated[
         str,
         Field(min_length=1, max_length=LONGEST_USER, description="Names the conversation among those of the token; it gives no rights."),

@@ -40,3 +40,7 @@ start-task = Show task { $number }
 duplicates-found = There is one with that phone or e-mail already:
 duplicate-taken = Took the one that is there: { $label }. No new one is made
 duplicate-elsewhere = { $name } has one already. Create another?
+
+# When something happened, within a sentence.
+event-at-hour = at { $hour }
+event-on-day = on { $day } at { $hour }

@@ -43,3 +43,7 @@ start-task = Покажи задачу { $number }
 duplicates-found = Уже есть с таким телефоном или почтой:
 duplicate-taken = Взял то, что уже есть: { $label }. Новую запись не создаю
 duplicate-elsewhere = Уже есть, ответственный — { $name }. Создать ещё одну запись?
+
+# When something happened, within a sentence.
+event-at-hour = в { $hour }
+event-on-day = { $day } в { $hour }

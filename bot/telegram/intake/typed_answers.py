@@ -8,16 +8,16 @@ from aiogram.types import Message
 from bot.telegram.intake.message_content import is_foreign
 from bot.telegram.intake.routed_updates import ParsedUpdate, RowBuilder
 from orchestrator.domain.outputs import Notice
+from orchestrator.language.lexicon import load_lexicon
 
-_YES = frozenset({"да", "yes", "ок", "ok", "подтверждаю", "выполняй"})
-_NO = frozenset({"нет", "no", "отмена", "отклонить"})
-_AGAINST = re.compile(
-    r"(?:нет|no|не(?:льзя| (?:надо|нужно|стоит|согла\w+|разреш\w+|одобр\w+|подтвержд\w+|сейчас|будем|делай\w*))"
-    r"|отклон\w+|отказ\w*|запре\w+|стоп|рано|den(?:y|ied)|reject\w*|refuse\w*|don['’]t|do not|not (?:now|yet)|stop)(?!\w)",
-    re.IGNORECASE,
-)
+_WORDS = load_lexicon("answers")
+_YES = frozenset(_WORDS.read_words("card", "yes"))
+_NO = frozenset(_WORDS.read_words("card", "no"))
+_AGAINST = re.compile(rf"(?:{_WORDS.join_patterns('card', 'refusals')})(?!\w)", re.IGNORECASE)
 """Matches texts that begin as a refusal, whatever follows; «не против» and «не вопрос» do not match."""
-_BECAUSE = re.compile(r"(?:нет|no|отклонить)(?:[,.:;!]\s*|\s+[—–-]\s+)(?P<why>\S.*)", re.IGNORECASE | re.DOTALL)
+_BECAUSE = re.compile(
+    rf"(?:{_WORDS.join_patterns('card', 'before_reason')})(?:[,.:;!]\s*|\s+[—–-]\s+)(?P<why>\S.*)", re.IGNORECASE | re.DOTALL
+)
 _LONGEST_REASON = 500
 _LONGEST_WORD = 20
 """Maximum length of a one-word answer; «подтверждаю!» is shorter."""

@@ -8,6 +8,7 @@ import secrets
 import unicodedata
 
 from orchestrator.domain.errors import ModelClientError
+from orchestrator.language.text import RUSSIAN_LETTERS
 
 FOREIGN = (
     "OBSERVATION",
@@ -70,7 +71,7 @@ _FORGEABLE_WORDS = "THOUGHT|ACTION INPUT|ACTION|ASSISTANT|SYSTEM|OBSERVATION|STA
 _FORGED_HEADER = re.compile(rf"(?im)^([\s*#>_\"'`]*)((?:{_FORGEABLE_WORDS})[ \t*#_`]*(?:[:：]|$))")
 _MARKER = re.compile(r"<<<|>>>")
 _INVISIBLE = {"Cf", "Cc", "Co", "Cs", "Zl", "Zp"}
-_RARE = re.compile(r"[^\n\t -~А-яЁё«»–—…№₽]")
+_RARE = re.compile(rf"[^\n\t -~{RUSSIAN_LETTERS}«»–—…№₽]")
 """Characters that have to be checked one by one: everything outside this set of certainly visible ones."""
 
 

@@ -30,6 +30,7 @@ from orchestrator.gate.approve import confirmations
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.ports import FieldLists
 from orchestrator.gate.call.serialization import UndecodableCall, decode_call
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.runtime import outbox
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Handlers, Tools, admit_actor
@@ -40,7 +41,7 @@ from state.journal.store import EffectConflict, InboxRow, OutboxRow
 ANSWER: Final = "edit_value"
 """Kind of the input that is a reply to a question of ours: {confirmation_id, ask, text}."""
 _MOST_OPTIONS: Final = 8
-_CANCEL: Final = frozenset({"не менять", "отмена", "стоп", "leave it", "cancel", "stop"})
+_CANCEL: Final = frozenset(load_lexicon("answers").read_words("value", "keep"))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.effect import MARKS, Call
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_parser import UnclearSum, format_sum, parse_sum
 from orchestrator.runtime.turn import Tools
 from state.canonical import to_storable_text
@@ -30,9 +31,10 @@ _CUSTOM_TYPES: Final = {
     "integer": "number",
 }
 """How the portal's own fields are read; others are not changed on a card."""
-_YES: Final = frozenset({"да", "yes", "y", "1"})
-_NO: Final = frozenset({"нет", "no", "n", "0"})
-_ME: Final = frozenset({"я", "мне", "меня", "на меня", "me"})
+_WORDS: Final = load_lexicon("answers")
+_YES: Final = frozenset(_WORDS.read_words("value", "yes"))
+_NO: Final = frozenset(_WORDS.read_words("value", "no"))
+_ME: Final = frozenset(_WORDS.read_words("value", "me"))
 _FLAGS: Final[Mapping[Any, Any]] = {"Y": "N", "N": "Y", "1": "0", "0": "1"}
 
 

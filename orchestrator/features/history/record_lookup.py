@@ -11,26 +11,18 @@ from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.directory.answers import Ambiguous, Resolution, Resolved
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.reports.why.touched_records import parse_record
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Tools
 
-_WORDS: Final = {
-    "сдел": "deal",
-    "лид": "lead",
-    "контакт": "contact",
-    "компан": "company",
-    "задач": "task",
-    "элемент": "item",
-    "дел": "activity",
-}
+_LEXICON: Final = load_lexicon("requests")
+_WORDS: Final = _LEXICON.read_table("record_kinds")
 _NUMBER: Final = re.compile(r"(?:№|#|n)?\s*([1-9][0-9]{0,8})", re.ASCII | re.IGNORECASE)
 _NAMED: Final = re.compile(r"([^\W\d_]+)\s*(?:№|#|:)?\s*([1-9][0-9]{0,8})(?:[\s:]+(?:№|#)?([1-9][0-9]{0,8}))?", re.IGNORECASE)
 _CARD: Final = re.compile(r"\S*/crm/(?:type/([0-9]{1,6})|(deal|lead|contact|company))/details/([1-9][0-9]{0,8})/?\S*", re.ASCII)
 _TASK: Final = re.compile(r"\S*/tasks/task/view/([1-9][0-9]{0,8})/?\S*", re.ASCII)
-_ASKED: Final = re.compile(
-    r"(?:покажи(?:те)?\s+)?истори[яю]\s+(?:изменений\s+)?(\S.{0,60})|(?:show\s+)?(?:the\s+)?history\s+(?:of\s+)?(\S.{0,60})", re.IGNORECASE
-)
+_ASKED: Final = re.compile("|".join(rf"{begin}(\S.{{0,60}})" for begin in _LEXICON.read_words("history")), re.IGNORECASE)
 _CURRENT: Final = (
     ("current_deal_id", "deal"),
     ("current_task_id", "task"),

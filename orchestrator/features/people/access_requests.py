@@ -12,7 +12,7 @@ from orchestrator.features.people.people_context import PeopleContext
 from orchestrator.features.people.preferences import set_preference_by_click
 from orchestrator.features.people.registry import may_ask
 from orchestrator.features.people.staff import Employee
-from orchestrator.language.text import to_visible_line
+from orchestrator.language.text import replace_yo, to_visible_line
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Tools
 from state.events.people import AccessAsked, PersonJoined
@@ -143,7 +143,5 @@ async def _show(
 
 def _calculate_likeness(employee: Employee, name: str) -> float:
     """How much an employee's name is like what Telegram calls the stranger; word order does not count."""
-    ours, theirs = (
-        " ".join(sorted(text.casefold().replace("ё", "е").split())) for text in (employee.name, name.partition("@")[0].strip("( "))
-    )
+    ours, theirs = (" ".join(sorted(replace_yo(text.casefold()).split())) for text in (employee.name, name.partition("@")[0].strip("( ")))
     return SequenceMatcher(a=ours, b=theirs).ratio()

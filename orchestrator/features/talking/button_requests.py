@@ -10,6 +10,7 @@ from typing import Any, Final
 from uuid import uuid5
 
 from orchestrator.domain.outputs import Action, Notice, Reply
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.replies.code_notes import FORWARD_REQUESTS
 from orchestrator.runtime import outbox
 from orchestrator.runtime.input_filter import wake
@@ -100,16 +101,7 @@ def _is_decided(events: Sequence[StoredEvent], turn_id: str, session: Session) -
     )
 
 
-FORWARD_TEXTS = {
-    "lead": {
-        "ru": "Заведи лид по пересланному сообщению: имя, телефон, почта и что нужно клиенту — из него.",
-        "en": "Make a lead from the forwarded message: name, phone, e-mail and what the client needs are in it.",
-    },
-    "task": {
-        "ru": "Создай мне задачу по пересланному сообщению: что нужно сделать — из него.",
-        "en": "Make a task for me from the forwarded message: what is to be done is in it.",
-    },
-}
+FORWARD_TEXTS = {wish: load_lexicon("requests").read_table("forwarded", wish) for wish in ("lead", "task")}
 """What the person says with the press; nothing of the message goes into it."""
 
 

@@ -6,7 +6,7 @@ A card shows exactly what will be sent: a value that cannot be interpreted is sh
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 from zoneinfo import ZoneInfo
 
 from bitrix.client.batch import find_references
@@ -16,24 +16,27 @@ from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.multifields import Step
 from orchestrator.gate.call.ports import Names
 from orchestrator.language.date_format import format_day, parse_portal_date
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import find_base_currency, format_sum
 from orchestrator.language.text import Locale, format_phone
 
 EMPTY = "—"
 _LONGEST_ID = 15
-_LONG_AGO = date(1, 1, 1)  # differs from every displayed year, so that the year is always written
-_FLAGS = {"ru": {"Y": "Да", "1": "Да", "N": "Нет", "0": "Нет"}, "en": {"Y": "Yes", "1": "Yes", "N": "No", "0": "No"}}
-_DELETED = {"ru": "удалить {value}", "en": "remove {value}"}
-_ADDED = {"ru": "добавить {value}", "en": "add {value}"}
-_FROM_COMMAND = {"ru": "из ответа другой команды: {value}", "en": "from another command's answer: {value}"}
-UNKNOWN = {"ru": "неизвестно", "en": "unknown"}
-"""Shown where the fields read do not contain the old value."""
-MADE_BY = {"ru": "запись из команды {key}", "en": "the record made by command {key}"}
-NAMED_BY = {"ru": "запись из ответа команды {key}", "en": "a record from the answer of command {key}"}
-_TASK_STATUS = {
-    "ru": {"2": "ждёт выполнения", "3": "выполняется", "4": "ждёт контроля", "5": "завершена", "6": "отложена"},
-    "en": {"2": "pending", "3": "in progress", "4": "awaiting control", "5": "completed", "6": "deferred"},
+_LONG_AGO = date(1, 1, 1)  # any other year than the shown one, so that the year stands there
+_WORDS: Final = load_lexicon("card_fields")
+_LOCALES: Final[tuple[Locale, ...]] = ("ru", "en")
+_FLAGS: Final = {
+    locale: {code: _WORDS.read_text("flags", locale, state) for code, state in (("Y", "set"), ("1", "set"), ("N", "unset"), ("0", "unset"))}
+    for locale in _LOCALES
 }
+_DELETED: Final = _WORDS.read_titles("removed")
+_ADDED: Final = _WORDS.read_titles("added")
+_FROM_COMMAND: Final = _WORDS.read_titles("from_command")
+UNKNOWN: Final = _WORDS.read_titles("unknown")
+"""What stood there is not in what was read."""
+MADE_BY: Final = _WORDS.read_titles("made_by_command")
+NAMED_BY: Final = _WORDS.read_titles("named_by_command")
+_TASK_STATUS: Final = {locale: _WORDS.read_table("task_statuses", locale) for locale in _LOCALES}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 from bitrix.client.batch import find_references
 from bitrix.errors import BitrixError
@@ -32,6 +32,7 @@ from orchestrator.gate.call.ports import Names
 from orchestrator.gate.call.targets import get_at_path
 from orchestrator.gate.normalize.batch import find_reference_key
 from orchestrator.gate.normalize.merge_multifields import find_steps, walk_commands
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, find_base_currency, format_sum
 from orchestrator.language.text import Locale, format_phone
 
@@ -41,32 +42,35 @@ log = logging.getLogger(__name__)
 
 KIND = "entityTypeId"
 """The card line that names the kind of record; it stands for no change."""
-_KIND_NAME = {"ru": "Вид записи", "en": "Kind of record"}
-_LOST = {"ru": "Что пропадёт", "en": "What is lost"}
+_WORDS: Final = load_lexicon("card_fields")
+_KIND_NAME: Final = _WORDS.read_titles("kind_of_record")
+_LOST: Final = _WORDS.read_titles("lost")
 _LOST_FIELDS = ("OPPORTUNITY", "STAGE_ID", "STATUS_ID", "COMPANY_ID", "CONTACT_ID", "DEADLINE")
 _TITLE = 80
 _SOME_NUMBER = 987654321
 _ADDRESS = frozenset({"ownerId", "ownerTypeId"})
 """Parameters that say which record an activity belongs to; they change nothing in it."""
-_PARAMS: dict[str, tuple[str, str, str]] = {
-    "userid": ("Кому", "To", "user"),
-    "message": ("Текст", "Text", "prose"),
-    "text": ("Текст", "Text", "prose"),
-    "dialogid": ("Кому", "To", "text"),
-    "handler": ("Куда", "Where to", "text"),
-    "event": ("Событие", "Event", "text"),
-    "attendees": ("Участники", "Attendees", "user"),
-    "name": ("Название", "Name", "text"),
-    "from": ("Начало", "From", "datetime"),
-    "to": ("Окончание", "To", "datetime"),
-    "rows": ("Товары", "Products", "text"),
-    "productrows": ("Товары", "Products", "text"),
-    "items": ("Контакты", "Contacts", "text"),
-    "chatid": ("Куда", "Where to", "text"),
-    "url": ("Куда", "Where to", "text"),
-    "at": ("Когда", "When", "datetime"),
-    "record": ("Запись", "Record", "text"),
+_PARAMS: Final = {
+    "userid": "user",
+    "message": "prose",
+    "text": "prose",
+    "dialogid": "text",
+    "handler": "text",
+    "event": "text",
+    "attendees": "user",
+    "name": "text",
+    "from": "datetime",
+    "to": "datetime",
+    "rows": "text",
+    "productrows": "text",
+    "items": "text",
+    "chatid": "text",
+    "url": "text",
+    "at": "datetime",
+    "record": "text",
 }
+"""How parameters read that are no fields of a record."""
+_PARAM_NAMES: Final = {name: _WORDS.read_titles("params", name) for name in _PARAMS}
 
 
 async def preview(
@@ -231,7 +235,7 @@ def _find_kind(call: Call, name: str) -> str:
     found = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(name, name))
     if found is not None:
         return found.kind
-    return _PARAMS.get(fields.to_field_key(name), ("", "", ""))[2]
+    return _PARAMS.get(fields.to_field_key(name), "")
 
 
 async def _find_name(call: Call, name: str, reader: Reader) -> str:
@@ -242,8 +246,7 @@ async def _find_name(call: Call, name: str, reader: Reader) -> str:
         said = await _find_field_title(call, known, reader) or known
     if said != known or fields.to_field_key(known) not in _PARAMS:
         return escape_text(said, locale=locale, limit=_TITLE)
-    russian, english, _ = _PARAMS[fields.to_field_key(known)]
-    return english if locale == "en" else russian
+    return _PARAM_NAMES[fields.to_field_key(known)][locale]
 
 
 async def _find_field_title(call: Call, name: str, reader: Reader) -> str:

@@ -3,14 +3,15 @@
 import re
 import unicodedata
 
-from orchestrator.language.text import Locale
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.text import RUSSIAN_LETTERS, Locale
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _BLANK_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5\ufe0e")
 _MAX_MARKS = 2
-_PLAIN = re.compile(r"[ -~А-Яа-яЁё«»—№₽]*")
+_PLAIN = re.compile(rf"[ -~{RUSSIAN_LETTERS}«»—№₽]*")
 """Characters that are safe in any order; most texts contain no others."""
-_REST = {"ru": " … (ещё {count} зн.)", "en": " … ({count} more characters)"}
+_REST = load_lexicon("card_fields").read_titles("cut")
 LIMIT = 200
 
 

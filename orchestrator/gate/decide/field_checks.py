@@ -20,8 +20,9 @@ from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.params import build_shape_refusal
 from orchestrator.gate.call.ports import FieldLists
 from orchestrator.gate.call.reasons import refuse
+from orchestrator.language.lexicon import load_lexicon
 
-_MAYBE: Final = {"ru": "{name} (может быть, {found}?)", "en": "{name} (perhaps {found}?)"}
+_MAYBE: Final = load_lexicon("card_fields").read_titles("perhaps")
 _ALSO_TAKEN: Final = {
     "task": frozenset({"SE_PARAMETER", "DEPENDS_ON", "CHECKLIST", "TAGS", "UF_CRM_TASK", "UF_TASK_WEBDAV_FILES", "UF_MAIL_MESSAGE"}),
 }

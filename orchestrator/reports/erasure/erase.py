@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from orchestrator.language.text import replace_yo
 from orchestrator.reports.erasure.redaction import erase_from_record, erase_name
 from orchestrator.reports.erasure.trace_search import Probes, Trace, collect_log_names, search_file, search_logs, search_texts
 from orchestrator.reports.log_rebuild.rebuild import collect_names
@@ -119,7 +120,7 @@ def find_similar(people: Mapping[str, Collection[str]], who: str) -> list[str]:
 
 
 def _fold_name(name: str) -> str:
-    return " ".join(name.casefold().replace("ё", "е").split())
+    return " ".join(replace_yo(name.casefold()).split())
 
 
 def _collect_journal_names(store: SqlStore) -> dict[str, set[str]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from bitrix.masking import HIDDEN, mask, mask_value
 from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.language.text import RUSSIAN_LETTERS
 from orchestrator.reports.reading.damaged_records import UNREADABLE_TEXT, UnreadableEvent
 from state.journal.store import Store, StoredEvent
 
@@ -20,7 +21,7 @@ ERASED = "(erased)"
 MILLISECOND = 13
 """The length of the prefix of an id that encodes its time of creation to the millisecond."""
 
-_PLAIN = re.compile("[ -~А-яЁё«»“”—–…№₽→·]*")
+_PLAIN = re.compile(f"[ -~{RUSSIAN_LETTERS}«»“”—–…№₽→·]*")
 """Text of these characters needs no escaping. Nearly all text does not: checking each character would take most of a report's time."""
 
 

@@ -1,0 +1,95 @@
+"""The word lists of data/language, one YAML file a subject: words that people write, and words that cards and questions show.
+
+A file is parsed once a process, when a module first asks for it. What is missing or of another shape raises `SettingsError`
+with the file and the key: the data folder is then older than the code.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from orchestrator.domain.errors import SettingsError
+from orchestrator.language.text import Locale
+
+FOLDER: Final = Path(__file__).resolve().parents[2] / "data" / "language"
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class Lexicon:
+    """One file of word lists; a key is a path such as ("units", "weeks")."""
+
+    def __init__(self, name: str, content: Mapping[Any, Any]) -> None:
+        """`name` is the file's, for messages about what is missing."""
+        self._name = name
+        self._content = content
+
+    def read_text(self, *key: str) -> str:
+        """The one text under `key`."""
+        return self._check_text(self._find(key), key)
+
+    def read_words(self, *key: str) -> tuple[str, ...]:
+        """The texts of the list under `key`, or the words of the text that stands there."""
+        found = self._find(key)
+        if isinstance(found, list):
+            return tuple(self._check_text(item, key) for item in found)
+        return tuple(self._check_text(found, key).split())
+
+    def join_patterns(self, *key: str) -> str:
+        """The alternatives of a regular expression: the texts under `key` with bars between them."""
+        return "|".join(self.read_words(*key))
+
+    def read_table(self, *key: str) -> dict[str, str]:
+        """The texts under `key` by their names; names that are numbers come as text."""
+        return {str(name): self._check_text(text, key) for name, text in self._check_mapping(self._find(key), key).items()}
+
+    def read_lists(self, *key: str) -> dict[str, tuple[str, ...]]:
+        """The lists under `key` by their names."""
+        return {str(name): self.read_words(*key, name) for name in self._check_mapping(self._find(key), key)}
+
+    def read_rows(self, *key: str) -> tuple[dict[str, str], ...]:
+        """The list of tables under `key`, in its order."""
+        rows = [self._check_mapping(row, key) for row in self._check_list(self._find(key), key)]
+        return tuple({str(name): self._check_text(text, key) for name, text in row.items()} for row in rows)
+
+    def read_titles(self, *key: str) -> dict[Locale, str]:
+        """What a person reads, Russian and English."""
+        return {"ru": self.read_text(*key, "ru"), "en": self.read_text(*key, "en")}
+
+    def _find(self, key: tuple[str, ...]) -> Any:
+        found: Any = self._content
+        for name in key:
+            if not isinstance(found, Mapping) or name not in found:
+                raise SettingsError(f"{self._name}: no key {'.'.join(map(str, key))}; copy the data folder of this version")
+            found = found[name]
+        return found
+
+    def _check_text(self, found: Any, key: tuple[str, ...]) -> str:
+        if not isinstance(found, str):
+            raise SettingsError(f"{self._name}: {'.'.join(map(str, key))} must be text, not {type(found).__name__}")
+        return found
+
+    def _check_list(self, found: Any, key: tuple[str, ...]) -> list[Any]:
+        if not isinstance(found, list):
+            raise SettingsError(f"{self._name}: {'.'.join(map(str, key))} must be a list, not {type(found).__name__}")
+        return found
+
+    def _check_mapping(self, found: Any, key: tuple[str, ...]) -> Mapping[Any, Any]:
+        if not isinstance(found, Mapping):
+            raise SettingsError(f"{self._name}: {'.'.join(map(str, key))} must be a table, not {type(found).__name__}")
+        return found
+
+
+@cache
+def load_lexicon(name: str) -> Lexicon:
+    """The word lists of data/language/`name`.yaml; raises SettingsError if the file is missing or no table."""
+    path = FOLDER / f"{name}.yaml"
+    try:
+        content = yaml.load(path.read_bytes(), Loader=_LOADER)  # noqa: S506 — one of the two safe loaders
+    except (OSError, UnicodeError, yaml.YAMLError) as error:
+        raise SettingsError(f"{path}: {error}") from None
+    if not isinstance(content, Mapping):
+        raise SettingsError(f"{path}: must be a table of word lists")
+    return Lexicon(f"data/language/{path.name}", content)
