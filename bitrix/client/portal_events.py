@@ -81,8 +81,7 @@ class PortalEvent:
 
     @property
     def identity(self) -> str:
-        """The same for every delivery of an event: portals may deliver one twice, since their documented guarantees contradict each other.
-        """
+        """The same for every delivery of an event: portals may deliver one twice, because their documented guarantees are contradictory."""
         about = self.target or ",".join(f"{name}={value}" for name, value in sorted(self.fields.items()))
         return f"{self.member_id}:{self.event}:{about}:{self.ts}"
 

@@ -53,7 +53,7 @@ _packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW, _MEMORY, zlib.Z_DEFAU
 
 
 class DamagedCiphertext(StoreError):
-    """A sealed text is not as it was written, or stands where it was not written."""
+    """A ciphertext was changed, or stands at a place for which it was not encrypted."""
 
 
 class PersonKey(NamedTuple):

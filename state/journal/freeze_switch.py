@@ -26,7 +26,7 @@ LONGEST_REASON: Final = 200
 
 
 class SwitchBusy(StoreError):
-    """Somebody else has the hand on the switch in this very moment: try again."""
+    """Somebody else is setting the switch at this moment: try again."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,7 +37,7 @@ class StoreUnwritable(StoreError):
 
 
 class StaleEpoch(StoreError):
-    """Another process took this session over; the late write is refused."""
+    """Another process took the session over; the late commit is refused."""
 
 
 class WriteStopped(StoreError):
@@ -45,15 +45,15 @@ class WriteStopped(StoreError):
 
 
 class CapReached(StoreError):
-    """As many changes as this person may make within a day were begun already."""
+    """The person has already started as many changes as they may within a day."""
 
 
 class Uncounted(StoreError):
-    """The database keeps no count of this person: the start has to tell what the journal knows (`Count.known`)."""
+    """The database has no count for this person: the start must bring what the journal knows (`StartCount.known`)."""
 
 
 class EffectConflict(StoreError):
-    """The effect is not in the status that this step needs: somebody else was first."""
+    """The effect does not have the status that this step expects: somebody else was faster."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ _TAIL = len(_MARK) + _DIGEST + len(_END)
 
 
 class DamagedRow(StoreError):
-    """A stored value is not as it was written; nothing may be done by it."""
+    """A stored value is not as it was written; it must not be used."""
 
 
 def encode_checksummed(place: str, value: Mapping[str, Any] | None) -> str | None:

@@ -14,7 +14,7 @@ Why = Literal["moved", "incomplete"]
 
 
 class ClosedDatabase(StoreError):
-    """Whole or not, this database is not the one to work with."""
+    """The database is marked as closed: it was moved elsewhere, or filling it did not finish."""
 
 
 def refuse(connection: Connection) -> None:

@@ -34,7 +34,7 @@ _QUOTES: Final = re.compile(r" with text '| DETAIL: Failing row| CONTEXT: ")
 
 
 class Contended(StoreUnwritable):
-    """The database undid the transaction in favour of another one; the same again may succeed."""
+    """The database rolled the transaction back in favour of another one; a retry may succeed."""
 
 
 UNDONE: Mapping[str, type[StoreError]] = {"40001": Contended, "40P01": Contended}

@@ -34,11 +34,11 @@ Progress = Callable[[str], None]
 
 
 class BadBackup(StoreError):
-    """The file is not a whole backup, or not one that this program can read; nothing was written."""
+    """The file is not a complete backup, or not one that this program can read; nothing was written."""
 
 
 class NotWritten(StoreError):
-    """The backup could not be written; nothing is left of it."""
+    """The backup could not be written; no file is left."""
 
 
 @contextmanager

@@ -20,11 +20,11 @@ KNOWN_TABLES = frozenset({*metadata.tables, "alembic_version"})
 
 
 class NotEmpty(StoreError):
-    """Something is there already; nothing was touched."""
+    """The place to fill is not empty; nothing was changed."""
 
 
 class InUse(StoreError):
-    """A process works with it."""
+    """A process uses the database."""
 
 
 @contextmanager

@@ -26,7 +26,7 @@ WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type 
 
 
 class SamePlace(StoreError):
-    """Source and target are one database."""
+    """Source and target are the same database."""
 
 
 @dataclass(frozen=True, kw_only=True)

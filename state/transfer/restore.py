@@ -25,7 +25,7 @@ Settle = Callable[[DatabaseLoader], None]
 
 
 class RestoreMismatch(StoreError):
-    """What stands there is not what the backup holds."""
+    """What was stored differs from what the backup or the source holds."""
 
 
 def restore(archive: Archive, url: str, logs: Path, *, settle: Settle, progress: Progress = lambda _: None) -> None:

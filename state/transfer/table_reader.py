@@ -33,7 +33,7 @@ class NothingThere(StoreError):
 
 
 class Unreadable(StoreError):
-    """A row holds what no row of ours holds: it is damaged, and a copy would carry the damage on unseen."""
+    """A row holds a value that this program never writes: it is damaged, and a copy would hide the damage."""
 
 
 @dataclass(frozen=True, kw_only=True)
