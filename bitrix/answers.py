@@ -1,6 +1,6 @@
-"""Ring 1. Reads one HTTP answer of the portal: an `Answer`, or an error that says whether the portal may have acted.
+"""Parses one HTTP answer of the portal into an `Answer`, or an error that says whether the portal may have executed the call.
 
-A pure table over status and body; it never sees the address that was asked.
+A pure function of status and body; it never sees the address of the request.
 """
 
 import math
@@ -15,12 +15,12 @@ import orjson
 from bitrix.errors import RATE_LIMIT, TIME_LIMIT, BitrixError, NotSent, OutcomeUnknown, Refused
 
 _NOT_EXECUTED = {RATE_LIMIT: frozenset({429, 503}), TIME_LIMIT: frozenset({429, 503})}
-_REQUEST_TIMEOUT = 408  # a proxy gave up waiting: the portal may be at work still
+_REQUEST_TIMEOUT = 408  # a proxy stopped waiting: the portal may still be executing the call
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A successful answer; `total` and `next` come with lists, `next` only while a further page exists."""
+    """A successful answer. `total` and `next` come with lists, `next` only while there is a further page."""
 
     result: Any
     total: int | None = None
@@ -29,9 +29,9 @@ class Answer:
 
 
 def parse(status: int, body: bytes, *, location: str = "", setting: str = "BITRIX_WEBHOOK_URL") -> Answer:
-    """The answer in `body`; raise the `BitrixError` that this status and body prove (S004-X8).
+    """Parse the answer in `body`. Raises the `BitrixError` that status and body prove (S004-X8).
 
-    `setting` is where the portal's address is kept: the error of a redirect names it.
+    `setting` is the name of the setting with the portal's address, for the error of a redirect.
     """
     if 300 <= status < 400:  # noqa: PLR2004 - the redirect class of HTTP
         raise _build_moved_error(status, location, setting)
@@ -50,14 +50,14 @@ def parse(status: int, body: bytes, *, location: str = "", setting: str = "BITRI
 
 
 def parse_number(value: object) -> float | None:
-    """A finite JSON number, None for anything else."""
+    """Return `value` as a float if it is a finite JSON number, else None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if math.isfinite(value) else None
 
 
 def parse_reset_time(data: Mapping[str, Any]) -> datetime | None:
-    """When the portal forgets the oldest use of a method, if `data` says so."""
+    """Return when the portal forgets the oldest use of a method, or None if `data` does not say."""
     reset = parse_number(data.get("operating_reset_at"))
     try:
         return datetime.fromtimestamp(reset, UTC) if reset else None
@@ -72,7 +72,7 @@ def _find_free_time(data: Mapping[str, Any]) -> datetime | None:
 
 def _build_error(status: int, data: Mapping[str, Any]) -> BitrixError:
     error = data["error"]
-    if isinstance(error, dict):  # REST v3 nests them
+    if isinstance(error, dict):  # REST v3 nests error details
         code, description = str(error.get("code", "")), str(error.get("message", ""))
     else:
         code, description = "" if error is None else str(error), str(data.get("error_description") or "")

@@ -1,15 +1,15 @@
-"""Ring 1. What can go wrong with the portal, sorted by the only question that matters: may it have acted?
+"""Errors of the portal, sorted by the one question that matters: may it have executed the call?
 
 BitrixError
 ├── NotSent          nothing was executed: never sent, or refused before execution (rate or time limit)
-│   └── NoAccess     the same, and no repetition helps: the application has to be put in order by a person
+│   └── NoAccess     the same, and repeating does not help: a person has to restore the application's access
 ├── Refused          the portal answered an error that proves it did not act
-└── OutcomeUnknown   sent, and no proof either way: never send a write again, look it up
+└── OutcomeUnknown   sent, without proof either way: never send a write again, look it up
 ValueError
-├── QueryError       a query string that PHP and we could read differently
-└── BatchError       a batch that cannot be taken apart into commands
+├── QueryError       a query string that PHP and this program could read differently
+└── BatchError       a batch that cannot be parsed into commands
 
-No text here can hold an address, a webhook code or a token: every sentence passes `clean`, and nothing keeps a cause.
+No message can contain an address, a webhook code or a token: every one passes `to_safe_line`, and no cause is kept.
 """
 
 import html
@@ -30,7 +30,7 @@ _BLANK = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 class BitrixError(Exception):
     """The portal could not be used.
 
-    Base of the tree, never raised itself. Speaks to whoever asked; the subclasses say more.
+    The base class, never raised itself; the subclasses say more.
     """
 
     def __init__(self, detail: str = "", *, code: str = "", status: int | None = None) -> None:
@@ -47,8 +47,8 @@ class BitrixError(Exception):
 class NotSent(BitrixError):
     """Nothing was executed: the request did not reach the portal or was turned away by a limit.
 
-    Speaks to the person who asked: the same call may be made again, even a write. `code` names the limit, if one, and
-    `free_at` the moment from which it is worth trying, if that is known.
+    The message is for the person who asked: the same call may be made again, even a write. `code` names the limit, if there
+    was one, and `free_at` the time from which a retry is worthwhile, if it is known.
     """
 
     def __init__(self, detail: str = "", *, code: str = "", status: int | None = None, free_at: datetime | None = None) -> None:
@@ -59,14 +59,14 @@ class NotSent(BitrixError):
 class NoAccess(NotSent):
     """Nothing was executed, and nothing will be until somebody renews the application's access.
 
-    Speaks to those who run the program: the sentence names the setting. `code` is the authorization server's.
+    The message is for operators and names the setting. `code` is the authorization server's.
     """
 
 
 class Refused(BitrixError):
     """The portal refused the call and changed nothing.
 
-    Speaks to the person and to the model: `code` and `description` are the portal's own words.
+    The message is for the person and the model: `code` and `description` are the portal's own words.
     """
 
     def __init__(self, code: str, description: str = "", status: int | None = None) -> None:
@@ -77,7 +77,7 @@ class Refused(BitrixError):
 class OutcomeUnknown(BitrixError):
     """The request was sent and nothing proves whether the portal acted.
 
-    Speaks to recovery: look the object up, never send again. `transient` says whether asking again may help a read.
+    Recovery must look the object up and never send the call again. `transient` says whether repeating may help a read.
     """
 
     def __init__(self, detail: str = "", *, code: str = "", status: int | None = None, transient: bool = True) -> None:
@@ -88,13 +88,13 @@ class OutcomeUnknown(BitrixError):
 ACCESS_OR_METHOD_CODES = frozenset(
     {"ERROR_METHOD_NOT_FOUND", "INVALID_REQUEST", "NO_AUTH_FOUND", "INVALID_CREDENTIALS", "EXPIRED_TOKEN", "INSUFFICIENT_SCOPE"}
 )
-"""Codes, in upper case, that say something of our access or of the method, and nothing of a record."""
+"""Error codes, in upper case, that concern the access or the method, never a record."""
 
 
 def is_missing(code: str, description: str) -> bool:
-    """Whether a refusal says that there is no such record; the texts are partly localised (error-codes, crm pages)."""
+    """Whether a refusal says that the record does not exist. Some of the portal's texts are localised, so both languages are matched."""
     if code.upper() in ACCESS_OR_METHOD_CODES:
-        return False  # "Method not found!" says nothing of the record
+        return False  # "Method not found!" says nothing about the record
     text = description.lower()
     return code == "NOT_FOUND" or "not found" in text or "не найден" in text
 
@@ -102,7 +102,7 @@ def is_missing(code: str, description: str) -> bool:
 class QueryError(ValueError):
     """The query string has no single reading.
 
-    Speaks to the model: `why` says which part to write differently.
+    The message is for the model: `why` says which part to write differently.
     """
 
     def __init__(self, why: str) -> None:
@@ -113,7 +113,7 @@ class QueryError(ValueError):
 class BatchError(ValueError):
     """The batch cannot be taken apart.
 
-    Speaks to the model: `key` is the command at fault, empty when it is the batch as a whole.
+    The message is for the model: `key` is the command at fault, empty for the batch as a whole.
     """
 
     def __init__(self, key: str, why: str) -> None:
@@ -123,7 +123,7 @@ class BatchError(ValueError):
 
 
 def to_safe_line(text: str) -> str:
-    """One line of at most 300 characters without tags, addresses or secrets; never raises."""
+    """Return `text` as one line of at most 300 characters without tags, addresses or secrets; never raises."""
     plain = html.unescape(_TAG.sub(" ", text[:_SCAN]))
     plain = _ADDRESS.sub("[address]", mask(_TAG.sub(" ", plain)))
     plain = _BLANK.sub(" ", plain).strip()

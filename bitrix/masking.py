@@ -1,4 +1,4 @@
-"""Ring 1. Hides secrets in text, in JSON-like data and in log records; never raises and refuses nothing."""
+"""Hides secrets in text, in JSON-like data and in log records; never raises and refuses nothing."""
 
 import logging
 import re
@@ -34,11 +34,11 @@ _NAMES = (
     r"(?:[-_]?api|pi)[-_]?key|redentials|assword|ecret|oken|rl_?machine)"
 )
 _SLASH = r"(?:\\?/|%(?:25)*2[Ff])"
-# Patterns begin with a set of first letters, then look back over that letter: `re` skips fast to such a set only.
+# Patterns begin with a set of first letters, then look back over that letter: `re` can skip quickly only to such a set.
 _FIRST = "[AaBbCcPpRrSsTtUuXx]"
 _ALONE = r"(?<![A-Za-z0-9].)"
 _NAME_HINTS = ("auth", "token", "refresh", "secret", "api", "credentials", "password", "machine")
-# A text is searched with a pattern only if it holds one of the pattern's hints: most texts hold none.
+# A text is searched with a pattern only if it contains one of the pattern's hints: most texts contain none.
 _RULES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     # A webhook address of any portal, plain, JSON-escaped or percent-encoded: /rest/<user>/<code>/
     (
@@ -60,19 +60,19 @@ _RULES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
         re.compile(r"(?ai)(?<![a-z0-9])((?:x-api-key|x-telegram-bot-api-secret-token):\s*)[^\s\"',;]+"),
     ),
     (("bearer", "basic"), re.compile(r"(?ai)(?<![a-z0-9])((?:bearer|basic)\s+)[a-z0-9._~+/=-]{8,}")),
-    # A Telegram bot token: the number of the bot stays, it is public
+    # A Telegram bot token: the bot's id stays, it is public
     ((":", "%3a"), re.compile(r"(?a)([0-9]{6,12}(?::|%3A))[A-Za-z0-9_-]{30,}")),
     (("/bot",), re.compile(r"(?a)(/bot[0-9]+:)[^\s/\"']+")),
     (("sk-",), re.compile(r"(?a)(?<![A-Za-z0-9])(sk-)[A-Za-z0-9_-]{8,}")),
 )
 
 
-# Every rule above needs one of these; most texts hold none, and this is asked of every key and value of a record.
+# Every rule above needs one of these characters; most texts have none, and this is checked for every key and value of a record.
 _SUSPECT = re.compile(r"[/@=:%]|sk-|bearer|basic", re.IGNORECASE)
 
 
 def mask(text: str) -> str:
-    """The text with webhook codes, tokens and keys replaced by `***`; the same text when applied twice (S004-A12)."""
+    """Return the text with webhook codes, tokens and keys replaced by `***`; idempotent (S004-A12)."""
     if _SUSPECT.search(text) is None:
         return text
     lowered = text.lower()
@@ -82,30 +82,30 @@ def mask(text: str) -> str:
     return text
 
 
-# Of the keys, lowered and without what joins their words; `"key":` is how JSON text has them.
+# The secret keys, in lower case and without separators, as they stand in JSON text: `"key":`.
 _KEY_IN_TEXT = re.compile(f'"(?:{"|".join(sorted(_SECRET_KEYS))})":')
-# What the two rules for names need at least, with the quote as JSON text has it.
+# The least that the two rules for names need, with the quote as JSON text has it.
 _NAME_IN_TEXT = re.compile(rf"(?a){_FIRST}{_NAMES}(?:\\*[\"']|\]|%5D|=)")
 _PLAIN_HINTS = tuple(hint for hints, _ in _RULES if hints not in {_NAME_HINTS, (":", "%3a")} for hint in hints)
 _LONG_AFTER_COLON = re.compile(r":[A-Za-z0-9_-]{30}")
 
 
 def is_free_of_secrets(document: str) -> bool:
-    """True only where `mask_value` would leave every key and text of this JSON text (compact, "/" not escaped) as it is; never raises.
+    """Return True only if `mask_value` would leave all of this JSON text (compact, "/" not escaped) unchanged; never raises.
 
-    It looks for what a rule needs at least, once in the whole: a record of a hundred texts is passed in a twentieth of the time.
+    It searches the whole text once for the least that a rule needs: for a record of a hundred texts that takes a twentieth of the time.
     """
     lowered = document.lower()
     if "%3a" in lowered or any(hint in lowered for hint in _PLAIN_HINTS) or _LONG_AFTER_COLON.search(document):
         return False
-    lowered = lowered.replace('"tokens":', "")  # every record counts them
+    lowered = lowered.replace('"tokens":', "")  # every record has this count
     if any(hint in lowered for hint in _NAME_HINTS) and _NAME_IN_TEXT.search(document):
         return False
     return _KEY_IN_TEXT.search(lowered.replace("_", "").replace("-", "")) is None
 
 
 def mask_value(value: Any) -> Any:
-    """A copy of JSON-like data with secrets hidden, by key and inside every string; too deep parts vanish whole."""
+    """Return a copy of JSON-like data with secrets hidden, by key and inside every string; too deeply nested parts are hidden entirely."""
     return _mask_value(value, 0)
 
 
@@ -132,10 +132,10 @@ def _is_secret_name(key: object) -> bool:
 
 
 class MaskingFilter(logging.Filter):
-    """Rewrites each record so that neither its message nor its traceback holds a secret; drops none."""
+    """Rewrites each record so that neither its message nor its traceback contains a secret; drops none."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Mask the record in place."""
+        """Mask the record in place; always return True."""
         try:
             message = record.getMessage()
         except Exception:  # noqa: BLE001 - a badly written log call must not break the work it reports
@@ -151,7 +151,7 @@ class MaskingFilter(logging.Filter):
 
 
 def install_log_filter() -> None:
-    """Mask every log handler that exists now and silence the libraries that log addresses; harmless when repeated.
+    """Mask every existing log handler and silence the libraries that log addresses; idempotent.
 
     Call it after logging is configured: a handler added later is not covered until the next call.
     """

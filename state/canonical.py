@@ -1,4 +1,4 @@
-"""Canonical JSON: what we store, hash and sign. Refuses everything that two parsers could read differently."""
+"""Canonical JSON for everything that is stored, hashed or signed. Refuses values that two JSON parsers could read differently."""
 
 import hashlib
 import json
@@ -17,19 +17,19 @@ class NotCanonical(ValueError):
 
 
 def dumps(value: Any) -> str:
-    """`value` as UTF-8 JSON text with sorted keys; raises NotCanonical for NaN, large integers, NUL or lone surrogates."""
+    """Encode `value` as JSON text with sorted keys. Raises NotCanonical for NaN, infinity, large integers, NUL or lone surrogates."""
     try:
         text = orjson.dumps(value, option=_OPTIONS).decode()
     except (TypeError, orjson.JSONEncodeError) as error:
         raise NotCanonical(str(error)) from error
-    # orjson refuses the rest by itself; these two it lets through, so only where they may be is it worth to look.
+    # orjson refuses the other invalid values itself; it accepts NUL and writes NaN as null, so only such texts need the slow check.
     if "\\u0000" in text or ("null" in text and not _only_none(value)):
         check(value)
     return text
 
 
 def _only_none(value: Any) -> bool:
-    """Whether each null of what orjson took stands for None, and none for NaN or infinity; False where that takes a closer look."""
+    """Whether every null in the JSON of `value` stands for None and none for NaN or infinity; False if the slow check must decide."""
     try:
         _strict(value)
     except (ValueError, TypeError):
@@ -38,17 +38,17 @@ def _only_none(value: Any) -> bool:
 
 
 def loads(text: str | bytes) -> Any:
-    """The value behind JSON text that we wrote."""
+    """Parse JSON text that this program wrote."""
     return orjson.loads(text)
 
 
 def hash_text(text: str) -> str:
-    """Hex SHA-256 of the UTF-8 bytes of `text`."""
+    """Return the hex SHA-256 of the UTF-8 bytes of `text`."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def check(value: Any) -> None:
-    """Raise NotCanonical where `value` holds something that JSON readers disagree about (DESIGN §2)."""
+    """Raise NotCanonical if `value` contains anything that JSON parsers read differently."""
     todo = [value]
     while todo:
         item = todo.pop()
@@ -93,12 +93,12 @@ def _check_text(text: str) -> None:
 
 
 def to_storable_text(text: str) -> str:
-    """`text` with NUL and lone surrogates replaced, so that a stranger's message can always be stored."""
+    """Replace NUL and lone surrogates in `text`, so that a message from outside can always be stored."""
     return text.replace("\x00", "�").encode("utf-8", "replace").decode()
 
 
 def to_storable(value: Any) -> Any:
-    """`value` as it is, or with all that `dumps` refuses made text: an answer of a stranger must never stop its own record."""
+    """Return `value`, with everything that `dumps` refuses converted to text: an outside answer must never prevent its own record."""
     try:
         dumps(value)
     except NotCanonical:

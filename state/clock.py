@@ -1,4 +1,4 @@
-"""Time and identifiers: the only place that asks the machine for either. Aware UTC, ISO 8601 with Z (S004-53)."""
+"""Time and identifiers: the only module that reads the system clock and randomness. Times are aware UTC, ISO 8601 with Z (S004-53)."""
 
 import os
 import time
@@ -9,43 +9,43 @@ from typing import Protocol
 from uuid import UUID
 
 UUID_NAMESPACE = UUID("8c0f5f0e-5d5b-4a39-9c57-2a1a4a9f2f60")
-"""For ids derived from other ids, so that a repeated step derives the same one."""
+"""Namespace for ids derived from other ids, so that a repeated step derives the same id."""
 
 
 class Clock(Protocol):
-    """What the product needs of time; tests hand in their own."""
+    """The source of time for the whole program; tests pass their own."""
 
     def now(self) -> datetime:
-        """The present moment, aware, UTC."""
+        """Return the current time, aware, in UTC."""
         ...
 
     def mark(self) -> str:
-        """A point in time to be kept beside a moment that a clock which is set later could belie; see `since`."""
+        """Return a mark to store beside a time, so that its age can be measured even if the clock is changed; see `measure_since`."""
         ...
 
     def measure_since(self, mark: str) -> timedelta | None:
-        """How long ago `mark` was, whatever the clock was set to since; None where it was made on another machine or before its start."""
+        """Return the time since `mark` regardless of clock changes; None if it was made on another machine or before this boot."""
         ...
 
 
 class SystemClock:
-    """The machine's clock."""
+    """The system clock."""
 
     def now(self) -> datetime:
-        """The present moment, aware, UTC."""
+        """Return the current time, aware, in UTC."""
         return datetime.now(UTC)
 
     def mark(self) -> str:
-        """This start of the machine, and the seconds since."""
+        """Return the boot id of the machine and the seconds since boot."""
         return f"{_identify_boot()} {read_boottime():.3f}"
 
     def measure_since(self, mark: str) -> timedelta | None:
-        """The difference, within one start of the machine."""
+        """Return the time since `mark`, if it was made since this boot."""
         return measure_mark_age(mark, _identify_boot(), read_boottime())
 
 
 class FixedClock:
-    """A clock that moves only when told."""
+    """A clock for tests that moves only when it is told to."""
 
     def __init__(self, start: datetime) -> None:
         """Start at `start`, which must be aware."""
@@ -53,45 +53,45 @@ class FixedClock:
         self._elapsed = timedelta()
 
     def now(self) -> datetime:
-        """The moment it was last set to."""
+        """Return the time that was last set."""
         return self._now
 
     def advance(self, by: timedelta) -> None:
-        """Move by `by`; a negative step plays a clock going back."""
+        """Move the clock by `by`; a negative `by` simulates a clock that goes back."""
         self._now += by
         self._elapsed += max(by, timedelta())
 
     def set_by(self, by: timedelta) -> None:
-        """Set it wrong, or right: no time passes."""
+        """Change the clock by `by` without letting time pass."""
         self._now += by
 
     def mark(self) -> str:
-        """How far it was moved."""
+        """Return the total time by which the clock was advanced."""
         return f"fixed {self._elapsed.total_seconds():.3f}"
 
     def measure_since(self, mark: str) -> timedelta | None:
-        """The difference; every fixed clock is on the same machine."""
+        """Return the time since `mark`; all fixed clocks count as one machine."""
         return measure_mark_age(mark, "fixed", self._elapsed.total_seconds())
 
 
 def read_boottime() -> float:
-    """Seconds that only ever grow, whatever the clock is set to, and go on while the machine is suspended, as those of other hosts do."""
+    """Return seconds that only increase, whatever the clock is set to, and also count while the machine is suspended."""
     return time.clock_gettime(_ELAPSING) if _ELAPSING is not None else time.monotonic()
 
 
 _ELAPSING: int | None = getattr(time, "CLOCK_BOOTTIME", None)
-"""Linux: `time.monotonic` stands still during a suspend there. Others have no such clock, or a monotonic one that goes on."""
+"""Set on Linux, where `time.monotonic` stops during a suspend. Other systems have no such clock, or a monotonic one that continues."""
 
 
 def measure_mark_age(mark: str, boot: str, elapsed: float) -> timedelta | None:
-    """How long before `elapsed` the mark was made; None where it names another start of a machine, or nothing."""
+    """Return the time from `mark` to `elapsed`; None if the mark is from another boot or is invalid."""
     made, _, at = mark.partition(" ")
     return timedelta(seconds=elapsed - float(at)) if at and made == boot else None
 
 
 @cache
 def _identify_boot() -> str:
-    """What no other start of this or another machine is called; without such a name, this process."""
+    """Return the id of this boot of this machine; without one, an id for this process."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
@@ -99,17 +99,17 @@ def _identify_boot() -> str:
 
 
 def format_iso(moment: datetime) -> str:
-    """`moment` as UTC ISO 8601 with microseconds and suffix Z; sorts as text in time order."""
+    """Format `moment` as UTC ISO 8601 with microseconds and suffix Z; the texts sort in time order."""
     return _format_utc(moment if moment.tzinfo is UTC else moment.astimezone(UTC))
 
 
-@lru_cache(64)  # a step's moment goes into each row that it writes; of UTC alone, where equal moments are one text
+@lru_cache(64)  # the time of a step goes into every row it writes; only UTC times are cached, for which equality means equal text
 def _format_utc(moment: datetime) -> str:
     return moment.isoformat(timespec="microseconds")[: -len("+00:00")] + "Z"
 
 
 def parse_iso(text: str) -> datetime:
-    """The aware moment behind `text`; raises ValueError for text without a zone."""
+    """Parse an aware time from `text`; raises ValueError if it has no time zone."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         msg = f"a moment without a zone: {text!r}"
@@ -118,21 +118,21 @@ def parse_iso(text: str) -> datetime:
 
 
 def generate_id() -> str:
-    """A UUIDv7: unique, and sorting by the time of its making."""
+    """Generate a UUIDv7: unique, and sorted by creation time."""
     digits = f"{time.time_ns() // 1_000_000:012x}{_draw_randomness().hex()}"
-    # Version 7 and the variant's two bits, set in the text: three times as quick as by way of a UUID.
+    # Version 7 and the two variant bits are set in the text, which is three times as fast as building a UUID.
     variant = "89ab"[int(digits[16], 16) & 3]
     return f"{digits[:8]}-{digits[8:12]}-7{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:32]}"
 
 
 _random_pool: list[bytes] = []
-"""Randomness of ids to come: to ask for it lets other threads go first, so it is asked for once in 256 ids."""
+"""Random bytes for future ids: reading randomness releases the GIL, so it is done once per 256 ids."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_random_pool.clear)
 
 
 def _draw_randomness() -> bytes:
-    """Ten bytes that nobody else gets: to take the last of a list is one step."""
+    """Return ten random bytes that no other thread gets: popping from a list is atomic."""
     try:
         return _random_pool.pop()
     except IndexError:
@@ -142,6 +142,6 @@ def _draw_randomness() -> bytes:
 
 
 def build_lower_id(moment: datetime) -> str:
-    """What sorts before every id made at `moment` or later."""
+    """Return a string that sorts before every id generated at `moment` or later."""
     digits = f"{max(0, int(moment.timestamp() * 1000)):012x}"
     return f"{digits[:8]}-{digits[8:]}"

@@ -1,16 +1,16 @@
-"""What a check of journal, logs and archives has found (ring 1): one record for all of them, so that ops read one table."""
+"""The result type of all checks of journal, logs and archives, so that operations read one table."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 FindingKind = Literal["damaged", "cut", "missing", "unreadable", "inconsistent", "note"]
-"""damaged: not as it was written; cut: the end is gone; missing: a piece between two others, or a whole file, is gone; unreadable: the
-file or database does not open; inconsistent: whole, but two places contradict each other; note: nothing wrong, worth knowing."""
+"""damaged: not as it was written; cut: the end is gone; missing: a piece between two others, or a whole file, is gone; unreadable: the file
+or database does not open; inconsistent: intact, but two places contradict each other; note: no fault, but worth knowing."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One thing found. `place` is a stream or a user's log, `file` and `offset` (bytes) where it stands on disk, when that is known."""
+    """One thing a check found. `place` is a stream or a user's log; `file` and `offset` (bytes) give its place on disk, if known."""
 
     kind: FindingKind
     place: str

@@ -1,4 +1,4 @@
-"""Ring 1. How calls prove who they are: the port `Auth`, and the incoming webhook.
+"""Authentication of calls: the port `Auth`, and the incoming webhook.
 
 Says where a call is posted and what its body carries. Sends nothing itself and puts no token into an address.
 """
@@ -18,14 +18,14 @@ _PATH = re.compile(r"(/rest/[0-9]+/[A-Za-z0-9_-]+)/?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What one sending is allowed by: the access token of an application, or nothing where the address is the proof."""
+    """The credential of one request: an application's access token, or none if the address itself is the credential."""
 
     access: SecretStr | None = None
     new: bool = field(default=False, compare=False)
-    """Made by this process, not found where an earlier one left it: if it is called expired, a newer one will be too."""
+    """Whether this process obtained it, rather than finding it in the store: if the portal calls it expired, a newer one will be too."""
 
     def sign(self, body: bytes) -> bytes:
-        """The JSON object `body` with the token as its first member `auth`, the rest byte for byte the same."""
+        """Return the JSON object `body` with the token as its first member `auth`; the other bytes are unchanged."""
         if self.access is None:
             return body
         head = b'{"auth":' + orjson.dumps(self.access.get_secret_value())
@@ -33,39 +33,39 @@ class Grant:
 
 
 class Auth(Protocol):
-    """The way one installation is known to one portal. Two exist: `Webhook` here, `Application` in `bitrix.auth.oauth`."""
+    """How this installation authenticates to one portal: `Webhook` here, or `Application` in `bitrix.auth.oauth`."""
 
     @property
     def root(self) -> SecretStr:
-        """What a method's name is put after, without a trailing slash; a secret, a webhook's code is in it."""
+        """The URL before the method name, without a trailing slash. Secret: a webhook's URL contains its code."""
         ...
 
     @property
     def portal(self) -> str:
-        """Host and port of the portal in lower case; not a secret, and the same for as long as the settings are."""
+        """Host and port of the portal in lower case; not secret, and constant for the same settings."""
         ...
 
     @property
     def base_url(self) -> str:
-        """Where people open the portal, without a trailing slash."""
+        """The URL at which people open the portal, without a trailing slash."""
         ...
 
     @property
     def is_application(self) -> bool:
-        """Whether calls run in the context of an application, which event subscriptions need (bitrix24 facts, events)."""
+        """Whether calls run in the context of an application, which event subscriptions need."""
         ...
 
     @property
     def setting(self) -> str:
-        """The setting that holds the portal's address, for sentences to those who run the program."""
+        """The name of the setting that holds the portal's address, for messages to operators."""
         ...
 
     async def fetch_grant(self) -> Grant:
-        """What to send the next call with; raise `NotSent` if there is nothing to send it with."""
+        """Return the credential for the next call. Raises `NotSent` if there is none."""
         ...
 
     async def renew(self, stale: Grant) -> Grant:
-        """What to send with after the portal called `stale` expired; raise `NotSent` if there is nothing newer to be had."""
+        """Return a credential to replace `stale`, which the portal called expired. Raises `NotSent` if there is none."""
         ...
 
     async def aclose(self) -> None:
@@ -74,17 +74,17 @@ class Auth(Protocol):
 
 
 class Webhook:
-    """An incoming webhook: the address is the proof, it neither expires nor is renewed (seed rows S004-40, S004-41).
+    """An incoming webhook: its address is the credential, which never expires and is never renewed (S004-40, S004-41).
 
-    Raises ValueError, without naming the address, if it is not `https://<portal>/rest/<user>/<code>/`; plain http is
-    taken on loopback only.
+    Raises ValueError, without naming the address, if it is not `https://<portal>/rest/<user>/<code>/`; plain http is accepted on loopback
+    only.
     """
 
     is_application = False
     setting = "BITRIX_WEBHOOK_URL"
 
     def __init__(self, webhook: SecretStr | str) -> None:
-        """Check the address."""
+        """Validate the address."""
         url = read_url(webhook.get_secret_value() if isinstance(webhook, SecretStr) else webhook)
         if url is None or not _PATH.fullmatch(url.path):
             msg = "the webhook address must look like https://<portal>/rest/<user>/<code>/"
@@ -94,22 +94,22 @@ class Webhook:
         self.root = SecretStr(f"{url.scheme}://{url.netloc.decode()}{url.path.rstrip('/')}")
 
     async def fetch_grant(self) -> Grant:
-        """Nothing is needed beside the address."""
+        """Return an empty credential: the address is enough."""
         return Grant()
 
     async def renew(self, stale: Grant) -> Grant:
-        """A webhook has nothing newer."""
+        """Return `stale`: a webhook has no newer credential."""
         return stale
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no connection is open."""
 
     def __repr__(self) -> str:
         return f"<Webhook {self.portal}>"
 
 
 def read_url(text: str) -> httpx.URL | None:
-    """The address in `text` if it is https (or http on loopback) with a host and without user, query and fragment."""
+    """Parse `text` as an https URL (or http on loopback) with a host and without user, query and fragment; None for anything else."""
     try:
         url = httpx.URL(text.strip())
     except httpx.InvalidURL:

@@ -1,6 +1,6 @@
-"""Ring 1. A local application of the portal: its access token, renewed when the portal calls it expired and never before.
+"""A local application of the portal: its access token is renewed when the portal calls it expired, and never before.
 
-A new pair is stored before it is used, and one process at a time renews. Sends no calls and keeps no file of its own.
+A new token pair is stored before it is used, and only one process at a time renews. Makes no calls and keeps no file of its own.
 """
 
 import asyncio
@@ -22,36 +22,36 @@ from bitrix.errors import NoAccess, NotSent
 log = logging.getLogger(__name__)
 
 CLAIM = timedelta(seconds=2 * TIMEOUT_SECONDS)
-"""So long others wait for a process that said it renews: longer than an answer may take, so only a dead one is overtaken."""
+"""How long others wait for a process that announced a renewal: longer than an answer may take, so only a dead process is overtaken."""
 RENEWAL_PAUSE = timedelta(minutes=1)
-"""So long a refusal that needs a person is repeated from memory: asking at every call may get the application blocked."""
+"""How long a refusal that needs a person is repeated from memory: asking at every call may get the application blocked."""
 _SKEW = timedelta(seconds=5)
-"""So far ahead another machine's clock may run; what is claimed for longer was claimed by a wrong clock."""
+"""The tolerated difference to another machine's clock; a claim further in the future was made with a wrong clock."""
 _POLL = 0.25
 _CLOSED = "the client is closed"
 
 
 class TokenStore(Protocol):
-    """Where pairs outlive the process; shared by all processes on one database. Each method raises OSError on failure."""
+    """Stores token pairs durably, shared by all processes on one database. Each method raises OSError on failure."""
 
     async def load(self, name: str) -> str | None:
-        """What is stored under the name."""
+        """Return what is stored under the name, or None."""
         ...
 
     async def swap(self, name: str, expected: str | None, text: str) -> bool:
-        """Store `text` durably if `expected` (None: nothing) is what is there now, else return False and change nothing."""
+        """Store `text` durably if `expected` (None: nothing) is stored now, else change nothing and return False."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPair:
-    """What the store holds: a pair, or nothing yet, and until when somebody is renewing it."""
+    """The stored value: a token pair or none yet, and until when a process claims its renewal."""
 
     pair: TokenPair | None = None
     claimed_until: datetime | None = None
 
     def to_text(self) -> str:
-        """To store. The member names are those that log masking knows."""
+        """Encode for the store. Log masking knows the names of these members."""
         pair = self.pair and {
             "access_token": self.pair.access.get_secret_value(),
             "refresh_token": self.pair.refresh.get_secret_value(),
@@ -60,7 +60,7 @@ class StoredPair:
 
     @classmethod
     def read(cls, text: str | None) -> "StoredPair":
-        """From the store; what cannot be read counts as nothing."""
+        """Decode from the store; an unreadable value counts as nothing."""
         try:
             data = orjson.loads(text or "{}")
             pair, until = data.get("pair"), data.get("claimed_until")
@@ -73,10 +73,10 @@ class StoredPair:
 
 
 class Application:
-    """Calls in the context of a local application (seed rows S004-73 to S004-76).
+    """Calls in the context of a local application (S004-73 to S004-76).
 
-    `first` is the refresh token of the settings. The chain of pairs that began with it is stored under its hash: another
-    token in the settings begins another chain, whatever is stored. Raises ValueError if `portal` is no plain address.
+    `first` is the refresh token of the settings. The chain of pairs that began with it is stored under its hash: another token in the
+    settings begins another chain, whatever is stored. Raises ValueError if `portal` is not a plain address.
     """
 
     is_application = True
@@ -92,7 +92,7 @@ class Application:
         now: Callable[[], datetime],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`portal` is `company.bitrix24.ru`; with a scheme where that is http on loopback."""
+        """`portal` is like `company.bitrix24.ru`; it has a scheme only for http on loopback."""
         url = read_url(portal if "://" in portal else f"https://{portal}")
         if url is None or url.path != "/":
             msg = "the portal must look like company.bitrix24.ru"
@@ -111,11 +111,11 @@ class Application:
         self._closed = False
 
     async def fetch_grant(self) -> Grant:
-        """The token in use, else the stored one, else a first one; raise `NotSent`, or `NoAccess` if a person must act."""
+        """Return the token in use, else the stored one, else a first one. Raises `NotSent`, or `NoAccess` if a person must act."""
         return self._grant or await self._join_renewal()
 
     async def renew(self, stale: Grant) -> Grant:
-        """A newer token than `stale`; however many ask at once, the server is asked once. Raises as `grant` does."""
+        """Return a newer token than `stale`; concurrent callers share one renewal. Raises what `fetch_grant` raises."""
         return await self._join_renewal() if self._grant in (None, stale) else self._grant or stale
 
     async def aclose(self) -> None:
@@ -129,7 +129,7 @@ class Application:
         return f"<Application {self.portal}>"
 
     async def _join_renewal(self) -> Grant:
-        """Join the renewal under way or begin one. It is nobody's own: a caller that gives up does not end it."""
+        """Join the renewal under way, or begin one. It is a task of its own: a caller that is cancelled does not end it."""
         if self._flight is None or self._flight.done():
             self._flight = asyncio.create_task(self._obtain(self._grant))
         got = await asyncio.shield(self._flight)
@@ -151,7 +151,7 @@ class Application:
             text = await self._store.load(self._name)
             kept = StoredPair.read(text)
             if kept.pair is not None and (stale is None or kept.pair.access != stale.access):
-                return Grant(kept.pair.access)  # stored by another process, or before this one began
+                return Grant(kept.pair.access)  # stored by another process, or before this one started
             if self._unsaved is not None:
                 return await self._save(*self._unsaved)
             if self._refused is not None and self._is_ahead(self._refused[1], RENEWAL_PAUSE):
@@ -165,12 +165,12 @@ class Application:
         raise NotSent(_CLOSED)
 
     def _is_ahead(self, until: datetime, at_most: timedelta) -> bool:
-        """Whether `until` is still to come; further away than it can have been set, it comes from a clock that was wrong."""
+        """Whether `until` is in the future by `at_most`; further away, it was set by a wrong clock."""
         now = self._now()
         return now < until <= now + at_most
 
     async def _claim_and_renew(self, text: str | None, kept: StoredPair) -> Grant | None:
-        """Renew the pair if nobody else was first; None means look again."""
+        """Renew the pair unless another process was first; None means check the store again."""
         claim = StoredPair(kept.pair, self._now() + CLAIM).to_text()
         if not await self._store.swap(self._name, text, claim):
             return None
@@ -181,7 +181,7 @@ class Application:
             with contextlib.suppress(OSError):
                 await self._store.swap(self._name, claim, kept.to_text())
             if isinstance(fault, NoAccess):
-                await self._sleep(_POLL)  # one whose claim ran out may be storing its pair just now
+                await self._sleep(_POLL)  # a process whose claim expired may be storing its pair right now
             if await self._is_overtaken(spent):
                 return None
             if isinstance(fault, NoAccess):
@@ -191,7 +191,7 @@ class Application:
         return await self._save(spent, fresh)
 
     async def _save(self, spent: SecretStr, fresh: TokenPair) -> Grant:
-        """Store the pair that replaces `spent`; the one that is stored already, if somebody was faster."""
+        """Store the pair that replaces `spent`; return the stored one instead if another process was faster."""
         self._unsaved = (spent, fresh)  # kept for the next try if the database fails: `spent` will not work again
         while True:
             text = await self._store.load(self._name)
@@ -207,7 +207,7 @@ class Application:
         return self._pick_refresh_token(StoredPair.read(await self._store.load(self._name))) != spent
 
     def _pick_refresh_token(self, kept: StoredPair) -> SecretStr:
-        """The refresh token that the next renewal uses up."""
+        """Return the refresh token that the next renewal uses up."""
         return kept.pair.refresh if kept.pair is not None else self._first
 
 

@@ -1,6 +1,6 @@
-"""Ring 1. The authorization server: trades a refresh token for a new pair, and says what a refusal asks of whom.
+"""The client of the authorization server: exchanges a refresh token for a new pair, and explains refusals.
 
-Keeps no token, tries once, follows no redirect. Source: bitrix24 facts 1.2.
+Stores no token, tries once, follows no redirect.
 """
 
 import asyncio
@@ -32,14 +32,14 @@ _WHAT_TO_DO = {
 
 @dataclass(frozen=True, slots=True)
 class TokenPair:
-    """An access token and the refresh token that follows it."""
+    """An access token and the refresh token for its successor."""
 
     access: SecretStr
     refresh: SecretStr
 
 
 class TokenServer:
-    """One application at one authorization server; ValueError if `base` is neither https nor plain http on loopback."""
+    """One application at one authorization server. Raises ValueError if `base` is neither https nor plain http on loopback."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class TokenServer:
         base: str = PUBLIC_SERVER,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        """Nothing is sent yet."""
+        """Prepare the HTTP client; sends nothing yet."""
         url = read_url(base)
         if url is None:
             msg = "the authorization server's address must look like https://<host>"
@@ -67,14 +67,14 @@ class TokenServer:
         )
 
     async def refresh(self, token: SecretStr) -> TokenPair:
-        """The pair that replaces `token`; raise `NoAccess` if that needs a person, `NotSent` if another try may help."""
+        """Return the pair that replaces `token`. Raises `NoAccess` if a person must act, `NotSent` if another try may help."""
         asked = {
             "grant_type": "refresh_token",
             "client_id": self.client_id,
             "client_secret": self._secret.get_secret_value(),
             "refresh_token": token.get_secret_value(),
         }
-        # Raised outside of `except`: the error of httpx holds the request, and with it the secrets in its address.
+        # Raised outside of `except`: the error of httpx holds the request, whose address contains the secrets.
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 response = await self._http.get(self._address, params=asked)

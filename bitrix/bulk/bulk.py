@@ -1,6 +1,6 @@
-"""Ring 1. The face of bulk work: read whole lists, read many records, make many calls; few requests, nothing lost in silence.
+"""Bulk work: reads whole lists, reads many records, makes many calls, with few requests and an outcome for each item.
 
-Ring 1. Many calls with an outcome for each: writes are sent once, reads as often as it takes. Asks nobody for consent.
+Writes are sent once, reads are retried. Never asks for confirmation.
 """
 
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sized
@@ -23,12 +23,11 @@ __all__ = ["BulkOptions", "GetOutcome", "ItemOutcome", "Progress", "Step", "Step
 async def list_all(
     client: BitrixClient, method: str, params: Mapping[str, Any], *, id_field: str | None = None, **terms: Unpack[BulkOptions]
 ) -> AsyncGenerator[Any, None]:
-    """Every row of a list, each once and in order of id where it can be walked, holding a few batches at a time.
+    """Yield every row of a list once, in order of id if the list can be walked by id, with a few batches in memory at a time.
 
-    `id_field` says that an unknown list can be walked by that id. Other lists are read by offset, which the portal counts:
-    a row that moves between pages while they are read, because one leaves and one joins, may come twice or be missed.
-    Raises ValueError for params that walking cannot honour (another order, `start`), `Refused`, `NotSent`, and
-    `OutcomeUnknown` where rows might be missing or `deadline` passed. Close it with `aclosing`.
+    `id_field` says that an unknown list can be walked by that id. Other lists are read by offset: a row that moves between pages meanwhile,
+    because one leaves and one joins, may come twice or be missed. Raises ValueError for params that walking cannot honour (another order,
+    `start`), `Refused`, `NotSent`, and `OutcomeUnknown` if rows might be missing or `deadline` passed. Close it with `aclosing`.
     """
     ids = IdList(id_field, id_field) if id_field is not None else LISTS.get(method.lower())
     sender = Sender(client=client, **terms)
@@ -59,7 +58,7 @@ async def _stream_portions(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetOutcome:
-    """What a read of one `id` found: `row` if `found`; `missing` means the portal says there is no such record."""
+    """The result of reading one `id`: `row` if `found`; `missing` means the portal says there is no such record."""
 
     id: int | str
     status: Literal["found", "missing", "refused", "unknown", "not_sent"]
@@ -69,14 +68,13 @@ class GetOutcome:
 
 
 async def call_all(client: BitrixClient, steps: Steps, **terms: Unpack[BulkOptions]) -> AsyncGenerator[ItemOutcome, None]:
-    """One outcome per step, in the order of the steps; no step is sent again unless a limit proves it did not run.
+    """Yield one outcome per step, in the order of the steps; no step is sent again unless a limit proves it did not run.
 
-    Outcomes are in order, execution is not: several batches of 50 are under way at once, and a step that a limit refused
-    runs after later ones. Steps that need an order belong into calls one after another.
-    After `deadline` or once `stop` is set nothing more is sent. A portal that loses three answers in a row, or shuts the
-    webhook, is sent nothing more. `steps` is read as needed; an error it raises comes after the outcomes of what was sent.
-    Raises nothing of the network. Close it with `aclosing`: leaving early or being cancelled ends what is under way, and
-    outcomes not yet given stay unknown.
+    Outcomes are in order, execution is not: several batches of 50 are under way at once, and a step that a limit refused runs after later
+    ones. Steps that depend on order belong in calls one after another. After `deadline` or once `stop` is set nothing more is sent, nor to
+    a portal that loses three answers in a row or refuses the webhook. `steps` is read as needed; an error it raises comes after the
+    outcomes of what was sent. Raises no network errors. Close it with `aclosing`: leaving early or being cancelled ends what is under way,
+    and outcomes not yet yielded stay unknown.
     """
     sender = Sender(client=client, **terms)
     async with aclosing(_stream_outcomes(sender, Job(sender, sender.write), steps)) as outcomes:
@@ -93,9 +91,9 @@ async def get_many(
     id_param: str = "id",
     **terms: Unpack[BulkOptions],
 ) -> AsyncGenerator[GetOutcome, None]:
-    """One outcome per id, in the order of `ids`, 50 to a request; only for methods that read: they may be repeated.
+    """Yield one outcome per id, in the order of `ids`, 50 to a request; only for read methods, which may be repeated.
 
-    `params` go with every id (crm.item.get needs `entityTypeId`). Raises nothing of the network.
+    `params` are added to every id (crm.item.get needs `entityTypeId`). Raises no network errors.
     """
     wanted = list(ids)
     sender = Sender(client=client, **terms)
@@ -126,7 +124,7 @@ def _to_get_outcome(number: int | str, outcome: ItemOutcome) -> GetOutcome:
 
 
 def _extract_record(result: Any) -> Any:
-    """The record in an answer: `{"item": {…}}` and `{"task": {…}}` are opened; a missing task is `[]` with success."""
+    """Return the record in an answer, unwrapped from `{"item": {…}}` or `{"task": {…}}`; a missing task is `[]` with success."""
     if isinstance(result, Mapping) and len(result) == 1:
         (inner,) = result.values()
         return inner if isinstance(inner, Mapping) else result

@@ -1,4 +1,4 @@
-"""Ring 1. Sends steps in batches of 50 and says of each what is proven: done, refused, unknown or not sent.
+"""Sends steps in batches of 50 and reports for each what is proven: done, refused, unknown or not sent.
 
 Sends a step again only after a limit proved that it did not run.
 """
@@ -22,15 +22,15 @@ Send = Callable[[str, Mapping[str, Any]], Awaitable[Answer]]
 
 _LOST_IN_A_ROW = 3
 _ACCESS_STATUSES = frozenset({401, 403})  # the webhook as a whole is refused: the next batch would be too
-_SERVER_FAULTS = frozenset({"INTERNAL_SERVER_ERROR", "ERROR_UNEXPECTED_ANSWER"})  # may come after the act
+_SERVER_FAULTS = frozenset({"INTERNAL_SERVER_ERROR", "ERROR_UNEXPECTED_ANSWER"})  # may come after the call took effect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemOutcome:
-    """What became of step number `index`.
+    """The outcome of step number `index`.
 
-    `done`: the portal answered `result`. `refused`: it answered an error and changed nothing. `unknown`: sent, and the
-    answer was lost or says nothing of it; look it up. `not_sent`: it was not executed and may be asked for again.
+    `done`: the portal answered `result`. `refused`: it answered an error and changed nothing. `unknown`: sent, and the answer was lost or
+    does not mention it; look it up. `not_sent`: it was not executed and may be sent again.
     """
 
     index: int
@@ -43,7 +43,7 @@ class ItemOutcome:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A step on its way: its command, and the command as text."""
+    """A step to send: its command, also encoded as text."""
 
     index: int
     command: Command
@@ -55,7 +55,7 @@ class _Item:
 
 
 class Job:
-    """One run over many steps; watches how the portal bears it: one batch at a time until it answers, then `in_flight`."""
+    """One run over many steps. Starts with one batch at a time; after the first answer up to `in_flight`, again one after a lost answer."""
 
     def __init__(self, sender: Sender, send: Send) -> None:
         self._sender = sender
@@ -65,11 +65,11 @@ class Job:
         self._shut: BitrixError | None = None
 
     def count_allowed(self) -> int:
-        """How many batches may be under way now."""
+        """Return how many batches may be under way now."""
         return self._allowed
 
     async def generate_batches(self, steps: Steps) -> AsyncGenerator[Coroutine[Any, Any, list[ItemOutcome]], None]:
-        """One piece of work per 50 steps, made as it is asked for."""
+        """Yield one coroutine per 50 steps, reading the steps as needed."""
         chunk: list[Step] = []
         first = 0
         async with aclosing(_iterate_steps(steps)) as given:
@@ -109,7 +109,7 @@ class Job:
         return self._shut
 
     async def _send_once(self, items: Sequence[_Item]) -> tuple[list[ItemOutcome], BitrixError | None]:
-        """The outcomes that one request settles, and the limit that left the others as they were."""
+        """Send one batch; return the outcomes it settles, and the limit that left the other steps unexecuted, if any."""
         try:
             answer = await self._send("batch", {"halt": 0, "cmd": {item.command.key: item.text for item in items}})
         except NotSent as error:
@@ -128,7 +128,7 @@ class Job:
         return _read_outcomes(items, answer)
 
     def _note_loss(self) -> None:
-        """A portal that is silent is not fed: each further batch would be of unknown outcome too."""
+        """Count a lost answer and slow down: each further batch to a silent portal would have an unknown outcome too."""
         self._lost += 1
         self._allowed = 1
         if self._lost >= _LOST_IN_A_ROW:
@@ -156,7 +156,7 @@ def _to_item_outcome(item: _Item, outcome: CommandOutcome) -> ItemOutcome:
 
 
 def _prepare_item(index: int, key: str, step: Step) -> _Item | ItemOutcome:
-    """The step as a command; one that cannot be written as one is not sent, and the others are."""
+    """Convert a step to a command; one that a batch cannot hold becomes a `not_sent` outcome, and the others are still sent."""
     method, params = step
     command = Command(key, method, dict(params))
     why = ""

@@ -1,4 +1,4 @@
-"""Ring 1. What is known of list methods: those whose ids can be walked, and how the id is called. Source: the method pages."""
+"""The list methods that can be walked by id, and the names of their id fields."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from typing import Any
 from bitrix.errors import OutcomeUnknown
 
 PAGE = 50
-"""Rows of a page; fixed for the v2 lists (limits.md)."""
+"""Rows per page, fixed for all v2 lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdList:
-    """`asked` is the id in filter and order, `told` the id in rows: "more than this id" may be trusted in such a list.
+    """A list that can be walked by id. `query_field` is the id's name in filter and order, `row_field` its name in rows.
 
-    `result_key` is the name that the rows lie under; `repeats`: a row may come several times in a row.
+    `result_key` is the name under which the rows are nested; `repeats`: a row may come several times in succession.
     """
 
     query_field: str
@@ -25,8 +25,8 @@ class IdList:
 
 
 _CLASSIC = IdList("ID", "ID")
-# tasks.task.list sorts and filters by ID and answers `id`; who looks for `ID` in its rows reads its first page for ever.
-# Lists that are not here (user.get, crm.status.list, …) are read by offset in the order that the portal or the caller gives.
+# tasks.task.list sorts and filters by ID and answers `id`; looking for `ID` in its rows would read the first page forever. Lists that are
+# not here (user.get, crm.status.list, …) are read by offset in the order of the portal or the caller.
 LISTS: Mapping[str, IdList] = MappingProxyType(
     {
         "crm.lead.list": _CLASSIC,
@@ -42,7 +42,7 @@ LISTS: Mapping[str, IdList] = MappingProxyType(
 
 
 def extract_rows(result: object) -> list[Any]:
-    """The rows of a list answer, bare or under one name of their own (`items`, `tasks`); `OutcomeUnknown` if there are none."""
+    """Return the rows of a list answer, bare or under one key (`items`, `tasks`). Raises `OutcomeUnknown` if there are none."""
     if isinstance(result, dict):
         lists = [value for value in result.values() if isinstance(value, list)]
         result = lists[0] if len(lists) == 1 else None
@@ -52,7 +52,7 @@ def extract_rows(result: object) -> list[Any]:
 
 
 def extract_ids(rows: list[Any], told: str) -> list[int]:
-    """The ids of `rows`; `OutcomeUnknown` if one has none."""
+    """Return the ids of `rows`, found under the key `told`. Raises `OutcomeUnknown` if a row has none."""
     try:
         return [int(row[told]) for row in rows]
     except (TypeError, KeyError, ValueError):
@@ -60,5 +60,5 @@ def extract_ids(rows: list[Any], told: str) -> list[int]:
 
 
 def build_inconsistency_error(what: str) -> OutcomeUnknown:
-    """The error for a list whose rows cannot be trusted to be all of them; asking again does not help."""
+    """Build the error for a list that may be incomplete or out of order; asking again does not help."""
     return OutcomeUnknown(f"the portal's list {what}", transient=False)

@@ -1,9 +1,7 @@
-"""Ring 1. Reads a list by offset, 50 pages to a batch, for lists whose ids cannot be walked. Only for reads.
+"""Reads lists by offset if their ids cannot be walked: whole lists with 50 pages to a batch, or the first rows. Only for reads.
 
-The portal counts these lists: one that shrinks while it is read, or whose pages do not fit its count, is an error. A row
-that slips to a page already read is missed in silence where another joined meanwhile: the count does not show that.
-
-Ring 1. Reads the first rows of a list into memory; only for reads, which may be repeated. Whole lists: `bitrix.bulk.bulk`.
+A list that shrinks while it is read, or whose pages do not match the portal's count, is an error. A row that moves to a page already read
+is missed without notice if another joined meanwhile: the count does not show that.
 """
 
 from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
@@ -23,9 +21,9 @@ _BLANK_ANSWERS = 2
 
 
 async def stream_pages(sender: Sender, method: str, params: Mapping[str, Any]) -> AsyncGenerator[tuple[Rows, int | None], None]:
-    """The rows of a list in portions with the portal's count, in the order that the portal or the caller gives.
+    """Yield the rows of a list in portions with the portal's count, in the order of the portal or the caller.
 
-    Raises as `Sender.read`, and `OutcomeUnknown` if the list shrinks or is shorter than its count.
+    Raises what `Sender.read` raises, and `OutcomeUnknown` if the list shrinks or is shorter than its count.
     """
     first = await sender.read(method, {**params, "start": 0})
     rows = extract_rows(first.result)
@@ -53,7 +51,7 @@ async def stream_pages(sender: Sender, method: str, params: Mapping[str, Any]) -
 
 
 class _Reader:
-    """Sends batches of pages; asks again for those that a limit refused."""
+    """Sends batches of pages and repeats those that a limit refused."""
 
     def __init__(self, sender: Sender, method: str, params: Mapping[str, Any]) -> None:
         self._sender = sender
@@ -61,7 +59,7 @@ class _Reader:
         self._params = params
 
     async def generate_batches(self, starts: range) -> AsyncGenerator[Coroutine[Any, Any, Sequence[CommandOutcome]], None]:
-        """One piece of work per 50 pages."""
+        """Yield one coroutine per 50 pages."""
         for place in range(0, len(starts), MAX_COMMANDS):
             yield self._read_batch(starts[place : place + MAX_COMMANDS])
 
@@ -90,7 +88,7 @@ class _Reader:
 
 @dataclass(frozen=True, slots=True)
 class FirstRows:
-    """The rows read; `complete` is False when the list has more than was asked for."""
+    """The rows read; `complete` is False if the list has more than was asked for."""
 
     rows: list[Any]
     total: int | None
@@ -105,7 +103,7 @@ async def read_first_rows(
     max_rows: int,
     priority: Priority = Priority.INTERACTIVE,
 ) -> FirstRows:
-    """Up to `max_rows` rows of a list method, by offset; raise as `BitrixClient.call` does, with nothing half returned.
+    """Return up to `max_rows` rows of a list method, by offset. Raises what `BitrixClient.call` raises, without a partial result.
 
     Rows that move between pages while they are read may come twice or be missed: sort by an id that does not change.
     """

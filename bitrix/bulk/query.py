@@ -1,4 +1,4 @@
-"""Ring 1. The commands that walk one list by id, the caller's filter and fields kept; refuses what walking cannot honour."""
+"""Builds the batch commands that walk one list by id with the caller's filter and fields; refuses what walking cannot honour."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,10 +13,10 @@ _OURS = frozenset({"filter", "order", "select", "start"})
 
 
 class IdQuery:
-    """One list, ready to be asked for id by id.
+    """One list, prepared to be walked by id.
 
-    ValueError for an order that is not the id's, a `start`, an OR at the top of the filter, or bounds of the id that are
-    not numbers. The id joins `select`, if there is one.
+    Raises ValueError for an order other than by id, a `start`, an OR at the top of the filter, or bounds of the id that are not numbers.
+    The id is added to `select`, if there is one.
     """
 
     def __init__(self, method: str, params: Mapping[str, Any], ids: IdList) -> None:
@@ -40,7 +40,7 @@ class IdQuery:
         self._ends = {key: quote(f"$result[{key}]{box}[{PAGE - 1}][{ids.row_field}]", safe="") for key in _KEYS}
 
     def build_pages(self, after: int, upto: int | None, count: int) -> dict[str, str]:
-        """`count` pages of the rows above `after`, each beginning where the one before it ended."""
+        """Build `count` pages of the rows with id > `after`, each beginning where the page before it ended."""
         cmd: dict[str, str] = {}
         start: int | str = after
         for key in _KEYS[:count]:
@@ -49,7 +49,7 @@ class IdQuery:
         return cmd
 
     def build_last_page(self) -> str:
-        """The page with the greatest ids, falling."""
+        """Build the command for the page with the greatest ids, in descending order."""
         return f"{self._falling}&{self._build_filter(self.floor, self.ceiling)}"
 
     def _build_filter(self, after: int | str, upto: int | None) -> str:

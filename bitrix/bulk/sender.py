@@ -1,4 +1,4 @@
-"""Ring 1. What the bulk reads and writes share: requests under way with an owner, patience with limits, progress.
+"""Shared by bulk reads and writes: a task pool, backoff after limits, progress.
 
 Knows nothing of lists or steps; leaves no task running.
 """
@@ -17,9 +17,9 @@ from bitrix.errors import RATE_LIMIT, TIME_LIMIT, NotSent, OutcomeUnknown
 from bitrix.limits.limiter import Priority
 
 LIMITS = frozenset({RATE_LIMIT, TIME_LIMIT})
-"""Codes that prove a command was not executed: it may be asked again, even a write."""
+"""Error codes that prove a command was not executed: it may be sent again, even a write."""
 _MAX_PAUSE_SECONDS = 15.0
-_MAX_PAUSES = 12  # in a row and without progress; the client has its own patience within each request
+_MAX_PAUSES = 12  # in succession without progress; the client retries within each request besides
 
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
@@ -28,7 +28,7 @@ OnProgress = Callable[["Progress"], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a bulk job is: `done` rows or steps, of `total` where it is known; for doors to show."""
+    """The progress of a bulk job: `done` rows or steps of `total`, if known; to be shown to people."""
 
     done: int
     total: int | None = None
@@ -38,11 +38,11 @@ class Progress:
 
 
 class BulkOptions(TypedDict, total=False):
-    """On what terms a bulk job runs, the same words for all of them; `Sender` has what holds for those not given.
+    """The options of all bulk jobs; `Sender` has the defaults.
 
-    `in_flight`: batches under way at once, at most. `deadline`: a time of the event loop's clock, as of
-    `asyncio.timeout_at`. `stop`: once set, nothing more is sent, and answers under way are awaited. `on_progress` is
-    called after each portion and must not raise. `pause` is how to wait after a limit.
+    `in_flight`: the most batches under way at once. `deadline`: a time of the event loop's clock, as for `asyncio.timeout_at`. `stop`: once
+    set, nothing more is sent, and answers under way are awaited. `on_progress` is called after each portion and must not raise. `pause`
+    waits after a limit.
     """
 
     priority: Priority
@@ -55,7 +55,7 @@ class BulkOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sender:
-    """One portal, and the `BulkOptions` of a job on it; ValueError if nothing could ever be under way."""
+    """One portal with the options of a bulk job on it. Raises ValueError if `in_flight` is below 1."""
 
     client: BitrixClient
     priority: Priority = Priority.BULK
@@ -71,16 +71,16 @@ class Sender:
             raise ValueError(msg)
 
     def report_progress(self, progress: Progress) -> None:
-        """Show people how far it is."""
+        """Report the progress, if anybody asked for it."""
         if self.on_progress is not None:
             self.on_progress(progress)
 
     def calculate_time_left(self) -> float | None:
-        """Seconds until the deadline; None without one."""
+        """Return the seconds until the deadline; None without one."""
         return None if self.deadline is None else max(0.0, self.deadline - asyncio.get_running_loop().time())
 
     async def read(self, method: str, params: Mapping[str, Any]) -> Answer:
-        """A read, asked again while a limit refuses it; raise as `BitrixClient.call`, `OutcomeUnknown` at the deadline."""
+        """Make a read, repeated while a limit refuses it. Raises what `BitrixClient.call` raises, and `OutcomeUnknown` at the deadline."""
         patience = Backoff(self)
         while not self.stop.is_set():
             try:
@@ -96,19 +96,19 @@ class Sender:
         raise NotSent("stopped before it was sent")
 
     async def write(self, method: str, params: Mapping[str, Any]) -> Answer:
-        """A call that is sent once; the deadline bounds sending it, never waiting for its answer."""
+        """Make a call once; the deadline limits the sending, never the wait for its answer."""
         return await self.client.call(method, params, priority=self.priority, send_within=self.calculate_time_left())
 
 
 @dataclass(slots=True)
 class Backoff:
-    """Longer and longer pauses between one request and the next after a limit, within the deadline."""
+    """Increasing pauses between requests after a limit, within the deadline."""
 
     sender: Sender
     _pauses: int = 0
 
     async def wait(self, *, at_most: int = _MAX_PAUSES) -> bool:
-        """Pause; False, at once, if the deadline is too near or patience is at its end."""
+        """Pause; return False at once if the deadline is too near or `at_most` pauses were made."""
         number, self._pauses = self._pauses, self._pauses + 1
         seconds = min(_MAX_PAUSE_SECONDS, 2.0**number)
         left = self.sender.calculate_time_left()
@@ -118,7 +118,7 @@ class Backoff:
         return True
 
     def reset(self) -> None:
-        """Begin anew: something got through."""
+        """Start again with short pauses, because a request got through."""
         self._pauses = 0
 
 
@@ -130,11 +130,11 @@ class TaskPool:
 
     @property
     def running(self) -> int:
-        """How many tasks are under way."""
+        """The number of running tasks."""
         return len(self._tasks)
 
     def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Begin `work`; its error is raised where its result is asked for."""
+        """Start `work` as a task; awaiting the task raises its error."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._discard)
@@ -147,7 +147,7 @@ class TaskPool:
     def _discard(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            task.exception()  # seen: nobody may be left to ask for it
+            task.exception()  # marks it as retrieved: nobody may be left to await it
 
     async def __aenter__(self) -> Self:
         return self
@@ -159,9 +159,9 @@ class TaskPool:
 
 
 async def yield_in_order(works: AsyncGenerator[Coroutine[Any, Any, T], None], *, allowed: Callable[[], int]) -> AsyncGenerator[T, None]:
-    """The results of `works` in their order, up to `allowed()` of them at work and as many again waiting to be taken.
+    """Yield the results of `works` in order, with up to `allowed()` of them running and as many finished ones waiting.
 
-    An error of `works` is raised after the results of what it had begun. Close it (`aclosing`) to leave nothing running.
+    An error of `works` is raised after the results of what had been started. Close it (`aclosing`) to leave nothing running.
     """
     line: deque[asyncio.Task[T]] = deque()
     problem: Exception | None = None

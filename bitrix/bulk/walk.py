@@ -1,8 +1,8 @@
-"""Ring 1. Reads a list by id in batches, without counting: what comes is in order, once, and all of it. Only for reads.
+"""Reads a list by id in batches, without offsets: every row in order and once. Only for reads.
 
-The first batch reads from the bottom and looks at the top; what lies between is cut into windows of ids, several of
-them under way. A later command of a batch begins where the page before it ended; what the portal makes of that after a
-short page is undocumented, so nothing after a short page is looked at, and every id is checked.
+The first batch reads from the bottom and looks at the top; what lies between is cut into windows of ids, several read at once. A later
+command of a batch begins where the page before it ended; the effect of that after a short page is undocumented, so nothing after a short
+page is used, and every id is checked.
 """
 
 import asyncio
@@ -45,10 +45,10 @@ class _Window:
 
 
 async def walk(sender: Sender, query: IdQuery) -> AsyncGenerator[Rows, None]:
-    """The rows of a list in portions, ids rising; raise as `Sender.read`, or `OutcomeUnknown` if the list makes no sense.
+    """Yield the rows of a list in portions, with ascending ids.
 
-    What is added above the greatest id after the start is not read. Bulk work begins with a full batch, interactive work
-    with one page: most lists that a person waits for are short.
+    Raises what `Sender.read` raises, and `OutcomeUnknown` if the list is inconsistent. Rows added above the greatest id after the start are
+    not read. Bulk work begins with a full batch, interactive work with one page: most lists that a person waits for are short.
     """
     reader = _Reader(sender, query)
     rows, tail, gap, density = await reader.begin(_SMALL_START if sender.priority is Priority.INTERACTIVE else MAX_COMMANDS - 1)
@@ -72,7 +72,7 @@ async def walk(sender: Sender, query: IdQuery) -> AsyncGenerator[Rows, None]:
 
 
 class _WindowQueue:
-    """What is left to read, lowest first: windows under way or waiting to be taken, and gaps between them."""
+    """The parts left to read, lowest first: windows under way or waiting to be yielded, and gaps between them."""
 
     def __init__(self, gap: Gap, density: Density, reader: "_Reader", crew: TaskPool, in_flight: int) -> None:
         self.parts: deque[Gap | _Window] = deque([gap])
@@ -82,7 +82,10 @@ class _WindowQueue:
         self._in_flight = in_flight
 
     def fill(self) -> None:
-        """Send for windows of the lowest gaps; what waits to be taken is bounded too, except that the head always moves."""
+        """Start reading windows of the lowest gaps.
+
+        The number of windows waiting to be yielded is limited too, but the first part always moves.
+        """
         allowed = self._in_flight if self._density.is_reliable else 1
         place = 0
         windows = sum(isinstance(part, _Window) for part in self.parts)
@@ -100,7 +103,7 @@ class _WindowQueue:
             place += 1
 
     def split(self) -> None:
-        """Learn from the windows that ended, and turn what they did not cover into gaps."""
+        """Update the density from finished windows, and turn what they did not cover into gaps."""
         parts: deque[Gap | _Window] = deque()
         for part in self.parts:
             rest = None
@@ -120,26 +123,26 @@ class _WindowQueue:
     def _learn(self, read: _WindowRows, gap: Gap) -> None:
         if read.rest is None:
             self._density.record(len(read.rows), gap)
-        else:  # more came than was expected: here begins another density
+        else:  # more rows than expected: the density changes here
             self._density.reset(*self._reader.measure_recent(read.rows))
 
 
 class _Reader:
-    """Sends the batches of one walk and checks what comes."""
+    """Sends the batches of one walk and checks the answers."""
 
     def __init__(self, sender: Sender, query: IdQuery) -> None:
         self._sender = sender
         self._query = query
 
     async def begin(self, pages: int) -> tuple[Rows, Rows, Gap | None, Density]:
-        """The lowest rows, the highest rows, the gap between them if there is one, and how dense the ids are."""
+        """Return the lowest rows, the highest rows, the gap between them if there is one, and the density of the ids."""
         for _ in range(_PROBES):
             if (found := await self._probe_ends(pages)) is not None:
                 return found
         raise build_inconsistency_error("ends before its greatest id")
 
     async def _probe_ends(self, pages: int) -> tuple[Rows, Rows, Gap | None, Density] | None:
-        """What `begin` promises; None if the greatest ids are not among the lowest rows: they may have left in between."""
+        """Return what `begin` returns; None if the greatest ids are missing from the lowest rows: they may have been deleted meanwhile."""
         query = self._query
         cmd = {"top": query.build_last_page()} | query.build_pages(query.floor, query.ceiling, pages)
         patience = Backoff(self._sender)
@@ -160,7 +163,7 @@ class _Reader:
         return rows, tail, gap, density
 
     async def read(self, gap: Gap, pages: int) -> _WindowRows:
-        """One window: what a batch holds of it; the rest is given back."""
+        """Read one window: the rows that one batch holds of it, and the rest."""
         patience = Backoff(self._sender)
         while True:
             outcomes = await self._send(self._query.build_pages(gap.low, gap.high, pages))
@@ -175,7 +178,7 @@ class _Reader:
         return read_answer([Command(key, "", {}) for key in cmd], answer, halt=True)
 
     def _join_pages(self, outcomes: Sequence[CommandOutcome], low: int, high: int | None) -> tuple[Rows, int, bool, CommandOutcome | None]:
-        """Rows page by page to the first that is short or missing: rows, last id, whether the list ended, what was missing."""
+        """Join pages up to the first that is short or missing. Returns rows, last id, whether the list ended, and the missing outcome."""
         rows: Rows = []
         last = low
         for outcome in outcomes:
@@ -195,7 +198,7 @@ class _Reader:
         return rows, last, False, None
 
     async def _wait(self, outcome: CommandOutcome, patience: Backoff) -> None:
-        """Pause after a limit, or a few times after an answer without a word; raise what waiting does not help."""
+        """Pause after a limit, or a few times after a missing outcome. Raises an error that waiting does not help."""
         if outcome.status == "error" and outcome.error not in LIMITS:
             raise Refused(outcome.error, outcome.description)
         limited = outcome.status == "error"
@@ -203,7 +206,7 @@ class _Reader:
             raise OutcomeUnknown(outcome.description or "a page of the list is not in the answer", code=outcome.error)
 
     def measure_recent(self, rows: Rows) -> tuple[int, Gap]:
-        """How many of the last rows lie in which stretch of ids."""
+        """Return the number of the last rows and the range of ids in which they lie."""
         recent = rows[-_RECENT:]
         ids = extract_ids([recent[0], recent[-1]], self._query.ids.row_field) if recent else [1, 0]
         return len(recent), Gap(ids[0] - 1, ids[1])
@@ -217,7 +220,7 @@ def _extract_page(outcome: CommandOutcome) -> Rows:
 
 
 def _drop_repeats(rows: Rows, ids: Sequence[int], last: int, names: IdList) -> Rows:
-    """`rows` if their ids rise above `last`, without the repeats that this list may have."""
+    """Return `rows` without the repeats that this list may have. Raises `OutcomeUnknown` if ids do not ascend from `last`."""
     kept: Rows = []
     for row, number in zip(rows, ids, strict=True):
         if number > last:

@@ -1,4 +1,4 @@
-"""Ring 1. Which ids to ask for next: a range of ids cut into windows of one batch each. Pure; sends nothing."""
+"""Decides which ids to ask for next: cuts a range of ids into windows of one batch each. Pure; sends nothing."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _NEXT_TO_NOTHING = ROWS // 10
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Ids above `low` up to `high` that nobody has read yet."""
+    """The ids above `low` up to `high`, which have not been read yet."""
 
     low: int
     high: int
@@ -26,7 +26,7 @@ class Gap:
 
 @dataclass(slots=True)
 class Density:
-    """Rows per id, as seen lately; says how wide a window may be."""
+    """The recent number of rows per id, which says how wide a window may be."""
 
     rows: float = 0.0
     span: float = 0.0
@@ -34,20 +34,20 @@ class Density:
     is_empty: bool = False
 
     def record(self, rows: int, gap: Gap) -> None:
-        """Note that `gap` was read to its end and held `rows` rows; what was seen before counts half."""
+        """Note that `gap` was read to its end and held `rows` rows; earlier observations count half."""
         self.rows = self.rows / 2 + rows
         self.span = self.span / 2 + len(gap)
         self.measured = self.measured or rows >= _MEASURED
         self.is_empty = rows < _NEXT_TO_NOTHING
 
     def reset(self, rows: int, gap: Gap) -> None:
-        """Note that the last `rows` rows lie in `gap`, and forget what was seen before: here the ids lie otherwise."""
+        """Note that the last `rows` rows lie in `gap`, and forget earlier observations, because the density has changed."""
         self.rows, self.span, self.is_empty = float(rows), float(len(gap)), False
         self.measured = rows >= _MEASURED
 
     @property
     def value(self) -> float:
-        """Between 0 and 1: ids are whole numbers."""
+        """Rows per id, between 0 and 1, because ids are integers."""
         return min(1.0, self.rows / self.span) if self.span else 1.0
 
     @property
@@ -56,10 +56,10 @@ class Density:
         return self.measured or self.value >= _DENSE
 
     def split_window(self, gap: Gap) -> Gap:
-        """The first part of `gap` that one batch should just hold.
+        """Return the first part of `gap` that one batch should just hold.
 
-        A little too narrow costs a part of a request, a little too wide a whole one: aim below by some deviations. Where
-        next to nothing was found the whole gap is asked for: the batch then ends wherever its rows lie.
+        A window a little too narrow costs part of a request, one a little too wide costs a whole one: so aim below by some deviations. If
+        next to nothing was found, return the whole gap: the batch then ends wherever its rows lie.
         """
         density = self.value
         if self.is_empty or density == 0.0:
@@ -69,7 +69,7 @@ class Density:
         return Gap(gap.low, min(gap.high, gap.low + width))
 
     def count_pages(self, gap: Gap) -> int:
-        """How many pages to ask for: as many as `gap` may hold, and one that ends it."""
+        """Return the number of pages to ask for: as many as `gap` may hold, and one that ends it."""
         expected = ROWS if self.is_empty else len(gap) * self.value
         likely = math.ceil((expected + 3.0 * math.sqrt(expected + 1.0)) / PAGE) + 1
         return max(1, min(MAX_COMMANDS, likely, math.ceil(len(gap) / PAGE)))

@@ -1,6 +1,6 @@
-"""What is known of each Bitrix24 method: read from data/catalogue/*.yaml, never guessed from a name (DESIGN §3).
+"""What is known of each Bitrix24 method, read from data/catalogue/*.yaml; nothing is guessed from a method's name.
 
-Ring 1: it describes the portal and decides nothing. An unlisted method is simply absent.
+It describes the portal and decides nothing. An unlisted method is simply absent.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 MethodClass = Literal["R", "W", "D", "C", "M", "N"]
 Verb = Literal["get", "list", "fields", "add", "update", "delete", "action"]
 Owner = Literal["record", "filter", "self", "reference", "unscoped"]
-"""How rights are checked: `record` reads the target's owner; `filter` adds the responsible filter; `self` concerns the caller only;
+"""How rights are checked: `record` reads the target's owner; `filter` adds the responsible to the filter; `self` concerns the caller only;
 `reference` is data everybody may see (stages, users, fields); `unscoped` cannot be checked, so only `sees: all` may use it."""
 
 
@@ -30,68 +30,67 @@ class Method(BaseModel):
     classes: tuple[MethodClass, ...] = Field(min_length=1)
     verb: Verb
     entity: str = ""
-    """deal, lead, contact, company, item (typed by entityTypeId), task, activity, todo, comment, user …; "" = none."""
+    """deal, lead, contact, company, item (typed by entityTypeId), task, activity, todo, comment, user …; "" for none."""
     idempotent: bool
     safe_create: bool = False
     critical: tuple[str, ...] = ()
-    """Field names (upper and camel spelling) whose change on an existing record asks."""
+    """Names of fields (in either spelling) whose change on an existing record needs a confirmation."""
     fields_at: str = "fields"
-    """Where the fields lie: "fields", or "" for the top level of params."""
+    """Where the fields are: "fields", or "" for the top level of params."""
     target: tuple[str, ...] = ()
-    """Paths to the id of the record that is read or changed, first present wins: "id", "taskId", "fields.ENTITY_ID"."""
+    """Paths to the id of the record that is read or changed, of which the first present one counts: "id", "taskId", "fields.ENTITY_ID"."""
     target_entity: str = ""
-    """What the target is when it is not `entity`: "deal", or "@fields.ENTITY_TYPE" to read its name there."""
+    """The entity of the target if it is not `entity`: "deal", or "@fields.ENTITY_TYPE" to read its name from that path."""
     owner: Owner = "unscoped"
     owner_filter: str = ""
     """For owner=filter: the filter field to set, such as ASSIGNED_BY_ID."""
     responsible: str = ""
-    """For adds: the field that becomes the speaker when missing."""
+    """For adds: the field that is set to the requester if it is missing."""
     marked: bool = False
-    """ORIGINATOR_ID/ORIGIN_ID are set on it, so a lost answer can be reconciled."""
+    """Whether ORIGINATOR_ID/ORIGIN_ID are set on it, so that a lost answer can be reconciled."""
     before: str = ""
-    """The read method that gives the before-image: "crm.deal.get"."""
+    """The read method that returns the before-image: "crm.deal.get"."""
     undo: str = ""
-    """The method that takes it back, as far as one does."""
+    """The method that undoes it, as far as one does."""
     leads_to: tuple[str, ...] = ()
-    """The states a task may be in after this action, the usual one first: its numbers of STATUS."""
+    """The states (STATUS numbers) a task may be in after this action, the usual one first."""
     comes_from: tuple[str, ...] = ()
     """The states in which the action is possible."""
     required: tuple[str, ...] = ()
     params: tuple[str, ...] = ()
-    """Further top-level parameters, in the portal's spelling; "*" = any. What no part of the row names is unknown."""
+    """Further top-level parameters, in the portal's spelling; "*" means any. A parameter not named anywhere in the row is unknown."""
     stands_for: dict[str, str] = Field(default_factory=dict)
-    """Parameters that the record keeps under another name: updateDeadline's `value` is its DEADLINE."""
+    """Parameters that the record stores under another name: updateDeadline's `value` is its DEADLINE."""
     forced: dict[str, int | str] = Field(default_factory=dict)
-    """Top-level parameters that are set whatever the caller says: event.offline.get clear=0."""
+    """Top-level parameters that are always set: event.offline.get clear=0."""
     inward: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Paths with their harmless values ("" = absent); any other value makes the call an outward message (N)."""
     closed: bool = False
-    """Refused unless the policy opens the method, as the whole of class D is."""
+    """Refused unless the policy opens the method, as all of class D is."""
     asks: bool = False
-    """Every call asks, whatever it changes: completing a task, starting a workflow."""
+    """Every call needs a confirmation, whatever it changes: completing a task, starting a workflow."""
     note: str = ""
     scope: str = ""
-    """The right a webhook or application needs for it, as the documentation names it: crm, task, im …; basic = every one has it.
-    `insufficient_scope` is answered with this name. The file's `scope` holds where the row has none."""
+    """The scope that a webhook or application needs for it, as the documentation names it: crm, task, im …; basic = always granted.
+    `insufficient_scope` is answered with this name. The file's `scope` applies if the row has none."""
     app_only: bool = False
     """Works for an application (OAuth) only; a webhook gets WRONG_AUTH_TYPE."""
     rare: bool = False
-    """Not part of a sales team's day: judged like any other, but not worth a line in the list of methods
-    that every request to a model carries."""
+    """Not part of a sales team's day: evaluated like any other, but left out of the list of methods in every model request."""
     source: str = ""
     """The page of the vendor's documentation below api-reference/, or the folder of the family's pages."""
 
     @property
     def reads_only(self) -> bool:
-        """True when the method changes nothing."""
+        """Whether the method changes nothing."""
         return self.classes == ("R",)
 
 
 class Catalogue:
-    """The listed methods, looked up without regard to case."""
+    """The listed methods, looked up case-insensitively."""
 
     def __init__(self, methods: Iterable[Method], entities: Mapping[str, "Entity"]) -> None:
-        """Keep `methods`; two rows for one name are an error."""
+        """Keep `methods`. Raises ValueError if a name is listed twice."""
         self.entities = dict(entities)
         self._methods: dict[str, Method] = {}
         for method in methods:
@@ -102,20 +101,20 @@ class Catalogue:
             self._methods[key] = method
 
     def find(self, name: str) -> Method | None:
-        """The method of that name in any case, or None when it is not listed."""
+        """Return the method of that name in any case, or None if it is not listed."""
         return self._methods.get(name.strip().lower())
 
     def __iter__(self) -> Any:
-        """All methods."""
+        """Iterate over all methods."""
         return iter(self._methods.values())
 
     def __len__(self) -> int:
-        """How many methods are listed."""
+        """Return the number of methods."""
         return len(self._methods)
 
 
 class Entity(BaseModel):
-    """A kind of record: how it is read, whose it is, what its fields are called for people."""
+    """A kind of record: how it is read, who owns it, and the display names of its fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     name: str
@@ -124,21 +123,21 @@ class Entity(BaseModel):
     list: str
     id_param: str = "id"
     result_key: str = ""
-    """"item" or "task" when the record lies one level down."""
+    """"item" or "task" if the record is nested one level down."""
     owner_field: str
     also_owned_by: tuple[str, ...] = ()
-    """Further fields that make a record one's own: who set a task may follow it."""
+    """Further fields that make a record one's own: the creator of a task may follow it."""
     title_field: str = "TITLE"
     fields: dict[str, "FieldInfo"] = Field(default_factory=dict)
 
     @cached_property
     def by_key(self) -> dict[str, str]:
-        """The names of `fields` by their key (`bitrix.catalogue.names.squeeze`); where two share one, the first."""
+        """The names of `fields` by their key (`bitrix.catalogue.names.to_field_key`); of several with one key the first."""
         return {to_field_key(name, self.name): name for name in reversed(self.fields)}
 
 
 class FieldInfo(BaseModel):
-    """A field for people: names and how its values read."""
+    """The display names of a field and the kind of its values."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     ru: str
@@ -162,7 +161,7 @@ class FieldInfo(BaseModel):
 
 
 def load_catalogue(folder: Path, extra: Iterable[Mapping[str, Any]] = ()) -> Catalogue:
-    """Read every YAML file of `folder`, then the `extra` rows of the policy; raises ValueError naming the file and row."""
+    """Read every YAML file of `folder`, then the `extra` rows of the policy. Raises ValueError, naming the file and row."""
     methods: list[Method] = []
     entities: dict[str, Entity] = {}
     for path in sorted(folder.glob("*.yaml")):
@@ -175,7 +174,7 @@ def load_catalogue(folder: Path, extra: Iterable[Mapping[str, Any]] = ()) -> Cat
 
 @cache
 def _read(name: str, content: str) -> tuple[tuple[Method, ...], Mapping[str, Entity]]:
-    """What one file holds; the same text is read once a process: all files together take a fifth of a second."""
+    """Parse one file; cached per text within a process, because all files together take a fifth of a second."""
     found = yaml.load(content, Loader=_LOADER) or {}  # noqa: S506 - a safe loader, in C
     entities = {kind: _validate_row(Entity, {"name": kind, **row}, name) for kind, row in (found.get("entities") or {}).items()}
     scope = {"scope": found["scope"]} if "scope" in found else {}
@@ -185,9 +184,9 @@ def _read(name: str, content: str) -> tuple[tuple[Method, ...], Mapping[str, Ent
 
 
 def _expand(entry: Mapping[str, Any], sets: Mapping[str, list[str]], where: str) -> Iterable[dict[str, Any]]:
-    """One row per name of `names`; "$name" entries of `critical` and `params` become the named set of the file.
+    """Expand an entry to one row per name of `names`; "$name" in `critical` and `params` becomes the named set of the file.
 
-    A read may always be repeated, so only rows that change something say whether they may.
+    A read may always be repeated, so only rows that change something state whether they are idempotent.
     """
     shared = {key: value for key, value in entry.items() if key != "names"}
     if shared.get("classes") == ["R"]:

@@ -1,8 +1,7 @@
-"""One mapping of names between the portal's two families: classic (UPPER_CASE) and universal crm.item.* (camelCase). Ring 1, pure.
+"""Names of fields and methods: maps between the portal's classic (UPPER_CASE) and universal crm.item.* (camelCase) field names. Pure.
 
-The rule is a change of case; the table holds what is no change of case. Own fields follow their own rule (crm/universal/index).
-
-Ring 1. What a method name may look like on the wire; refuses every second spelling of the same method.
+The rule is a change of case; the table holds the exceptions, and custom fields have their own rule. A method name has one accepted spelling
+on the wire; all others are refused.
 """
 
 import re
@@ -13,14 +12,14 @@ from typing import Final
 CRM: Final = {1: "lead", 2: "deal", 3: "contact", 4: "company"}
 """The kinds of records that both families know, by their entityTypeId."""
 MULTIFIELDS: Final = ("PHONE", "EMAIL", "WEB", "IM", "LINK")
-"""Kinds of phones and addresses: fields of their own in the classic family, all under `fm` in the universal one."""
+"""Kinds of phones and addresses: separate fields in the classic family, all under `fm` in the universal one."""
 
 _RECORDS: Final = frozenset({*CRM.values(), "item"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Pair:
-    """Two names of one field; without kinds it holds for records of every kind."""
+    """Two names of one field; without `kinds` it applies to records of every kind."""
 
     classic: str
     universal: str
@@ -38,7 +37,7 @@ _PAIRS: Final = (
     _Pair(classic="COMPANY_TYPE", universal="typeId", kinds=frozenset({"company"})),
 )
 _ONE_WAY: Final = {("item", "STATUS_ID"): "stageId"}
-"""Names that callers use for a field of another name; nothing leads back to them."""
+"""Names that callers use for another field; the reverse mapping never gives them."""
 
 _OWN: Final = re.compile(r"UF_CRM_([A-Z0-9_]+)", re.ASCII)
 _OWN_WORDS: Final = re.compile(r"([0-9]+)_([A-Z]+(?:_[A-Z]+)*)", re.ASCII)
@@ -51,7 +50,7 @@ _BEFORE_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def to_universal(name: str, entity: str = "") -> str:
-    """A classic name as crm.item.* writes it; a name that is universal already stays."""
+    """Return a classic name as crm.item.* spells it; a universal name stays unchanged."""
     if not is_classic(name):
         return name
     kind = _normalize_kind(entity)
@@ -66,7 +65,7 @@ def to_universal(name: str, entity: str = "") -> str:
 
 
 def to_classic(name: str, entity: str = "") -> str:
-    """A universal name as the classic family writes it; a name that is classic already stays."""
+    """Return a universal name as the classic family spells it; a classic name stays unchanged."""
     if is_classic(name):
         return name
     own = _custom_to_classic(name)
@@ -77,20 +76,20 @@ def to_classic(name: str, entity: str = "") -> str:
 
 
 def is_classic(name: str) -> bool:
-    """Whether a name is written as the classic family writes it."""
+    """Whether a name is in the classic spelling."""
     return name == name.upper()
 
 
 def is_custom_field(name: str) -> bool:
-    """Whether this is the name of a field that the portal's owner made, in either spelling."""
+    """Whether this is the name of a custom field, in either spelling."""
     return _OWN.fullmatch(name) is not None or bool(_custom_to_classic(name))
 
 
 @lru_cache(maxsize=8192)
 def to_field_key(name: str, entity: str = "") -> str:
-    """One key for every spelling of a field: ASSIGNED_BY_ID, assignedById and assigned_by_id are the same.
+    """Return one key for every spelling of a field: ASSIGNED_BY_ID, assignedById and assigned_by_id have the same.
 
-    Own fields that differ in underscores alone share a key, so a key compares names and never chooses between two.
+    Custom fields that differ in underscores alone share a key, so a key may compare names but never choose between two.
     """
     key = _flatten(name)
     found = next((pair for pair in _list_pairs(_normalize_kind(entity)) if _flatten(pair.universal) == key), None)
@@ -98,7 +97,7 @@ def to_field_key(name: str, entity: str = "") -> str:
 
 
 def list_origin_fields(*, in_items: bool) -> tuple[str, str]:
-    """The two fields that carry the mark of who made a record, as the family writes them."""
+    """Return the two fields that mark who created a record, as the family spells them."""
     return ("originatorId", "originId") if in_items else ("ORIGINATOR_ID", "ORIGIN_ID")
 
 
@@ -112,13 +111,16 @@ def _normalize_kind(entity: str) -> str:
 
 @lru_cache(maxsize=64)
 def _list_pairs(kind: str) -> tuple[_Pair, ...]:
-    """The exceptions for that kind, those of its own first."""
+    """Return the exceptions for that kind, its own first."""
     own = tuple(pair for pair in _PAIRS if kind in pair.kinds)
     return own + tuple(pair for pair in _PAIRS if not pair.kinds)
 
 
 def _custom_to_universal(rest: str) -> str:
-    """3_DIGIT → ufCrm3Digit, 3_1747309727 → ufCrm3_1747309727; whatever could not be turned back keeps all but its prefix."""
+    """Convert 3_DIGIT to ufCrm3Digit, 3_1747309727 to ufCrm3_1747309727.
+
+    Names that could not be converted back only change their prefix.
+    """
     words = _OWN_WORDS.fullmatch(rest)
     if words is not None:
         return f"ufCrm{words[1]}" + "".join(word.capitalize() for word in words[2].split("_"))
@@ -135,12 +137,12 @@ def _custom_to_classic(name: str) -> str:
     return f"UF_CRM_{number[1]}_{number[2]}" if number is not None else ""
 
 
-# The same method answers to `x.json`, `x/`, `/x` and `X`: only one plain spelling is let through.
+# The portal answers the same method as `x.json`, `x/`, `/x` and `X`: only one plain spelling is accepted.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*", re.ASCII)
 _SUFFIXES = (".json", ".xml")
 _MAX_LENGTH = 100
 
 
 def is_method_name(name: str) -> bool:
-    """Whether `name` is dotted words of Latin letters, digits and underscores, with no format suffix."""
+    """Whether `name` is dotted words of Latin letters, digits and underscores, without a format suffix."""
     return len(name) <= _MAX_LENGTH and _NAME.fullmatch(name) is not None and not name.lower().endswith(_SUFFIXES)

@@ -1,6 +1,6 @@
-"""Ring 1. Where the portal answers today: its address in the settings, or the one it was renamed to since.
+"""The portal's current address: the one in the settings, or the one it was renamed to since.
 
-Follows a cloud portal to another name of the cloud, and nowhere else. Sends nothing itself.
+Follows a cloud portal only to another name of the same cloud. Sends nothing itself.
 """
 
 import logging
@@ -14,7 +14,7 @@ from bitrix.errors import NotSent
 
 log = logging.getLogger(__name__)
 
-# The zones in which Bitrix24's own cloud keeps portals. Everything else is somebody's own server or own domain.
+# The domains of Bitrix24's own cloud. Everything else is somebody's own server or own domain.
 ZONES = frozenset(
     {
         "bitrix24.ru", "bitrix24.by", "bitrix24.kz", "bitrix24.uz", "bitrix24.com", "bitrix24.eu", "bitrix24.de", "bitrix24.es",
@@ -22,36 +22,36 @@ ZONES = frozenset(
         "bitrix24.jp", "bitrix24.cn", "bitrix24.mx", "bitrix24.id", "bitrix24.com.br", "bitrix24.com.tr", "bitrix24.ua",
     }
 )  # fmt: skip
-_NO_PORTAL = frozenset({"www", "cdn", "oauth", "auth"})  # names inside the zones that are services of the vendor
+_NO_PORTAL = frozenset({"www", "cdn", "oauth", "auth"})  # names inside the cloud domains that are services of the vendor
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
-# 303 is left out: it sends to the result of something that was done.
+# 303 is left out: it redirects to the result of something that was done.
 _MOVED = frozenset({301, 302, 307, 308})
 
 
 class PortalMoved(NotSent):
     """The portal answers under another name now, and did not read the call.
 
-    Speaks to the client, which sends the call there; never leaves it.
+    Internal to the client, which sends the call to the new name; callers never see it.
     """
 
 
 class PortalAddress:
-    """The address that calls are posted to; changes when the portal says that it was renamed, for this process only."""
+    """The address that calls are posted to; changes, for this process only, when the portal says that it was renamed."""
 
     def __init__(self, root: SecretStr, *, setting: str) -> None:
-        """Begin at `root`; `setting` is named in the warning as the place for the new address."""
+        """Start with `root`; the warning about a rename names `setting` as the place for the new address."""
         url = httpx.URL(root.get_secret_value())
         self._origin, self._path = f"{url.scheme}://{url.netloc.decode()}", SecretStr(url.path)
         self._setting = setting
 
     def build_url(self, method: str) -> httpx.URL:
-        """Where to post a call of `method`; a secret."""
+        """Return the URL of a call of `method`; secret."""
         return httpx.URL(f"{self._origin}{self._path.get_secret_value()}/{method}")
 
     def accept_redirect(self, asked: httpx.URL, status: int, location: str) -> bool:
-        """Whether this answer to `asked` shows the portal under a new name; then `url` speaks of that from now on.
+        """Whether this answer to `asked` redirects to the portal's new name; if so, later URLs use that name.
 
-        Such a redirect comes instead of the call (bitrix24 facts 1.1), so the same POST may be made there, even a write.
+        The portal redirects instead of executing the call, so the same POST may be sent to the new name, even a write.
         """
         new = find_new_address(asked, location) if status in _MOVED else None
         if new is None:
@@ -70,7 +70,7 @@ class PortalAddress:
 
 
 def find_new_address(asked: httpx.URL, location: str) -> httpx.URL | None:
-    """The address in `location` if it is `asked` on another name of the same cloud, else None; never raises.
+    """Return the address in `location` if it is `asked` under another name of the same cloud, else None; never raises.
 
     On loopback another port counts as another name.
     """

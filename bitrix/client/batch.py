@@ -1,6 +1,6 @@
-"""Ring 1. The v2 batch: taken apart into commands, rebuilt in one spelling, its answer read per command.
+"""The v2 batch: parses it into commands, builds it in one spelling, and reads its answer per command.
 
-Refuses nested batch and everything PHP and we could read differently; decides nothing about rights or consent.
+Refuses nested batches and everything that PHP and this program could read differently; decides nothing about rights or confirmations.
 """
 
 import re
@@ -45,7 +45,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class CommandOutcome:
-    """What became of one command; `unknown` means the answer holds no word of it (seed row S004-71)."""
+    """The outcome of one command; `unknown` means the answer does not mention it (S004-71)."""
 
     key: str
     method: str
@@ -58,9 +58,9 @@ class CommandOutcome:
 
 
 def parse_commands(cmd: Any) -> tuple[Command, ...]:
-    """The commands of `params.cmd`, a map or a list of "method?query", in order; raise `BatchError` (S004-24, -27).
+    """Parse `params.cmd`, a map or a list of "method?query", in order. Raises `BatchError` (S004-24, -27).
 
-    Numeric keys, which PHP would answer as lists, get a letter in front (`c00`), and `$result[0]` follows them.
+    Numeric keys, which PHP would answer as lists, get a letter in front (`c00`), and references such as `$result[0]` are changed to match.
     """
     entries = _list_entries(cmd)
     if not entries:
@@ -78,7 +78,7 @@ def parse_commands(cmd: Any) -> tuple[Command, ...]:
 
 
 def build_cmd(commands: Sequence[Command]) -> dict[str, str]:
-    """The `cmd` map to send; its order is the order of execution. Raise `BatchError` for what cannot be written."""
+    """Build the `cmd` map to send; its order is the order of execution. Raises `BatchError` for what cannot be encoded."""
     cmd: dict[str, str] = {}
     for command in commands:
         if command.key in cmd:
@@ -92,7 +92,7 @@ def build_cmd(commands: Sequence[Command]) -> dict[str, str]:
 
 
 def find_references(value: Any) -> list[str]:
-    """Every `$result[...]` in nested values and keys, in order, also percent-encoded or unfinished ones."""
+    """Return every `$result[...]` in nested values and keys, in order, including percent-encoded or unfinished ones."""
     if isinstance(value, str):
         return list(dict.fromkeys(found for text in _list_decodings(value) for found in _REFERENCE.findall(text)))
     if isinstance(value, Mapping):
@@ -103,9 +103,9 @@ def find_references(value: Any) -> list[str]:
 
 
 def read_answer(commands: Sequence[Command], answer: Answer, *, halt: bool = False) -> tuple[CommandOutcome, ...]:
-    """One outcome per command, in the order of the commands; HTTP 200 proves nothing about any of them.
+    """Return one outcome per command, in the order of the commands; HTTP 200 proves nothing about any of them.
 
-    A command without a word in the answer was not run if the batch halted at an error before it, else it is unknown.
+    A command that the answer does not mention was not run if the batch halted at an error before it, else it is unknown.
     """
     body = answer.result if isinstance(answer.result, Mapping) else {}
     names = ("result", "result_error", "result_total", "result_next")
@@ -156,7 +156,7 @@ def _parse_command(key: str, text: str, renamed: Mapping[str, str]) -> Command:
 
 
 def _rename_references(value: Any, renamed: Mapping[str, str]) -> Any:
-    """Point references to renamed commands at their new keys."""
+    """Change references to renamed commands to their new keys."""
     if isinstance(value, str):
         return _NUMBERED.sub(lambda found: found[1] + renamed.get(str(int(found[2])), found[2]), value)
     if isinstance(value, dict):
@@ -172,7 +172,7 @@ def _list_decodings(text: str) -> list[str]:
 
 
 def _to_mapping(value: Any) -> Mapping[str, Any]:
-    """PHP's map, which it writes as a list when empty or keyed 0, 1, 2 and so on."""
+    """Return a map of PHP, which writes it as a list if it is empty or has the keys 0, 1, 2 and so on."""
     if isinstance(value, Mapping):
         return value
     return {str(index): item for index, item in enumerate(value)} if isinstance(value, list) else {}

@@ -1,6 +1,6 @@
-"""Ring 1. One portal, one door: sends a call and says what is proven about it.
+"""The client of one portal: sends a call and reports what is proven about it.
 
-Repeats only what is safe to repeat, follows only a renamed portal, and lets no address out. Knows nothing of consent.
+Repeats only what is safe to repeat, follows only a renamed portal, and reveals no address. Knows nothing of confirmations.
 """
 
 import asyncio
@@ -35,21 +35,21 @@ T = TypeVar("T")
 MAX_ANSWER_BYTES = 20_000_000
 USER_AGENT = "Sdelka/0.1 (Telegram copilot for Bitrix24)"
 _TRIES = 3
-_TRIES_WHEN_LIMITED = 6  # the bucket drains within seconds
-_TRIES_OF_BULK = 20  # a spent time limit comes back minute by minute, within ten
+_TRIES_WHEN_LIMITED = 6  # the portal's counter drains within seconds
+_TRIES_OF_BULK = 20  # a method's time budget is freed minute by minute, within ten
 _LONGEST_PAUSE = 8.0
 MAX_CONNECTIONS = 50
-"""Calls that may be under way at once, as many as the smaller plan's burst: a few slow answers must not hold up everybody else."""
+"""The most calls under way at once, the burst of the smaller plan: a few slow answers must not block all others."""
 KEEPALIVE_SECONDS = 4.0
-"""Seconds after which an idle connection is given up."""
+"""Seconds after which an idle connection is closed."""
 _LIMITS = httpx.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=10, keepalive_expiry=KEEPALIVE_SECONDS)
 _EXPIRED = ("expired_token", 401)
 _BODY = orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 
-# Raised by httpx before the first byte of the request is written, and by nothing later: name lookup, connecting, the
-# TLS handshake, a proxy that refuses the tunnel, no free connection. Everything else may come after the portal has read
-# the request. That includes a reset on a kept-alive connection: the request was written into it, and nobody can tell
-# whether the portal closed it before or after reading. Idle connections are given up after 4 s to make that rare.
+# Raised by httpx before the first byte of the request is written, and by nothing later: name lookup, connecting, the TLS handshake, a proxy
+# that refuses the tunnel, no free connection. Every other error may come after the portal has read the request. That includes a reset on a
+# kept-alive connection: the request was written into it, and nobody can tell whether the portal closed it before or after reading. Idle
+# connections are closed after 4 s to make that rare.
 _NEVER_SENT = (
     httpx.ConnectError,
     httpx.ConnectTimeout,
@@ -61,10 +61,10 @@ _NEVER_SENT = (
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """One call, made ready; `deadline` is when its last send must have begun."""
+    """One prepared call; `deadline` is when its last send must have begun."""
 
     method: str
-    body: bytes = field(repr=False)  # signed, it holds the token
+    body: bytes = field(repr=False)  # when signed, it holds the token
     methods: Mapping[str, str]
     repeatable: bool
     priority: Priority
@@ -76,10 +76,10 @@ def _utc_now() -> datetime:
 
 
 class BitrixClient:
-    """Calls methods of one portal through one `Auth` (seed rows S004-40, S004-41, S004-X8).
+    """Calls methods of one portal with one `Auth` (S004-40, S004-41, S004-X8).
 
-    The address of an incoming webhook may be given instead; ValueError if it is none, see `Webhook`. Close it with
-    `aclose` or use it as a context manager; the `Auth` is closed with it.
+    The address of an incoming webhook may be given instead; raises ValueError if it is invalid, see `Webhook`. Close it with `aclose` or
+    use it as a context manager; the `Auth` is closed with it.
     """
 
     def __init__(  # noqa: PLR0913 - each has a usual value, and says one thing about how this portal is called
@@ -95,7 +95,7 @@ class BitrixClient:
         headers: Callable[[], Mapping[str, str]] = dict,
         heard: Callable[[BitrixError | None], None] = lambda _: None,
     ) -> None:
-        """`headers` go with each request as it is sent; `heard` is told how each one ended and must not fail."""
+        """`headers` are added to each request when it is sent; `heard` is called with how each one ended and must not raise."""
         self._auth: Auth = Webhook(auth) if isinstance(auth, SecretStr | str) else auth
         self._home = PortalAddress(self._auth.root, setting=self._auth.setting)
         self.now = now
@@ -104,31 +104,31 @@ class BitrixClient:
         self._limiter = limiter
         self._operating = OperatingTime(operating_limit, clock=limiter.clock, now=now)
         self._timeout = httpx.Timeout(read_timeout, connect=connect_timeout, pool=connect_timeout)
-        # A slow drip never trips the read timeout; by this time connecting is long over, so it counts as sent.
+        # A slow trickle of bytes never triggers the read timeout. By this time connecting has long ended, so the request counts as sent.
         self._patience = read_timeout + 3 * connect_timeout
         self._http = httpx.AsyncClient(
             transport=transport,
             limits=_LIMITS,
             follow_redirects=False,
             trust_env=not LOOPBACK.fullmatch(httpx.URL(self._auth.base_url).host),
-            # A session cookie would make the portal run our requests one after another, and is a second identity.
+            # A session cookie would make the portal run our requests one after another, and would be a second identity.
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
             headers={"User-Agent": USER_AGENT, "Accept": "application/json", "Content-Type": "application/json"},
         )
 
     @property
     def portal(self) -> str:
-        """Host and port of the portal in lower case; not a secret, and the same after the portal was renamed."""
+        """Host and port of the portal in lower case; not secret, and the same after the portal was renamed."""
         return self._auth.portal
 
     @property
     def base_url(self) -> str:
-        """Where people open the portal, for links to cards; without a trailing slash."""
+        """The URL at which people open the portal, for links to records; without a trailing slash."""
         return self._auth.base_url
 
     @property
     def is_application(self) -> bool:
-        """Whether calls run in the context of an application: event subscriptions need that, a webhook is none."""
+        """Whether calls run in the context of an application, which event subscriptions need; false for a webhook."""
         return self._auth.is_application
 
     async def call(
@@ -140,12 +140,11 @@ class BitrixClient:
         priority: Priority = Priority.INTERACTIVE,
         send_within: float | None = None,
     ) -> Answer:
-        """POST one call and return its answer; raise `NotSent`, `Refused` or `OutcomeUnknown`, never another error.
+        """POST one call and return its answer. Raises `NotSent`, `Refused` or `OutcomeUnknown`, never another error.
 
-        A write (`repeatable=False`) is sent again only after a proof that nothing was executed; a read up to three
-        times. `send_within` bounds the seconds until the last send begins. A cancelled call has an unknown outcome.
-        Where the time budget of a method is spent, bulk work waits until it is free; an interactive call is `NotSent` at
-        once, with `free_at`.
+        A write (`repeatable=False`) is sent again only after proof that nothing was executed; a read up to three times. `send_within`
+        limits the seconds until the last send begins. A cancelled call has an unknown outcome. If the time budget of a method is used up,
+        bulk work waits until it is free; an interactive call raises `NotSent` at once, with `free_at`.
         """
         body = _encode_body(method, params)
         deadline = self._limiter.clock() + (math.inf if send_within is None else send_within)
@@ -174,7 +173,10 @@ class BitrixClient:
         return f"<BitrixClient {self.portal}>"
 
     async def _try_once(self, request: _Request) -> Answer:
-        """One try. An expired token proves that nothing was executed, so even a write goes again, until a new one was refused."""
+        """Send with a valid credential.
+
+        An expired token proves that nothing was executed, so even a write is sent again, once with a new one.
+        """
         grant = await self._wait_until(self._auth.fetch_grant(), request.deadline)
         new = not self.is_application
         while True:
@@ -187,7 +189,7 @@ class BitrixClient:
             new = grant.new
 
     async def _send(self, request: _Request, grant: Grant) -> Answer:
-        """Send it, and once more where the portal lives now."""
+        """Send the request, and once more if the portal was renamed."""
         signed = replace(request, body=grant.sign(request.body))
         for _ in range(2):
             with contextlib.suppress(PortalMoved):
@@ -231,8 +233,8 @@ class BitrixClient:
             raise NotSent("the client is closed")
 
     async def _exchange(self, request: _Request) -> Answer:
-        self._check_open()  # again: a place in the bucket may have been long in coming
-        if self._limiter.clock() > request.deadline:  # no timer of ours ends a wait while the machine is suspended
+        self._check_open()  # again: waiting for the limiter may have taken long
+        if self._limiter.clock() > request.deadline:  # no timer ends a wait while the machine is suspended
             raise NotSent("the call could not be sent in time")
         url = self._home.build_url(request.method)
         # The problem is raised outside of `except`: the error of httpx holds the request, and with it the address.
@@ -250,7 +252,7 @@ class BitrixClient:
             problem = NotSent(f"no connection to the portal: {error or type(error).__name__}")
         except TimeoutError:
             problem = OutcomeUnknown("the portal did not finish its answer in time")
-        except (httpx.HTTPError, OSError, RuntimeError) as error:  # RuntimeError: the connection was closed under the request
+        except (httpx.HTTPError, OSError, RuntimeError) as error:  # RuntimeError: the connection was closed during the request
             problem = OutcomeUnknown(f"the answer was lost: {error or type(error).__name__}")
         else:
             if self._home.accept_redirect(url, status, location):
@@ -280,7 +282,7 @@ class BitrixClient:
 
 
 def _encode_body(method: str, params: Mapping[str, Any]) -> bytes:
-    """The request body. Keys keep their order: it is the order of commands in `cmd` and of sorting in `order`."""
+    """Encode the request body. Keys keep their order: it is the order of commands in `cmd` and of sorting in `order`."""
     if not is_method_name(method):
         raise NotSent("the method name is not one plain dotted name")
     if "auth" in params:  # a second `auth` would win over the one that `Grant.sign` puts first
@@ -294,7 +296,7 @@ def _encode_body(method: str, params: Mapping[str, Any]) -> bytes:
 
 
 def _refuse_not_a_number(value: object) -> None:
-    """Orjson would quietly write null for NaN and infinity."""
+    """Raise JSONEncodeError for NaN and infinity, which orjson would silently write as null."""
     if isinstance(value, float) and not math.isfinite(value):
         msg = "NaN or infinity"
         raise orjson.JSONEncodeError(msg)
@@ -320,7 +322,7 @@ def _find_error(state: RetryCallState) -> BaseException | None:
 
 
 def _to_fate(error: BitrixError) -> SendResult:
-    """Whatever has a status came from behind the bucket, except its own refusal."""
+    """Return the limiter's view of a failed send: an answer with a status passed the portal's counter, except the counter's own refusal."""
     if isinstance(error, NotSent) and error.code == RATE_LIMIT:
         return SendResult.REFUSED
     return SendResult.UNHEARD if error.status is None else SendResult.PASSED

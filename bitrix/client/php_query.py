@@ -1,6 +1,6 @@
-"""Ring 1. The query strings of batch commands, read as the portal's PHP reads them and written one way only.
+"""Query strings of batch commands, parsed as the portal's PHP parses them and written in one way only.
 
-Where PHP silently drops or mends a name, `parse` refuses: what was judged must be what the portal would have seen.
+Where PHP silently drops or repairs a name, `parse` refuses: what was evaluated must be what the portal would see.
 """
 
 import math
@@ -22,16 +22,16 @@ _APPEND = ""
 
 
 class _Array(dict[str, Any]):
-    """A PHP array: keys in the order they came; it becomes a list at the end if they are 0, 1, 2 and so on."""
+    """A PHP array: keys in order of arrival; it becomes a list at the end if they are 0, 1, 2 and so on."""
 
     next_index = 0
 
 
 def parse(query: str) -> dict[str, Any]:
-    """The parameters of `query` as nested dicts, lists and strings; raise `QueryError` where PHP would guess.
+    """Parse `query` into nested dicts, lists and strings. Raises `QueryError` where PHP would guess.
 
-    As PHP: `+` is a space, `;` separates nothing, the last duplicate wins, `[]` appends, dots and spaces of a top-level
-    name become `_`, keys 0, 1, 2, … make a list. Refused: broken brackets, NUL, text that is not UTF-8, deep nesting.
+    As in PHP, `+` is a space, `;` separates nothing, the last duplicate wins, `[]` appends, dots and spaces of a top-level name become `_`,
+    keys 0, 1, 2, … make a list. Refused: broken brackets, NUL, text that is not UTF-8, deep nesting.
     """
     if len(query) > MAX_LENGTH:
         raise QueryError(f"longer than {MAX_LENGTH} characters")
@@ -46,7 +46,7 @@ def parse(query: str) -> dict[str, Any]:
 
 
 def build(params: Mapping[str, Any]) -> str:
-    """The canonical query string of `params`; raise `QueryError` for what a query string cannot carry.
+    """Build the canonical query string of `params`. Raises `QueryError` for what a query string cannot represent.
 
     True and False become 1 and 0, None becomes an empty value, an empty list or map becomes `name[]=`.
     """
@@ -64,7 +64,7 @@ def _decode(text: str) -> str:
 
 
 def _parse_path(name: str) -> list[str]:
-    """`filter[a][]` → ["filter", "a", ""]; the empty word is `[]`."""
+    """Split `filter[a][]` into ["filter", "a", ""]; the empty word stands for `[]`."""
     top, bracket, rest = name.lstrip(" ").partition("[")
     if not top:
         raise QueryError("a parameter without a name")

@@ -1,6 +1,6 @@
-"""Ring 1. Events that the portal posts: a form read with strict limits, its token compared in constant time. Pure; stores nothing.
+"""Events that the portal posts: parses the form with strict limits and compares its token in constant time. Pure; stores nothing.
 
-The token is the only proof, there is no signature. Of a record only its number comes along: the values are read afterwards.
+The token is the only proof of origin, there is no signature. An event carries only the id of a record: its values are read afterwards.
 """
 
 import hmac
@@ -42,13 +42,13 @@ RECORDS: Final[dict[str, tuple[str, Action]]] = {
     **{f"{start}{verb}": (kind, action) for start, kind in _KINDS.items() for verb, action in _ACTIONS.items()},
     "ONCRMDEALMOVETOCATEGORY": ("deal", "update"),
 }
-"""Event → the kind of record it is about and what happened to it; every other event is about no record that we know."""
+"""Event -> the kind of record it is about and what happened to it; any other event is about no known record."""
 
 
 class EventError(ValueError):
     """What was posted is no event of a portal.
 
-    Speaks to ops: `why` says what is wrong and holds nothing of what was posted.
+    For operators: `why` says what is wrong and contains nothing of what was posted.
     """
 
     def __init__(self, why: str) -> None:
@@ -58,36 +58,36 @@ class EventError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class PortalEvent:
-    """One posted event. The access tokens that an application's event carries are not among it."""
+    """One posted event, without the access tokens that an application's event carries."""
 
     event: str
     handler_id: str = ""
     entity: str = ""
-    """ "deal", "item:177"; "" for an event about no record that we know."""
+    """"deal", "item:177"; "" for an event about no known record."""
     record_id: int = 0
     action: Action = ""
     ts: int
-    """The portal's second."""
+    """The portal's time in seconds."""
     token: SecretStr = field(default_factory=lambda: SecretStr(""))
     domain: str = ""
     member_id: str = ""
     fields: Mapping[str, str] = field(default_factory=dict)
-    """What came along of the record: its number, and rarely more."""
+    """The posted fields of the record: its id, and rarely more."""
 
     @property
     def target(self) -> str:
-        """ "deal:481", or ""."""
+        """The record, such as "deal:481", or ""."""
         return f"{self.entity}:{self.record_id}" if self.entity and self.record_id else ""
 
     @property
     def identity(self) -> str:
-        """The same for every delivery of the same event: portals may deliver one twice (facts: the guarantees contradict each other)."""
+        """The same for every delivery of an event: portals may deliver one twice, because their documented guarantees are contradictory."""
         about = self.target or ",".join(f"{name}={value}" for name, value in sorted(self.fields.items()))
         return f"{self.member_id}:{self.event}:{about}:{self.ts}"
 
 
 def parse(body: bytes, content_type: str) -> PortalEvent:
-    """The event in a posted form; raises EventError, and nothing else, for whatever is none."""
+    """Parse the event in a posted form. Raises EventError, and nothing else, for anything invalid."""
     if content_type.partition(";")[0].strip().lower() != FORM:
         raise EventError("the content is no form")
     if len(body) > MAX_BYTES:
@@ -115,7 +115,7 @@ def parse(body: bytes, content_type: str) -> PortalEvent:
 
 
 def is_authentic(event: PortalEvent, tokens: Iterable[SecretStr]) -> bool:
-    """Whether the event carries one of `tokens`; every one is compared, in a time that says nothing of them."""
+    """Whether the event carries one of `tokens`; all are compared, in constant time."""
     given = event.token.get_secret_value().encode()
     found = False
     for token in tokens:
@@ -125,7 +125,7 @@ def is_authentic(event: PortalEvent, tokens: Iterable[SecretStr]) -> bool:
 
 
 def _find_kind(entity: str, fields: Mapping[str, str]) -> str:
-    """A smart process is named by its number, which comes along."""
+    """Return the kind of record, for a smart process with the type number from the fields."""
     if entity != _DYNAMIC:
         return entity
     number = _parse_number(fields.get("ENTITY_TYPE_ID", ""))
@@ -133,7 +133,7 @@ def _find_kind(entity: str, fields: Mapping[str, str]) -> str:
 
 
 def _extract_fields(data: Mapping[str, Any]) -> dict[str, str]:
-    """FIELDS of the CRM; of a task what it is after, or before, the change (the word "undefined" stands where there is neither)."""
+    """Return FIELDS of a CRM event; for a task the fields after, else before, the change (the word "undefined" if it has neither)."""
     maps = (_to_map(data.get(name)) for name in ("FIELDS", "FIELDS_AFTER", "FIELDS_BEFORE"))
     found = next((given for given in maps if given), {})
     plain = [(str(name)[:_MAX_VALUE], value[:_MAX_VALUE]) for name, value in found.items() if isinstance(value, str)]

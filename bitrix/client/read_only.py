@@ -1,4 +1,4 @@
-"""A client that only reads: what looks names up or checks the present state holds this one and cannot write, whatever it is asked for."""
+"""A client that only reads: held by code that looks up names or checks the present state, it cannot write, whatever it is asked."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -13,7 +13,7 @@ BATCH = "batch"
 
 
 class PortalCaller(Protocol):
-    """What a client of the portal offers to those who read with it."""
+    """The methods of a portal client that readers use."""
 
     @property
     def portal(self) -> str:
@@ -22,7 +22,7 @@ class PortalCaller(Protocol):
 
     @property
     def base_url(self) -> str:
-        """Where people open the portal."""
+        """The URL at which people open the portal."""
         ...
 
     async def call(
@@ -34,26 +34,26 @@ class PortalCaller(Protocol):
         priority: Priority = Priority.INTERACTIVE,
         send_within: float | None = None,
     ) -> Answer:
-        """POST one call and return its answer; raises NotSent, Refused or OutcomeUnknown."""
+        """POST one call and return its answer. Raises NotSent, Refused or OutcomeUnknown."""
         ...
 
 
 class WriteRefused(NotSent):
     """A reader asked for a method that is no read.
 
-    Speaks to developers: nothing was sent. A change of the portal is an effect and goes through the gate.
+    For developers: nothing was sent. A change of the portal is an effect and goes through the gate.
     """
 
 
 class ReadOnlyClient:
     """Passes reads on to `client` and raises `WriteRefused` for everything else, before anything is sent.
 
-    A read is a method that the catalogue lists with class R alone, or a batch of nothing but such; a method that the
-    catalogue does not know is none, and no safety mode changes that.
+    A read is a method that the catalogue lists with class R alone, or a batch of only such methods; a method that the catalogue does not
+    know is none, and no safety mode changes that.
     """
 
     def __init__(self, client: PortalCaller, catalogue: Catalogue) -> None:
-        """Keep the parts; the client stays its owner's to close."""
+        """Keep `client` and `catalogue`; the owner of the client closes it."""
         self._client = client
         self._catalogue = catalogue
 
@@ -64,7 +64,7 @@ class ReadOnlyClient:
 
     @property
     def base_url(self) -> str:
-        """Where people open the portal."""
+        """The URL at which people open the portal."""
         return self._client.base_url
 
     async def call(
@@ -76,7 +76,7 @@ class ReadOnlyClient:
         priority: Priority = Priority.INTERACTIVE,
         send_within: float | None = None,
     ) -> Answer:
-        """POST one read and return its answer; raises WriteRefused, NotSent, Refused or OutcomeUnknown."""
+        """POST one read and return its answer. Raises WriteRefused, NotSent, Refused or OutcomeUnknown."""
         if not (self._is_read(method) or (method == BATCH and self._is_batch_of_reads(params))):
             raise WriteRefused(f"{method} is no read")
         return await self._client.call(method, params, repeatable=repeatable, priority=priority, send_within=send_within)

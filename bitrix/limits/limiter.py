@@ -1,4 +1,4 @@
-"""Ring 1. Who may send to the portal and when, and the only clock of the client. Knows nothing of HTTP."""
+"""Decides who may send to the portal and when; holds the client's only clock. Knows nothing of HTTP."""
 
 import asyncio
 import contextlib
@@ -16,19 +16,19 @@ from bitrix.limits.shared_level import SharedLevel, Traffic
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[None]]
 QUANTUM = 5
-"""So many interactive sends may be unknown to the other processes; the error of the shared bucket is this for each of them."""
+"""The most interactive sends not yet reported to the other processes; each process adds this much to the error of the shared counter."""
 REPORT_EVERY = 0.5
 
 
 class Priority(enum.IntEnum):
-    """Who goes first when sends must wait; equals go in the order they came."""
+    """Who goes first if sends must wait; equal priorities go in order of arrival."""
 
     INTERACTIVE = 0
     BULK = 1
 
 
 class SendResult(enum.Enum):
-    """What the portal's bucket did with one send, as far as we heard."""
+    """What the portal's counter did with one send, as far as is known."""
 
     PASSED = enum.auto()
     REFUSED = enum.auto()
@@ -41,9 +41,9 @@ _Ticket = tuple[Priority, int]
 class Limiter:
     """Lets sends through one by one so that the portal's counter stays below its threshold.
 
-    One limiter serves every client of a portal and source address within a process; `shared` joins the processes. An
-    interactive send far below the threshold goes at once and is told to the others within half a second; any other takes
-    its place in the shared bucket first. Each `acquire` is followed by one `settle`. Source: bitrix24 limits.
+    One limiter serves every client of a portal and source address within a process; `shared` joins the processes. An interactive send far
+    below the threshold goes at once and is reported to the others within half a second; any other takes its place in the shared counter
+    first. Each `acquire` is followed by one `settle`.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Limiter:
         sleep: Sleep = asyncio.sleep,
         waited: Callable[[float], None] = lambda _: None,
     ) -> None:
-        """`waited` is told how long each place was waited for. ValueError for a rate or burst with which nothing could be sent."""
+        """`waited` is called with the seconds of each wait. Raises ValueError for a rate or burst that allows no sends."""
         self.clock = clock
         self.sleep = sleep
         self._waited = waited
@@ -74,11 +74,11 @@ class Limiter:
 
     @classmethod
     def create_unlimited(cls, *, clock: Clock = time.monotonic, sleep: Sleep = asyncio.sleep) -> Self:
-        """A limiter that never makes anyone wait."""
+        """Create a limiter that never makes anyone wait."""
         return cls(burst=math.inf, clock=clock, sleep=sleep)
 
     async def acquire(self, priority: Priority = Priority.INTERACTIVE) -> None:
-        """Return when one request may be sent and count it; a cancelled wait sends nothing and holds nobody up."""
+        """Return when one request may be sent, and count it; a cancelled wait sends nothing and blocks nobody."""
         ticket, asked_at = (priority, next(self._numbers)), self.clock()
         heapq.heappush(self._queue, ticket)
         self._called[ticket] = asyncio.Event()
@@ -91,7 +91,7 @@ class Limiter:
             self._leave(ticket)
 
     def settle(self, fate: SendResult) -> None:
-        """Note what became of one send; after a refusal the bucket counts as full, with the refused request in it."""
+        """Record the result of one send; after a refusal the counter is taken as full, with the refused request in it."""
         self._in_flight -= 1
         if fate is not SendResult.UNHEARD:
             self._heard_at = self.clock()
@@ -102,7 +102,7 @@ class Limiter:
         self._call_next()
 
     async def aclose(self) -> None:
-        """Tell the other processes what they do not know yet, and end."""
+        """Report the remaining sends to the other processes, and end."""
         if self._telling is not None:
             self._telling.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -111,7 +111,7 @@ class Limiter:
             await self._shared.add(self._plan, self._take_unreported())
 
     async def _try(self, ticket: _Ticket) -> float | None:
-        """0 when the ticket has its place, else the seconds after which to try again; None: it will be called."""
+        """Return 0 if the ticket has its place, the seconds until the next try, or None if it will be called."""
         if self._queue[0] != ticket or self._must_probe(ticket[0]):
             return None
         self._drain()
@@ -124,7 +124,7 @@ class Limiter:
         return delay
 
     def _must_probe(self, priority: Priority) -> bool:
-        """Nobody knows how full others made the bucket, so one send goes alone before bulk work follows it."""
+        """Whether a send must wait because another one probes the counter: after a long silence bulk work sends one request alone first."""
         silent = self.clock() - self._heard_at >= self._plan.seconds_to_drain
         return priority is Priority.BULK and self._plan.is_limited and silent and self._in_flight > 0
 

@@ -1,4 +1,4 @@
-"""Ring 1. How much of its time budget each method has used, as the portal's own answers tell. Sends nothing, refuses nothing."""
+"""How much of its time budget each method has used, according to the portal's answers. Sends nothing, refuses nothing."""
 
 import math
 import time
@@ -11,18 +11,18 @@ from bitrix.answers import Answer, parse_number, parse_reset_time
 from bitrix.errors import TIME_LIMIT
 
 MARGIN = 5.0
-"""Pause this many seconds before the limit: calls that are on their way still add to it."""
+"""Stop this many seconds before the limit: calls under way still add to the time."""
 _STEP = 60.0
-"""The portal forgets minute by minute, so after a refusal without a moment it is asked again after one."""
+"""The wait after a refusal without a reset time: the portal frees the budget minute by minute."""
 _LONGEST = 660.0
 _CUT = 1.0
-"""The moment comes in whole seconds, cut: the minute is not over before the next one."""
+"""Reset times are cut to whole seconds, so one second is added."""
 OUTER = ""
 """The key of the call itself among those of its commands."""
 
 
 def extract_methods(method: str, params: Mapping[str, Any]) -> dict[str, str]:
-    """What one call runs: under OUTER the method, and for a batch the method of every command under its key."""
+    """Return the methods that one call runs: under OUTER its own, and for a batch each command's method under its key."""
     found = {OUTER: method.lower()}
     if method.lower() == "batch":
         found |= {
@@ -33,16 +33,16 @@ def extract_methods(method: str, params: Mapping[str, Any]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Budget:
-    """The last word of the portal on one method; `free_at` on our clock."""
+    """The portal's last statement about one method; `free_at` is a time on this process's monotonic clock."""
 
     spent: float
     free_at: float
 
 
 class OperatingTime:
-    """The time budgets of one webhook (they are kept by the portal for each method and webhook; bitrix24 limits).
+    """The time budgets of one webhook; the portal keeps one for each method and webhook.
 
-    A method without a word from the portal has no limit here. `limit` 0 means that only the portal's refusals count.
+    A method that the portal has not mentioned has no limit here. With `limit` 0 only the portal's refusals count.
     """
 
     def __init__(self, limit: float, *, clock: Callable[[], float] = time.monotonic, now: Callable[[], datetime]) -> None:
@@ -53,7 +53,7 @@ class OperatingTime:
         self._budgets: dict[str, _Budget] = {}
 
     def record_answer(self, methods: Mapping[str, str], answer: Answer) -> None:
-        """Learn from an answer, for a batch also from what it says of each command."""
+        """Update the budgets from an answer, for a batch also from what it says of each command."""
         self._record_budget(methods[OUTER], answer.time)
         if len(methods) > 1 and isinstance(answer.result, Mapping):
             times, errors = (_to_mapping(answer.result.get(name)) for name in ("result_time", "result_error"))
@@ -64,7 +64,7 @@ class OperatingTime:
                     self.suspend(method, parse_reset_time(error))
 
     def suspend(self, method: str, until: datetime | None) -> None:
-        """Note that the portal refused the method, until that moment if it named one."""
+        """Record that the portal refused the method, until `until` if it named a time."""
         now = self._clock()
         known = self._budgets.get(method.lower())
         if until is not None:
@@ -76,13 +76,13 @@ class OperatingTime:
         self._budgets[method.lower()] = _Budget(math.inf, now + min(max(wait, _CUT), _LONGEST))
 
     def wait(self, methods: Iterable[str]) -> float:
-        """Seconds until all these methods may run; 0 = now."""
+        """Return the seconds until all these methods may run; 0 means now."""
         now = self._clock()
         budgets = (self._budgets.get(method.lower()) for method in methods)
         return max((found.free_at - now for found in budgets if found and found.spent >= self._limit and found.free_at > now), default=0.0)
 
     def find_free_time(self, methods: Iterable[str]) -> datetime | None:
-        """The moment at which all these methods may run again; None = now."""
+        """Return when all these methods may run again; None means now."""
         wait = self.wait(methods)
         return self._now() + timedelta(seconds=wait) if wait else None
 
@@ -92,14 +92,14 @@ class OperatingTime:
         spent, reset = parse_number(said.get("operating")), parse_number(said.get("operating_reset_at"))
         if spent is None or reset is None:
             return
-        # Both moments are the portal's, so a clock of ours that goes wrong does no harm.
+        # Both times are the portal's, so an error of the local clock does no harm.
         finish = parse_number(said.get("finish"))
         wait = reset - (self._now().timestamp() if finish is None else finish) + _CUT
         self._budgets[method] = _Budget(spent, self._clock() + min(max(wait, 0.0), _LONGEST))
 
 
 def _to_mapping(value: object) -> Mapping[str, Any]:
-    """PHP's map, which it writes as a list when empty or keyed 0, 1, 2 and so on."""
+    """Return a map of PHP, which writes it as a list if it is empty or has the keys 0, 1, 2 and so on."""
     if isinstance(value, Mapping):
         return {str(key): item for key, item in value.items()}
     return {str(index): item for index, item in enumerate(value)} if isinstance(value, list | tuple) else {}

@@ -1,20 +1,20 @@
-"""Ring 1. What a portal's plan allows: the arithmetic of its leaky bucket, pure. Knows no clock and no HTTP."""
+"""The arithmetic of the leaky bucket in a portal's plan. Pure; knows no clock and no HTTP."""
 
 import math
 import re
 from dataclasses import dataclass
 
 SPARE = 1.0
-"""Kept below the threshold: two sends may arrive closer together than they left, by half a second on the standard plan."""
+"""Kept free below the threshold: two sends may arrive closer together than they left, by half a second on the standard plan."""
 
 _OWN = re.compile(r"(\d{1,4}(?:\.\d{1,3})?)/(\d{1,5})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The counter drains at `rate` a second; a request that would lift it above `burst` is refused. Source: bitrix24 limits.
+    """A leaky bucket: the counter drains at `rate` per second; a request that would lift it above `burst` is refused.
 
-    ValueError for a plan under which nothing could ever be sent.
+    Raises ValueError for a plan that allows no sends.
     """
 
     rate: float = 2.0
@@ -32,25 +32,25 @@ class Plan:
 
     @property
     def ceiling(self) -> float:
-        """How high we let the counter go."""
+        """How high this program lets the counter go."""
         return max(1.0, self.burst - SPARE)
 
     @property
     def seconds_to_drain(self) -> float:
-        """How long a full counter needs to empty; what was heard before that says nothing any more."""
+        """Seconds until a full counter is empty; what was known of the counter before that is out of date."""
         return self.burst / self.rate
 
     def drain(self, level: float, seconds: float) -> float:
-        """The counter after that many quiet seconds."""
+        """Return the counter after `seconds` without requests."""
         return max(0.0, level - max(0.0, seconds) * self.rate)
 
     def apply_traffic(self, level: float, sent: int, refused: int) -> float:
-        """The counter after `sent` requests, of which the portal refused `refused`: it was full, and they may have counted too."""
+        """Return the counter after `sent` requests, `refused` of which the portal refused: it was full, and they may have counted too."""
         level += sent
         return max(level, self.ceiling) + refused if refused and self.is_limited else level
 
     def wait(self, level: float) -> float:
-        """Seconds until one more request fits."""
+        """Return the seconds until one more request fits."""
         over = level + 1 - self.ceiling
         return over / self.rate if over > 1e-9 else 0.0  # noqa: PLR2004 - the noise of adding fractions
 

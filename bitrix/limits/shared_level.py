@@ -1,6 +1,6 @@
-"""Ring 1. The portal's bucket as all processes see it: one stored value, moved by compare-and-set.
+"""The portal's counter as shared by all processes: one stored value, changed by compare-and-set.
 
-It is only pacing: where the store fails, calls go on and a log line says so. Refuses to know what the store is.
+It is only for pacing: if the store fails, calls go on and a log line says so. Does not know what the store is.
 """
 
 import logging
@@ -14,29 +14,29 @@ from bitrix.limits.plan import Plan
 
 log = logging.getLogger(__name__)
 _TRIES = 100
-"""Who is late finds that another has moved the value, and each of these has sent: it comes to an end when their places do."""
+"""A failed swap means that another process changed the value and sends; so the tries end when the free places do."""
 _REST = timedelta(seconds=30)
-"""A store that failed may take seconds to fail again; meanwhile it is not asked."""
+"""How long a failed store is not asked again, because it may take seconds to fail again."""
 _SKEW = timedelta(seconds=5)
 _OVER = 20.0
-"""So far above its ceiling a stored counter is believed, for each refusal lifts it by one; more is no counter of ours."""
+"""How far above its ceiling a stored counter is believed (each refusal lifts it by one); a higher one is invalid."""
 
 
 class LevelStore(Protocol):
-    """What the store of all processes must offer; either method may raise anything."""
+    """What the shared store must offer; either method may raise anything."""
 
     async def get_value(self, key: str) -> str | None:
-        """A small named value."""
+        """Return a small named value, or None."""
         ...
 
     async def swap_value(self, key: str, expected: str | None, value: str) -> bool:
-        """Set it if it is `expected` now (None: not set yet); False where somebody was quicker."""
+        """Set the value if it is `expected` now (None: not set yet); return False if another process was faster."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What one process sent since it last told the others."""
+    """What one process sent since its last report to the others."""
 
     sent: int = 0
     refused: int = 0
@@ -44,7 +44,7 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The counter now, and the seconds to wait before asking for a place again; 0 = it is taken."""
+    """The counter now, and the seconds to wait before asking for a place again; 0 means the place is taken."""
 
     level: float
     wait: float
@@ -55,10 +55,10 @@ def _utc_now() -> datetime:
 
 
 class SharedLevel:
-    """The bucket of one portal, seen through the store; safe to use from many tasks and processes."""
+    """The counter of one portal in the shared store; safe to use from many tasks and processes."""
 
     def __init__(self, store: LevelStore, portal: str, *, now: Callable[[], datetime] = _utc_now) -> None:
-        """`now` is the wall clock, since processes share no other."""
+        """`now` is the wall clock, because processes share no other."""
         self._store = store
         self._key = f"bitrix.level.{portal}"
         self._now = now
@@ -66,21 +66,21 @@ class SharedLevel:
         self._failing = False
 
     async def add(self, plan: Plan, traffic: Traffic) -> float | None:
-        """Tell the others of `traffic` and return the counter of all; None where the store could not be asked."""
+        """Add `traffic` to the shared counter and return it; None if the store failed."""
         place = await self._try_move(plan, traffic, places=0)
         return place.level if place else None
 
     async def take(self, plan: Plan, traffic: Traffic) -> Place | None:
-        """Tell of `traffic`, then take one place if it fits; None where the store could not be asked."""
+        """Add `traffic`, then take one place if it fits; None if the store failed."""
         return await self._try_move(plan, traffic, places=1)
 
     async def _try_move(self, plan: Plan, traffic: Traffic, *, places: int) -> Place | None:
         now = self._now()
-        if now < self._resting_until <= now + _REST:  # later than that: the clock was set back
+        if now < self._resting_until <= now + _REST:  # a later time means that the clock was set back
             return None
         try:
             place = await self._move(plan, traffic, places)
-        except Exception:  # whatever the store says: pacing must not stop a call
+        except Exception:  # whatever the store raises: pacing must not stop a call
             if not self._failing:
                 log.exception("the shared bucket %s cannot be used, this process paces alone", self._key, extra={"action": "pace.alone"})
             self._failing = True
@@ -103,21 +103,22 @@ class SharedLevel:
         return None
 
     def _drain(self, plan: Plan, row: str | None) -> tuple[float, datetime, bool]:
-        """The counter now, its moment, and whether the row must be stored anew for it to drain at all."""
+        """Return the counter now, its time, and whether the row must be rewritten so that it drains at all."""
         now = self._now()
         if row is None:
             return 0.0, now, False
         stored = _parse_row(row)
-        if stored is None:  # nobody knows: as full as we ever make it
+        if stored is None:  # unreadable: taken as full
             return plan.ceiling, now, True
         level, at = stored
         level = plan.drain(min(level, plan.ceiling + _OVER), (now - at).total_seconds())
-        # Another machine's clock may run a little ahead: its moment is kept. Far ahead: a clock was set back, ours counts.
+        # Another machine's clock may be slightly ahead: its time is kept. If it is far ahead, a clock was set back and the local time is
+        # used.
         return level, at if now < at <= now + _SKEW else now, at > now + _SKEW
 
 
 def _parse_row(row: str) -> tuple[float, datetime] | None:
-    """The stored counter and its moment; None for what is neither."""
+    """Parse the stored counter and its time; None if the row is invalid."""
     level, _, moment = row.partition(" ")
     try:
         stored = float(level), datetime.fromisoformat(moment)

@@ -1,7 +1,7 @@
-"""Full logs become archives (ring 1): named, compressed, counted. A log is never removed before its archive is durable.
+"""Archives of the audit log: full log files are renamed, compressed and counted. A log file is never removed before its archive is durable.
 
-A log `<name>.jsonl` is first renamed to `<name>.jsonl.<UTC time>`, which is quick, and then packed to `….gz` at leisure;
-whoever finds an unpacked one finishes it. Names sort in the order of their making, even when the clock goes back.
+A full `<name>.jsonl` is first renamed to `<name>.jsonl.<UTC time>`, which is quick, and packed into `….gz` later; any process that finds an
+unpacked file packs it. File names sort in the order of creation, even when the clock goes back.
 """
 
 import gzip
@@ -23,7 +23,7 @@ from state.audit_log.staging import build_committed_path, clear, finish, resolve
 _SEGMENT = re.compile(r"(?P<log>[^.]+\.jsonl)\.(?P<stamp>\d{8}T\d{6}Z)(?:-(?P<count>\d{3,}))?(?P<packed>\.gz)?", re.ASCII)
 LEVEL = 6
 HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
-"""Of every archive: no name, no time, no flags, no operating system, so that equal logs make equal archives."""
+"""The header of every archive: no file name, time, flags or operating system, so that equal logs give equal archives."""
 
 
 class DamagedArchive(Exception):
@@ -31,7 +31,7 @@ class DamagedArchive(Exception):
 
 
 class Segment(NamedTuple):
-    """A log that was full, packed or not yet. Sorts by age; `number` tells those of one second apart."""
+    """A full log file that was set aside, packed or not. Segments sort by age; `number` distinguishes those set aside within one second."""
 
     stamp: str
     number: int
@@ -39,23 +39,23 @@ class Segment(NamedTuple):
 
     @property
     def is_packed(self) -> bool:
-        """Whether it is a complete archive."""
+        """Whether this segment is a complete archive."""
         return self.path.suffix == ".gz"
 
 
 def list_segments(log: Path) -> list[Segment]:
-    """The former contents of `log`, oldest first. One caught between packing and removal is listed packed."""
+    """Return the segments of `log`, oldest first. A segment that exists both packed and unpacked is listed as packed."""
     found: dict[tuple[str, int], Segment] = {}
     for path in sorted(log.parent.iterdir()):
         match = _SEGMENT.fullmatch(path.name)
         if match and match["log"] == log.name:
             segment = Segment(match["stamp"], int(match["count"] or 0), path)
-            found[segment.stamp, segment.number] = segment  # "….gz" sorts after, and thus replaces, its source.
+            found[segment.stamp, segment.number] = segment  # "….gz" sorts after its source and so replaces it
     return sorted(found.values())
 
 
 def find_unpacked_logs(folder: Path) -> set[str]:
-    """The file names of all logs in `folder` that have something to pack."""
+    """Return the file names of all logs in `folder` that have segments to pack."""
     if not folder.exists():
         return set()
     matches = (_SEGMENT.fullmatch(path.name) for path in folder.iterdir())
@@ -63,7 +63,7 @@ def find_unpacked_logs(folder: Path) -> set[str]:
 
 
 def list_logs(folder: Path) -> list[Path]:
-    """Every log of which anything is left in `folder`, be it archives or the lock file alone, by name."""
+    """Return the paths of all logs that have any file left in `folder`, sorted by name; archives or a lock file alone are enough."""
     names: set[str] = set()
     for path in folder.iterdir():
         match = _SEGMENT.fullmatch(path.name)
@@ -77,13 +77,13 @@ def list_logs(folder: Path) -> list[Path]:
 
 
 def set_aside(log: Path, now: datetime) -> None:
-    """Rename `log` so that a new one can begin; the caller holds its lock."""
+    """Rename `log` to a segment so that a new live file can begin. The caller holds the log's lock."""
     stamp, count = now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ"), 0
     known = list_segments(log)
     if known and known[-1].stamp >= stamp:
         stamp, count = known[-1].stamp, known[-1].number + 1
     target = _build_name(log, stamp, count)
-    while target.exists() or target.with_name(f"{target.name}.gz").exists():  # a listing may miss what is renamed in that moment
+    while target.exists() or target.with_name(f"{target.name}.gz").exists():  # a listing may miss a file that is being renamed
         count += 1
         target = _build_name(log, stamp, count)
     log.rename(target)
@@ -91,7 +91,7 @@ def set_aside(log: Path, now: datetime) -> None:
 
 
 def pack_and_prune(log: Path, keep: int) -> bool:
-    """Pack what is unpacked and remove all but the newest `keep` archives; False where another process is at it."""
+    """Pack every unpacked segment of `log` and remove all but the newest `keep` archives; return False if another process is doing it."""
     try:
         with hold_lock(build_archive_lock_path(log), seconds=0):
             if build_committed_path(log).exists():
@@ -107,7 +107,7 @@ def pack_and_prune(log: Path, keep: int) -> bool:
 
 
 def pack_text(text: bytes) -> bytes:
-    """`text` as an archive holds it: the same bytes for the same text."""
+    """Compress `text` into the bytes of an archive; equal texts give equal bytes."""
     file = io.BytesIO()
     with gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=LEVEL, mtime=0) as archive:
         archive.write(text)
@@ -116,7 +116,7 @@ def pack_text(text: bytes) -> bytes:
 
 
 def describe_archive(text: bytes, data: bytes) -> ArchiveEntry:
-    """What the ledger says of the archive `data` with the content `text`."""
+    """Build the ledger entry for the archive `data` whose unpacked content is `text`."""
     digest = sha256(data).hexdigest()
     found = find_ends(io.BytesIO(text))
     if found is None:
@@ -126,7 +126,7 @@ def describe_archive(text: bytes, data: bytes) -> ArchiveEntry:
 
 
 def read_content(path: Path) -> bytes:
-    """What a file of a log holds, unpacked; raises DamagedArchive."""
+    """Read a file of a log and return its content, unpacked if it is an archive. Raises DamagedArchive."""
     try:
         with _open(path) as file:
             return file.read()
@@ -135,7 +135,10 @@ def read_content(path: Path) -> bytes:
 
 
 def open_all(log: Path) -> list[BinaryIO]:
-    """Every file of the log, oldest first and the live one last, as they stood at one moment; OSError where none stood still."""
+    """Open every file of the log as of one moment, oldest first and the live file last.
+
+    Raises OSError if rotation never pauses long enough.
+    """
     for _ in range(100):
         place = resolve_log(log)
         files: list[BinaryIO] = []
@@ -164,7 +167,7 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _pack(log: Path, source: Path) -> None:
-    """Archive durable, then the ledger that vouches for it, and only then the source removed."""
+    """Pack one segment: make the archive durable, then the ledger that records it, and only then remove the source."""
     if not source.exists():
         return
     archive = source.with_name(f"{source.name}.gz")
@@ -186,7 +189,7 @@ def _remove_oldest(log: Path, keep: int) -> None:
     if not gone:
         return
     kept = archives[len(gone) :]
-    # First the new beginning, then the removal: a kill in between leaves an archive too many, never an unexplained gap.
+    # The ledger is written before the removal: a crash in between leaves one archive too many, never an unexplained gap.
     write_ledger(log, _trim_ledger(_load_ledger(log), kept))
     sync_folder(log.parent)
     for path in gone:
@@ -194,7 +197,7 @@ def _remove_oldest(log: Path, keep: int) -> None:
 
 
 def _trim_ledger(ledger: Ledger, kept: Sequence[Path]) -> Ledger:
-    """The ledger for the archives that are kept; the chain then begins with the first of them that has numbers."""
+    """Return the ledger reduced to the archives in `kept`; the chain then begins with the first of them that has numbered records."""
     archives = {path.name: ledger.archives[path.name] for path in kept if path.name in ledger.archives}
     first = next((entry for entry in archives.values() if entry.first), None)
     begin = {"first": first.first, "prev": first.prev} if first else {}
@@ -202,7 +205,7 @@ def _trim_ledger(ledger: Ledger, kept: Sequence[Path]) -> Ledger:
 
 
 def _load_ledger(log: Path) -> Ledger:
-    """The ledger to write on; a damaged one is put aside for the check to name, and begun anew with the archives that are there."""
+    """Load the ledger for writing. A damaged one is renamed for the verification to report and rebuilt from the existing archives."""
     try:
         return read_ledger(log)
     except ValueError:

@@ -1,4 +1,6 @@
-"""How records of an audit log hang together (ring 1): number, hash of the record before, own hash. Pure: reads and writes no file.
+"""The hash chain of an audit log: each record carries its number, the hash of the previous record and its own hash.
+
+Reads and writes no file.
 
 A line ends in `,"chain":{"n":17,"prev":"<64 hex>","hash":"<64 hex>"}}`; the hash is the SHA-256 of all bytes of the line before `,"hash"`.
 """
@@ -18,7 +20,7 @@ _AFTER_HASHED = len(',"hash":"') + 64 + len('"}}\n')
 
 
 class Link(NamedTuple):
-    """What one line says of its place in the chain."""
+    """The position in the chain that one line records: its number, the previous hash and its own hash."""
 
     n: int
     prev: str
@@ -26,7 +28,7 @@ class Link(NamedTuple):
 
 
 class Head(NamedTuple):
-    """Where a log stands: its last record, and the bytes of the live file after that."""
+    """The end of a log: number and hash of its last record, and the size of the live file after that record in bytes."""
 
     n: int
     hash: str
@@ -37,7 +39,10 @@ EMPTY = Head(0, NOTHING, 0)
 
 
 def add_link(record: bytes, head: Head) -> tuple[bytes, Head]:
-    """The line for `record`, a JSON object with at least one key, as the one after `head`; and the head after it, its `size` as it was."""
+    """Append the chain member to `record`, a JSON object with at least one key, as the successor of `head`.
+
+    Returns the line and the head after it, whose `size` is unchanged.
+    """
     n = head.n + 1
     hashed = b'%b,"chain":{"n":%d,"prev":"%b"' % (record.rstrip(b"\n")[:-1], n, head.hash.encode())
     own = sha256(hashed).hexdigest()
@@ -45,7 +50,7 @@ def add_link(record: bytes, head: Head) -> tuple[bytes, Head]:
 
 
 def parse_link(line: bytes) -> Link | None:
-    """The link at the end of a whole line whose bytes fit its hash; None for every other line."""
+    """Return the link at the end of a complete line whose bytes match its hash; None for every other line."""
     found = _TAIL.search(line, max(0, len(line) - _LONGEST_TAIL))
     if found is None or sha256(line[:-_AFTER_HASHED]).hexdigest().encode() != found[3]:
         return None
@@ -53,7 +58,7 @@ def parse_link(line: bytes) -> Link | None:
 
 
 def move_head(head: Head, lines: Iterable[bytes]) -> Head:
-    """`head` moved over those of `lines` that follow it, one after the other; all others are passed by."""
+    """Advance `head` over those of `lines` that follow it one after the other; all other lines are skipped."""
     for line in lines:
         link = parse_link(line)
         if link is not None and (link.n, link.prev) == (head.n + 1, head.hash):
@@ -62,7 +67,7 @@ def move_head(head: Head, lines: Iterable[bytes]) -> Head:
 
 
 def find_ends(lines: Iterable[bytes]) -> tuple[Link, Link] | None:
-    """The first and the last link among `lines`; None where no record is numbered."""
+    """Return the first and the last link among `lines`, or None if no line has one."""
     first = last = None
     for line in lines:
         link = parse_link(line)

@@ -1,4 +1,4 @@
-"""Follows an audit log as it grows (ring 1): each whole record once and in order, over rotations. Writes nothing, waits for nothing."""
+"""Follows an audit log as it grows: yields each complete record once and in order, across rotations. Never writes and never blocks."""
 
 import os
 from collections.abc import Iterator
@@ -15,10 +15,13 @@ Record = dict[str, Any]
 
 
 class Follower:
-    """Reads a live log from its present end on; `last` of its records come first, with None everything, archives too."""
+    """Reads a live log from its present end onwards, starting with its `last` records.
+
+    With `last=None` with all records, archives included.
+    """
 
     def __init__(self, log: Path, *, last: int | None = 0) -> None:
-        """Open the live file, if there is one yet."""
+        """Open the live file if it exists already."""
         self._log = log
         self._n = 0
         self._file: BinaryIO | None = None
@@ -26,13 +29,13 @@ class Follower:
         self._waiting = begun[-last:] if last else []
 
     def poll(self) -> Iterator[Record]:
-        """What came since the last call; DamagedArchive and OSError where it cannot be read."""
+        """Yield the records that were added since the last call. Raises DamagedArchive or OSError if they cannot be read."""
         waiting, self._waiting = self._waiting, []
         yield from waiting
         if self._file is None:
             yield from self._reopen()
             return
-        # Asked before it is read: who renames holds the lock under which everybody writes, so nothing comes into this file after that.
+        # Checked before reading: a rotation holds the lock that every writer needs, so nothing is written to this file after it.
         rotated = self._is_elsewhere(self._file)
         yield from self._read_fresh(self._file)
         if rotated:
@@ -40,7 +43,7 @@ class Follower:
             yield from self._reopen()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -60,7 +63,7 @@ class Follower:
         return (now.st_dev, now.st_ino) != (os.fstat(file.fileno()).st_dev, os.fstat(file.fileno()).st_ino)
 
     def _reopen(self) -> Iterator[Record]:
-        """What was written since, in whichever files it lies by now; then the live file goes on."""
+        """Yield the records written since the last one seen, from all files that now hold them; then continue with the live file."""
         self._resume_after_rewrite()
         files = open_all(self._log)
         if files and Path(files[-1].name).name == self._log.name:
@@ -78,14 +81,14 @@ class Follower:
                 file.close()
 
     def _resume_after_rewrite(self) -> None:
-        """A log that was erased or rewritten counts anew: go on with its last record, which tells of it."""
+        """Continue after an erasure or rewriting, which numbers records anew: start with the last record, which reports the rewriting."""
         path = build_lock_path(resolve_log(self._log))
         head = parse_head(path.read_bytes()) if path.exists() else None
         if head is None or head.n < self._n:
             self._n = max(0, head.n - 1) if head else 0
 
     def _read_fresh(self, file: BinaryIO) -> Iterator[Record]:
-        """The whole records of `file` from here on that are newer than the last one seen."""
+        """Yield the complete records from the current position of `file` that are newer than the last one seen."""
         while line := file.readline():
             if not line.endswith(b"\n"):
                 file.seek(-len(line), os.SEEK_CUR)
@@ -98,13 +101,16 @@ class Follower:
 
 
 def _read_number(record: Record) -> int:
-    """Its place in the chain; 0 for one from before there were numbers."""
+    """Return the number of `record` in the chain; 0 for a record from before numbering was introduced."""
     chain = record.get(FIELD)
     return int(chain.get("n", 0)) if isinstance(chain, dict) else 0
 
 
 def _read_first_number(file: BinaryIO) -> int | None:
-    """The number of the first record; None where there is none yet: a live file is empty for a moment after each rotation."""
+    """Return the number of the first record in `file`.
+
+    None if it has no complete record: a live file is empty for a moment after rotation.
+    """
     line = file.readline()
     file.seek(0)
     return next((_read_number(record) for record in parse_record(line)), None) if line.endswith(b"\n") else None

@@ -1,6 +1,6 @@
-"""The audit log for ops (ring 1): JSONL per user, rotated, chained (S004-43…53, A8). Fails open: it never disturbs a turn.
+"""The audit log for operations: JSONL per user, rotated and chained (S004-43…53, A8). It fails open: an error here never disturbs a turn.
 
-Not the journal: nothing is read back from here to decide anything, and a record is not flushed to the disk one by one.
+It is not the journal: no decision reads it, and records are not flushed to disk one by one.
 """
 
 import errno
@@ -39,13 +39,13 @@ KEEP = 10
 
 
 class InteractionLogger:
-    """Writes one record at a time; safe to use from several threads and processes on one folder.
+    """Appends records to the logs in one folder; safe to use from several threads and processes.
 
-    It blocks for as long as the disk takes to write, so callers on an event loop hand it to a thread. Nobody waits for packing.
+    Calls block while the disk writes, so code on an event loop calls it in a thread. Packing of full logs is never waited for.
     """
 
     def __init__(self, folder: Path, *, clock: Clock, limit: int = LIMIT, keep: int = KEEP) -> None:
-        """Log into `folder`, which is made when it is missing; `limit` bytes a file, `keep` archives a user."""
+        """Log into `folder`, which is created if missing, with at most `limit` bytes per file and `keep` archives per user."""
         self._folder = folder
         self._clock = clock
         self._limit = limit
@@ -57,12 +57,15 @@ class InteractionLogger:
             log.exception("the folder of the interaction logs cannot be read", extra={"action": "interaction_log.open"})
 
     def record(self, user: str, entry: Mapping[str, Any]) -> None:
-        """Append one record, with `timestamp` and `user` in front; whatever goes wrong goes to the standard log only."""
+        """Append one record with `timestamp` and `user` in front; any error goes to the standard log only."""
         with _fail_open():
             self._add(user, encode_record({"timestamp": format_iso(self._clock.now()), "user": user, **entry}))
 
     def write(self, user: str, record: bytes) -> None:
-        """As `record`, for what is the bytes of a whole record already: a JSON object with `timestamp` and `user`, and no chain."""
+        """Append an already encoded record: a JSON object with `timestamp` and `user` and without a chain.
+
+        Errors are handled as in `record`.
+        """
         with _fail_open():
             self._add(user, record)
 
@@ -76,11 +79,11 @@ class InteractionLogger:
             packer.pack(path, self._keep)
 
     def close(self, seconds: float = 5.0) -> bool:
-        """Wait for the packing of full logs, at most that long; False where some is left for the next start."""
+        """Wait at most `seconds` for the packing of full logs; return False if some remain for the next start."""
         return packer.wait(seconds)
 
     def _append(self, path: Path, lock: int, record: bytes) -> bool:
-        """Write the record behind the last one, in a new file where it would not fit; whether a full one was set aside."""
+        """Write the record after the last one, into a new file if it would not fit; return whether a full file was set aside."""
         descriptor = _open_live(path)
         try:
             size = os.fstat(descriptor).st_size
@@ -102,7 +105,7 @@ class InteractionLogger:
 
 @contextmanager
 def _fail_open() -> Iterator[None]:
-    """S004-52: logging trouble of any kind must not reach the user."""
+    """Send any exception to the standard log only: logging trouble must not reach the user (S004-52)."""
     try:
         yield
     except Exception:
@@ -110,12 +113,15 @@ def _fail_open() -> Iterator[None]:
 
 
 def list_users(folder: Path) -> list[str]:
-    """Everybody of whom `folder` holds a log, by file name."""
+    """Return the users with a log in `folder`, decoded from the file names."""
     return [parse_user(path) for path in archives.list_logs(folder)] if folder.is_dir() else []
 
 
 def read_records(folder: Path, user: str) -> Iterator[dict[str, Any]]:
-    """Every whole record of `user`, oldest first, archives included; DamagedArchive names one that cannot be unpacked."""
+    """Yield every complete record of `user`, oldest first, archives included.
+
+    Raises DamagedArchive, naming an archive that cannot be unpacked.
+    """
     files = archives.open_all(build_log_path(folder, user))
     try:
         for file in files:
@@ -134,30 +140,30 @@ def _open_live(path: Path) -> int:
 
 
 def _find_present_head(path: Path, lock: int, descriptor: int, size: int) -> Head:
-    """The record to go on from. Of a file that was cut shorter than its head says it is the head, so that the gap stays visible."""
+    """Return the record to continue from. If the file is shorter than its head says, the head is used, so that the gap stays visible."""
     head = locks.read_head(lock)
     if head is None:
         return _scan_head(path)
     if head.size == size:
         return head
-    # Killed between line and head, or between rotation and head: the records that came behind the head are taken over.
+    # A process died between writing the line and the head, or between rotation and head: adopt the records written after the head.
     tail = os.pread(descriptor, size - head.size, head.size) if head.size < size else b""
     moved = move_head(head, tail.splitlines(keepends=True))
     return moved if moved.n > head.n else max(head, _scan_head(path), key=lambda each: each.n)
 
 
 def _scan_head(path: Path) -> Head:
-    """The last numbered record where no head tells: of a new log, one from before there were numbers, or one whose lock file was lost."""
+    """Find the last numbered record without a head: for a new log, one from before numbering, or one whose lock file was lost."""
     links = []
     for file in archives.open_all(path):
-        # What cannot be unpacked is named by the check; here it must not keep the next record from being written.
+        # An archive that cannot be unpacked is reported by the verification; it must not prevent the next record from being written.
         with file, suppress(EOFError, zlib.error, OSError):
             links += [link for line in file if (link := parse_link(line))]
     return Head(links[-1].n, links[-1].hash, 0) if links else EMPTY
 
 
 def _write(descriptor: int, line: bytes) -> int:
-    """One write of the whole record, on a line of its own even after a torn one; half a record is taken back. The new size."""
+    """Write the record in one call, on its own line even after a torn line, and return the new size. A partial write is truncated away."""
     size = os.fstat(descriptor).st_size
     torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
     data = b"\n" + line if torn else line

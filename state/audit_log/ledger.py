@@ -1,6 +1,6 @@
-"""What is known of a log's archives beside themselves (ring 1): the digest and the records of each, and where the kept chain begins.
+"""The ledger of a log's archives: the digest and record numbers of each, and the first record that is still kept.
 
-Written anew as a whole, before what it makes needless is removed; whoever writes holds the archive lock.
+The ledger file is replaced as a whole before the files it makes unnecessary are removed; a writer holds the archive lock.
 """
 
 import os
@@ -14,7 +14,7 @@ from state.audit_log.chain import NOTHING
 
 
 class ArchiveEntry(BaseModel):
-    """One archive: the SHA-256 of its bytes, and its first and last numbered record (0 where none is numbered)."""
+    """One archive: the SHA-256 of its bytes, and its first and last numbered record (0 if none is numbered)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     sha256: str
@@ -34,12 +34,12 @@ class Ledger(BaseModel):
 
 
 def build_ledger_path(log: Path) -> Path:
-    """Where the ledger of `log` stands."""
+    """Return the path of the ledger of `log`."""
     return log.with_name(f".{log.name}.archives")
 
 
 def read_ledger(log: Path) -> Ledger:
-    """The ledger, an empty one where there is none yet; ValueError where it is not as we write it."""
+    """Read the ledger of `log`; an empty one if there is none yet. Raises ValueError if its content is invalid or fails its checksum."""
     try:
         text = build_ledger_path(log).read_bytes()
         found = orjson.loads(text)
@@ -55,7 +55,7 @@ def read_ledger(log: Path) -> Ledger:
 
 
 def write_ledger(log: Path, ledger: Ledger) -> None:
-    """Put `ledger` in place of the old one, durably but for the folder's own flush."""
+    """Replace the ledger of `log` durably; the caller flushes the folder itself."""
     path = build_ledger_path(log)
     half = path.with_name(f"{path.name}.tmp")
     with half.open("wb") as file:
@@ -66,7 +66,7 @@ def write_ledger(log: Path, ledger: Ledger) -> None:
 
 
 def _render(ledger: Ledger) -> bytes:
-    """What the file holds for `ledger`; its last line is a checksum of all before."""
+    """Return the file content for `ledger`; its last line is a checksum of everything before."""
     facts = ledger.model_dump()
     check = sha256(orjson.dumps(facts)).hexdigest()[:16]
     return orjson.dumps(facts | {"check": check}, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

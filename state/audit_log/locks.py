@@ -1,4 +1,4 @@
-"""The lock of a user's audit log and the head that stands in its file (ring 1). The lock falls with the process that holds it."""
+"""The lock of a user's audit log, and the head that is stored in the lock file. The lock is released when its process ends."""
 
 import fcntl
 import os
@@ -16,26 +16,26 @@ from state.audit_log.chain import Head
 LOCK_SECONDS = 5.0
 LOCK_POLL_SECONDS = 0.001
 _HEAD_BYTES = 160
-"""Written in one piece of one length, so that no kill leaves half a head."""
+"""The head is always written in one piece of this length, so that a crash never leaves half of it."""
 _CHECK_BYTES = len(',"check":"00000000"')
 
 
-@lru_cache(maxsize=1024)  # pathlib takes as long as the writing itself, and this is asked for every record
+@lru_cache(maxsize=1024)  # pathlib takes as long as the write itself, and this is called for every record
 def build_lock_path(log: Path) -> Path:
-    """The file that stands for the lock on `log`, and holds its head."""
+    """Return the path of the lock file of `log`, which also holds its head."""
     return log.with_name(f".{log.name}.lock")
 
 
 def build_archive_lock_path(log: Path) -> Path:
-    """The file that stands for the right to pack, remove and rewrite what `log` held before."""
+    """Return the path of the archive lock of `log`: its holder may pack, remove and rewrite archives."""
     return log.with_name(f".{log.name}.archive.lock")
 
 
 @contextmanager
 def hold_lock(path: Path, *, seconds: float | None = None) -> Iterator[int]:
-    """Hold the lock file `path`, made when it is missing; TimeoutError where somebody does not let go of it in time.
+    """Hold an exclusive lock on the file `path`, creating it if missing; raise TimeoutError if it is not released in time.
 
-    Not filelock: an uncontended turn of that costs 227 µs against 9, and its waiters starve.
+    This does not use filelock: an uncontended lock costs 227 µs there instead of 9, and its waiters starve.
     """
     descriptor = _open_locked(path, os.O_RDWR | os.O_CREAT, fcntl.LOCK_EX, LOCK_SECONDS if seconds is None else seconds)
     try:
@@ -46,7 +46,7 @@ def hold_lock(path: Path, *, seconds: float | None = None) -> Iterator[int]:
 
 @contextmanager
 def hold_shared_lock(path: Path) -> Iterator[None]:
-    """Keep writers out for a moment, without writing anything; no lock where there is no lock file yet."""
+    """Keep writers out for a moment without writing anything; takes no lock if there is no lock file yet."""
     try:
         descriptor = _open_locked(path, os.O_RDONLY, fcntl.LOCK_SH, LOCK_SECONDS)
     except FileNotFoundError:
@@ -69,11 +69,11 @@ def _open_locked(path: Path, flags: int, kind: int, seconds: float) -> int:
         except BaseException:
             os.close(descriptor)
             raise
-        os.close(descriptor)  # erased while we waited: whoever comes now has a file of its own
+        os.close(descriptor)  # erased while we waited: later callers have a new file
 
 
 def _flock(descriptor: int, kind: int, deadline: float) -> None:
-    """Lock between processes and threads alike; TimeoutError where a stopped process sits on it."""
+    """Lock against other processes and threads alike; raise TimeoutError if a stopped process keeps the lock."""
     while True:
         try:
             fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
@@ -86,12 +86,15 @@ def _flock(descriptor: int, kind: int, deadline: float) -> None:
 
 
 def read_head(descriptor: int) -> Head | None:
-    """The head in an open lock file; None where none was written yet, or it cannot be read."""
+    """Read the head from an open lock file; None if none was written yet or it is not valid."""
     return parse_head(os.pread(descriptor, _HEAD_BYTES, 0))
 
 
 def parse_head(text: bytes) -> Head | None:
-    """The head that `text`, the content of a lock file, holds; None for anything else. One from before there were checksums has none."""
+    """Parse the head from `text`, the content of a lock file; None for anything else.
+
+    A head from before checksums is accepted without one.
+    """
     try:
         found = orjson.loads(text)
         head = Head(int(found["n"]), str(found["hash"]), int(found["size"]))
@@ -101,11 +104,11 @@ def parse_head(text: bytes) -> Head | None:
 
 
 def render_head(head: Head) -> bytes:
-    """What a lock file holds for `head`."""
+    """Return the content of a lock file for `head`."""
     plain = orjson.dumps(head._asdict())
     return b'%b,"check":"%08x"}' % (plain[:-1], crc32(plain)) + b" " * (_HEAD_BYTES - len(plain) - _CHECK_BYTES - 1) + b"\n"
 
 
 def write_head(descriptor: int, head: Head) -> None:
-    """Note the head in the open lock file; not flushed, for the record is not either."""
+    """Write `head` into the open lock file. It is not flushed, because the record is not either."""
     os.pwrite(descriptor, render_head(head), 0)

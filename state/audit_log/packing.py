@@ -1,6 +1,6 @@
-"""Packs full logs behind the back of their writers (ring 1): one thread a process, which ends when nothing is left to do.
+"""Packs full logs in the background: one thread per process, which ends when there is nothing left to pack.
 
-What a dying process leaves unpacked the next one packs.
+What a dying process leaves unpacked is packed by the next one.
 """
 
 import atexit
@@ -18,16 +18,16 @@ AT_EXIT_SECONDS = 2.0
 
 
 class Packer:
-    """Takes logs to pack from any thread and never makes one wait."""
+    """A queue of logs to pack, filled from any thread; adding to it never blocks on packing."""
 
     def __init__(self) -> None:
-        """Begin idle."""
+        """Start without a thread."""
         self._idle = threading.Condition()
         self._todo: dict[Path, int] = {}
         self._thread: threading.Thread | None = None
 
     def pack(self, path: Path, keep: int) -> None:
-        """Have what the log `path` held before packed, and all but the newest `keep` archives removed."""
+        """Queue the segments of the log `path` for packing; all but the newest `keep` archives are then removed."""
         with self._idle:
             self._todo[path] = keep
             if self._thread is None:
@@ -35,7 +35,7 @@ class Packer:
                 self._thread.start()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until all is packed or has failed, at most that long; False where work is left."""
+        """Wait at most `seconds` until everything is packed or has failed; return False if work is left."""
         end = time.monotonic() + seconds
         with self._idle:
             while self._thread is not None:
@@ -65,7 +65,7 @@ def _pack_and_prune(path: Path, keep: int) -> None:
 
 
 packer = Packer()
-"""The one of this process."""
+"""The packer of this process."""
 
 atexit.register(lambda: packer.wait(AT_EXIT_SECONDS))
 os.register_at_fork(after_in_child=packer.__init__)  # type: ignore[misc] # the child has none of its parent's threads

@@ -1,4 +1,4 @@
-"""Whose log lies where, and a record as bytes and back (ring 1). Opens no file."""
+"""Maps users to log files and encodes and parses audit records. Opens no file."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -21,24 +21,24 @@ LONGEST_NAME = 120
 _SAFE = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
-@lru_cache(maxsize=1024)  # see log_locks.lock_path
+@lru_cache(maxsize=1024)  # see locks.build_lock_path
 def build_log_path(folder: Path, user: str) -> Path:
-    """The live log of `user`: never two users in one file, never outside `folder`, whatever the id holds."""
+    """Return the path of the live log of `user`: unique to the user and always inside `folder`, whatever the id contains."""
     return folder / f"{build_file_name(user)}.jsonl"
 
 
 def build_file_name(user: str) -> str:
-    """`user` where it is plain lower case, else with %xx for every other byte; a long one ends in its hash."""
+    """Return `user` with every byte except lower-case letters, digits, - and _ written as %xx; a long name ends in its hash."""
     raw = user.encode("utf-8", "surrogatepass")
     name = "".join(chr(byte) if byte in _SAFE else f"%{byte:02x}" for byte in raw)
     if len(name) > LONGEST_NAME:
-        # "%%" stands in no name that was spelled out, so the two kinds cannot meet.
+        # "%%" never occurs in an escaped name, so the two kinds of name cannot collide.
         return f"{name[:40]}%%{sha256(raw).hexdigest()}"
     return name or "%"
 
 
 def parse_user(log_file: Path) -> str:
-    """Whose log it is, as far as the file's name tells: the file's own name where the id was too long or no text."""
+    """Return the user of a log as far as its file name tells; the file's own name if the id was too long or not text."""
     name = log_file.name.removesuffix(".jsonl")
     if name == "%":
         return ""
@@ -49,18 +49,18 @@ def parse_user(log_file: Path) -> str:
 
 
 def parse_record(line: bytes) -> Iterator[dict[str, Any]]:
-    """The record on a line; nothing for an empty or a torn one."""
+    """Yield the record on `line`; nothing for an empty or a torn line."""
     if not line.strip():
         return
     try:
         yield orjson.loads(line)
     except orjson.JSONDecodeError:
-        # The tail that a crashed writer left, or the head of what another one is writing just now.
+        # Either the tail that a crashed writer left, or the beginning of what another process is writing right now.
         log.warning("a torn record was left out", extra={"action": "interaction_log.torn"})
 
 
 def encode_record(record: Mapping[str, Any]) -> bytes:
-    """`record` as one JSON object, whatever stands in it; a chain that it brings along is left out, it gets one of its own."""
+    """Encode `record` as one JSON object, whatever it contains; an existing chain member is dropped, because the record gets its own."""
     record = {key: value for key, value in record.items() if key != FIELD}
     try:
         return orjson.dumps(record, default=_render_foreign, option=orjson.OPT_NON_STR_KEYS)
@@ -79,7 +79,7 @@ def _render_foreign(value: object) -> object:
 
 
 def _to_plain(value: Any) -> Any:
-    """`value` with all that JSON cannot carry (lone surrogates, endless integers) made readable text."""
+    """Return `value` with everything that JSON cannot carry (lone surrogates, huge integers) replaced by readable text."""
     match value:
         case None | bool() | float():
             return value

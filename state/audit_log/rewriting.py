@@ -1,6 +1,6 @@
-"""Erases or rewrites the audit log of one person (ring 1), for the law and for nothing else. A rewritten log says that it was.
+"""Erases or rewrites the audit log of one person, for legal reasons only. A rewritten log records that it was rewritten.
 
-A kill in the middle leaves the old log or the new one, never half of each; an erasure that was killed is finished by the next one.
+A crash leaves either the old log or the new one, never half of each; an interrupted erasure is finished by the next one.
 """
 
 import io
@@ -20,14 +20,14 @@ from state.audit_log.staging import list_data_files, write_durably
 from state.clock import Clock, SystemClock, format_iso
 
 NOTE = "rewritten"
-"""The type of the record that tells of a rewriting; it names nobody but the log's owner, and stays."""
+"""The type of the record that reports a rewriting; it names nobody but the log's owner and is kept by later rewritings."""
 Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 
 
 def erase_user(folder: Path, user: str) -> int:
-    """Remove every file of the user's log, live, packed and in between; how many records could still be read in them.
+    """Remove every file of the user's log and return how many records could still be read in them.
 
-    TimeoutError where somebody does not let go of the log; then nothing was removed.
+    Raises TimeoutError if the log's locks are not released in time; then nothing was removed.
     """
     log = build_log_path(folder, user)
     if not folder.is_dir():
@@ -41,17 +41,17 @@ def erase_user(folder: Path, user: str) -> int:
         for path in (build_ledger_path(log), build_ledger_path(log).with_suffix(".damaged")):
             path.unlink(missing_ok=True)
         staging.sync_folder(folder)
-        # Last, and while they are held: whoever waits for them sees that they are gone and begins anew.
+        # The locks are removed last, while they are held: a waiting process sees that they are gone and starts anew.
         build_lock_path(log).unlink()
         build_archive_lock_path(log).unlink()
     return count
 
 
 def transform_user(folder: Path, user: str, change: Change, *, clock: Clock | None = None) -> int:
-    """Hand every record of the user to `change` and keep what it returns, None for nothing; how many came back different.
+    """Replace every record of the user by the result of `change`, None to drop it; return how many differ.
 
-    Numbers and hashes are made anew, and a last record tells of it and where the old chain stood. Torn lines are not kept. Where nothing
-    changes the files stay as they are. DamagedArchive and errors of `change` leave everything as it was.
+    Numbers and hashes are computed anew, and a last record reports the rewriting and the end of the old chain. Torn lines are dropped. If
+    nothing changes, the files stay as they are. DamagedArchive and errors of `change` leave everything as it was.
     """
     log = build_log_path(folder, user)
     if not folder.is_dir() or log not in archives.list_logs(folder):
@@ -67,7 +67,7 @@ def transform_user(folder: Path, user: str, change: Change, *, clock: Clock | No
 
 
 def _transform(log: Path, user: str, change: Change, clock: Clock) -> int:
-    """Archives first, which nobody changes meanwhile; then, while writers wait, what came to them and the live file."""
+    """Rewrite the archives first, which nobody changes meanwhile; then, with writers locked out, newer segments and the live file."""
     staging.build_staging_path(log).mkdir()
     work = _LogRewrite(log, change)
     before = list_segments(log)
@@ -87,7 +87,7 @@ def _transform(log: Path, user: str, change: Change, clock: Clock) -> int:
 
 
 class _LogRewrite:
-    """The new files while they are made."""
+    """The new files of a log while they are being written."""
 
     def __init__(self, log: Path, change: Change) -> None:
         self._log = log
@@ -98,7 +98,7 @@ class _LogRewrite:
         self.differing = self._dropped = self._unreadable = 0
 
     def add_archive(self, segment: Segment) -> None:
-        """The new archive for a full log, packed or not; none where no record of it is kept."""
+        """Write the new archive for a segment, packed or not; none if no record of it is kept."""
         text = self.transform_lines(_read_text(segment.path))
         name = segment.path.name if segment.is_packed else f"{segment.path.name}.gz"
         if text:
@@ -107,11 +107,11 @@ class _LogRewrite:
             self._archives[name] = describe_archive(text, data)
 
     def transform_lines(self, text: bytes) -> bytes:
-        """The lines of a file, changed and chained anew."""
+        """Return the lines of a file, changed and chained anew."""
         return b"".join(self._transform_line(line) for line in io.BytesIO(text) if line.strip())
 
     def build_note(self, user: str, clock: Clock, n: int, digest: str) -> bytes:
-        """The line that tells what was done."""
+        """Build the line that reports the rewriting."""
         record = {
             "timestamp": format_iso(clock.now()),
             "user": user,
@@ -126,7 +126,7 @@ class _LogRewrite:
         return line
 
     def close(self, live: bytes) -> None:
-        """The live file, its head and the ledger."""
+        """Write the live file, its head and the ledger."""
         new = staging.build_staging_path(self._log) / self._log.name
         write_durably(new, live)
         write_durably(build_lock_path(new), render_head(self._head._replace(size=len(live))))

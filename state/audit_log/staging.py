@@ -1,7 +1,7 @@
-"""Replaces all files of one log at once (ring 1): a folder beside the log is made whole, then named as valid, then brought in place.
+"""Replaces all files of one log at once: a folder beside the log is completed, renamed to mark it as valid, then moved into place.
 
-Until it has its valid name the old files count, from then on only the folder does: a kill leaves the one or the other, and
-whoever takes the log's lock next finishes the work.
+Before that rename only the old files count, after it only the folder: a crash leaves one or the other, and the next process that takes the
+log's lock finishes the move.
 """
 
 import os
@@ -17,25 +17,25 @@ from state.audit_log.locks import build_archive_lock_path, build_lock_path, hold
 
 
 def build_staging_path(log: Path) -> Path:
-    """The folder in which the new files are made."""
+    """Return the folder in which the new files of `log` are prepared."""
     return log.with_name(f".{log.name}.rewriting")
 
 
-@lru_cache(maxsize=1024)  # see log_locks.lock_path
+@lru_cache(maxsize=1024)  # see locks.build_lock_path
 def build_committed_path(log: Path) -> Path:
-    """The folder of new files that are valid and not yet in place."""
+    """Return the folder of new files that are valid but not yet moved into place."""
     return log.with_name(f".{log.name}.rewritten")
 
 
 def resolve_log(log: Path) -> Path:
-    """Where to read `log`: itself, or its successor that is not yet in place."""
+    """Return the path from which to read `log`: the log itself, or its replacement that is not yet in place."""
     new = build_committed_path(log)
     return new / log.name if new.is_dir() else log
 
 
 @contextmanager
 def hold_in_place(log: Path) -> Iterator[int]:
-    """Hold the lock of `log`, with a replacement that was interrupted finished first."""
+    """Hold the lock of `log`, after finishing an interrupted replacement."""
     deadline = time.monotonic() + locks.LOCK_SECONDS
     while True:
         with hold_lock(build_lock_path(log)) as lock:
@@ -44,11 +44,11 @@ def hold_in_place(log: Path) -> Iterator[int]:
                 return
         if time.monotonic() > deadline:
             raise TimeoutError("the log is being rewritten by a process that does not get on")
-        time.sleep(locks.LOCK_POLL_SECONDS)  # the one with the archive lock is waiting for ours
+        time.sleep(locks.LOCK_POLL_SECONDS)  # the holder of the archive lock is waiting for our lock
 
 
 def commit(log: Path, lock: int) -> None:
-    """Make the staged files the valid ones and bring them in place; the caller holds both locks."""
+    """Make the staged files valid and move them into place; the caller holds both locks."""
     new = build_staging_path(log)
     sync_folder(new)
     new.rename(build_committed_path(log))
@@ -57,7 +57,7 @@ def commit(log: Path, lock: int) -> None:
 
 
 def finish(log: Path, lock: int) -> None:
-    """Bring valid files in place and remove what they replace; may be done again. The caller holds both locks."""
+    """Move valid files into place and remove those they replace; idempotent. The caller holds both locks."""
     new = build_committed_path(log)
     if not new.is_dir():
         return
@@ -73,28 +73,28 @@ def finish(log: Path, lock: int) -> None:
             path.unlink()
     sync_folder(log.parent)
     done = log.with_name(f".{log.name}.installed")
-    new.rename(done)  # removing takes many steps, and half a folder must not be taken for a whole one
+    new.rename(done)  # removal takes many steps, and a half-removed folder must not be taken for a complete one
     shutil.rmtree(done)
 
 
 def clear(log: Path) -> None:
-    """Remove what was never valid or is no more; the caller holds the archive lock."""
+    """Remove staged files that never became valid and files already installed; the caller holds the archive lock."""
     shutil.rmtree(build_staging_path(log), ignore_errors=True)
     shutil.rmtree(log.with_name(f".{log.name}.installed"), ignore_errors=True)
 
 
 def list_data_files(log: Path) -> list[Path]:
-    """The live file and everything that was made of former ones; no lock, no ledger."""
+    """Return the live file and all segments and archives of `log`, without lock and ledger."""
     return [path for path in log.parent.iterdir() if path.name == log.name or path.name.startswith(f"{log.name}.")]
 
 
 def list_all_files(log: Path) -> list[Path]:
-    """Every file of the log, with lock, ledger and what a rewriting left."""
+    """Return every file of the log, including lock, ledger and leftovers of a rewriting."""
     return [*list_data_files(log), *(path for path in log.parent.iterdir() if path.name.startswith(f".{log.name}."))]
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in `folder` durable."""
+    """Flush the directory entries of `folder` to disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -103,7 +103,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_durably(path: Path, data: bytes) -> None:
-    """Write a whole file and flush it."""
+    """Write a whole file and flush it to disk."""
     with path.open("wb") as file:
         file.write(data)
         file.flush()

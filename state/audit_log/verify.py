@@ -1,6 +1,6 @@
-"""Checks audit logs (ring 1): chain, archives byte by byte, and the end against the head in the lock file. Changes nothing.
+"""Verifies audit logs: the chain, each archive byte by byte, and the end against the head in the lock file. Changes nothing.
 
-Offsets count bytes of the file itself; within an archive those of a record count in its unpacked text, which the sentence says.
+Offsets count bytes of the file itself; for a record inside an archive they count in the unpacked text, and the finding says so.
 """
 
 import io
@@ -27,19 +27,19 @@ _TRAILER = 8
 
 @dataclass(frozen=True, kw_only=True)
 class _Files:
-    """A log as it stood at one moment."""
+    """The files of a log as they were at one moment."""
 
     log: Path
     parts: tuple[tuple[Segment | None, bytes], ...]
-    """(archive or None for the live file, its bytes), oldest first."""
+    """(segment, or None for the live file; its bytes), oldest first."""
     head: Head | None
     ledger: Ledger | None
-    """None for a damaged one, which accuses nobody."""
+    """None if the ledger is damaged; then no finding relies on it."""
     troubles: tuple[Finding, ...]
 
 
 def verify_logs(folder: Path) -> Iterator[Finding]:
-    """Everything in `folder` that is not as it was written: damaged, cut, missing or out of order. Good logs give nothing."""
+    """Yield a finding for everything in `folder` that is damaged, cut, missing or out of order. Intact logs yield nothing."""
     if not folder.is_dir():
         return
     for log in list_logs(folder):
@@ -47,7 +47,7 @@ def verify_logs(folder: Path) -> Iterator[Finding]:
 
 
 def verify_log(log: Path) -> Iterator[Finding]:
-    """The same for one log, archives included."""
+    """Yield the findings about one log, archives included."""
     place = parse_user(log)
     try:
         files = _read_files(log)
@@ -67,7 +67,7 @@ def verify_log(log: Path) -> Iterator[Finding]:
 
 
 def _check_unlisted(files: _Files, segment: Segment, text: bytes) -> Iterator[Finding]:
-    """An archive with a name that the ledger does not know. Not one just being packed, to be removed, or older than ledgers."""
+    """Report an archive whose name the ledger does not know, unless it is just being packed, about to be removed, or older than ledgers."""
     ledger, name = files.ledger, segment.path.name
     if ledger is None or not ledger.archives or name in ledger.archives or segment.path.with_suffix("").exists():
         return
@@ -78,7 +78,7 @@ def _check_unlisted(files: _Files, segment: Segment, text: bytes) -> Iterator[Fi
 
 
 def unpack_archive(data: bytes, *, name: str, place: str, known: ArchiveEntry | None) -> tuple[bytes, list[Finding]]:
-    """What an archive holds, as far as it can be unpacked, and what is wrong with its bytes."""
+    """Return the content of an archive as far as it can be unpacked, and the findings about its bytes."""
     text, trouble = _inflate(data)
     if trouble is None and known is not None and sha256(data).hexdigest() != known.sha256:
         offset = _find_difference(data, pack_text(text))
@@ -113,7 +113,7 @@ def _inflate(data: bytes) -> tuple[bytes, tuple[FindingKind, int, str] | None]:
 
 
 def _inflate_raw(data: bytes) -> tuple[bytes, int | None]:
-    """The content as far as it goes; where it ends in `data`, None where it does not end, -1 where it breaks off."""
+    """Return the content as far as it unpacks, and the offset in `data` where it ends: None if it does not end, -1 if it is damaged."""
     stream = zlib.decompressobj(-zlib.MAX_WBITS)
     try:
         text = stream.decompress(data[len(HEADER) :])
@@ -123,7 +123,7 @@ def _inflate_raw(data: bytes) -> tuple[bytes, int | None]:
 
 
 def _inflate_partly(data: bytes) -> tuple[bytes, int]:
-    """Unpacked piece by piece up to the byte that cannot be."""
+    """Unpack byte by byte; return the content and the offset of the first byte that cannot be unpacked."""
     stream = zlib.decompressobj(-zlib.MAX_WBITS)
     text = bytearray()
     for offset in range(len(HEADER), len(data)):
@@ -144,7 +144,7 @@ def _find_difference(one: bytes, other: bytes) -> int:
 
 
 def _read_files(log: Path) -> _Files:
-    """All files at one moment: nobody writes, rotates or packs while they are read into memory."""
+    """Read all files as of one moment: nobody writes, rotates or packs while they are read into memory."""
     with ExitStack() as locks:
         locks.enter_context(hold_shared_lock(build_archive_lock_path(log)))
         locks.enter_context(hold_shared_lock(build_lock_path(log)))
@@ -188,19 +188,19 @@ def _read_head(log: Path) -> tuple[Head | None, list[Finding]]:
 
 
 class _BadLine(NamedTuple):
-    """A line that is no record of the chain."""
+    """A line that is not a record of the chain."""
 
     file: str
     offset: int
     packed: bool
     whole: bool
-    """Ends as lines do."""
+    """Whether the line ends with a newline."""
     readable: bool
-    """Is a record all the same, only without a place in the chain."""
+    """Whether the line is a record without a place in the chain."""
 
 
 class _LogChecker:
-    """One log from its oldest record to its newest; names what does not follow from what was before."""
+    """Walks one log from its oldest record to its newest and reports what does not follow from the record before."""
 
     def __init__(self, place: str, files: _Files) -> None:
         self._place = place
@@ -209,13 +209,13 @@ class _LogChecker:
         self._hash = files.ledger.prev if files.ledger else NOTHING
         self._begun = False
         self._aside: Link | None = None
-        """A record with a number that was there before; where the next one follows it, the log goes on from it."""
+        """A record that repeats an earlier number; if the next record follows it, the walk continues from it."""
         self._bare = 0
         self._bad: list[_BadLine] = []
         self._end = ("", 0)
 
     def check_file(self, text: bytes, name: str, *, packed: bool) -> Iterator[Finding]:
-        """The lines of one file."""
+        """Yield the findings about the lines of one file."""
         offset = 0
         for line in io.BytesIO(text):
             link = parse_link(line)
@@ -233,7 +233,7 @@ class _LogChecker:
         self._end = (name, offset)
 
     def check_end(self) -> Iterator[Finding]:
-        """What the end of the log says, compared with the head."""
+        """Yield the findings about the end of the log, compared with the head."""
         head = self._files.head
         missing = head.n - self._n if head else 0
         if self._bad:
@@ -264,13 +264,13 @@ class _LogChecker:
             self._bad.append(bad._replace(readable=readable))
 
     def _check_out_of_order(self, link: Link, at: _BadLine) -> Iterator[Finding]:
-        """A whole record that does not stand right behind the one before it."""
+        """Handle a complete record that does not directly follow the one before it."""
         gap = link.n - self._n - 1
         where = (at.file, at.offset)
         if self._aside and (link.prev, link.n) == (self._aside.hash, self._aside.n + 1):
             self._step(link)
         elif not self._begun and (gap < 0 or (self._files.ledger is None and not self._bad)):
-            self._step(link)  # an archive more than the ledger wants to keep, or no ledger that says where the log begins
+            self._step(link)  # one archive more than the ledger keeps, or no ledger that says where the log begins
         elif gap < 0:
             yield self._build_finding("inconsistent", f"the number {link.n} stands here again", where, link.n)
             self._aside = link
@@ -279,7 +279,7 @@ class _LogChecker:
             self._step(link)
 
     def _describe_gap(self, link: Link, gap: int, at: _BadLine) -> Finding:
-        """What is wrong between the last record and this one."""
+        """Build the finding about what lies between the last record and `link`."""
         if self._bad and gap:
             return self._build_damage(gap)
         if self._bad and link.prev == self._hash:
@@ -298,7 +298,7 @@ class _LogChecker:
         return self._build_finding("damaged", why, (first.file, first.offset), self._n + 1)
 
     def _build_surplus(self) -> Finding:
-        """No record is missing, yet something stands in between."""
+        """Build the finding for lines that stand between records although no record is missing."""
         first = self._bad[0]
         forged = any(bad.readable for bad in self._bad)
         kind: FindingKind = "inconsistent" if forged else "note"

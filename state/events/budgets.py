@@ -1,13 +1,13 @@
-"""What the journal holds of budgets besides the answers themselves, which are counted. Ring 1."""
+"""Journal events of budgets, besides the model answers themselves, which are what budgets count."""
 
 from state.events.core import Event
 
 
 class BudgetWarned(Event):
-    """A person was told that most of the month's budget is used; once a month. Counted in no state."""
+    """A person was told that most of the month's budget is used; sent once a month. No fold uses it."""
 
     person: str
-    """Whose budget: "employee:7", or the key of who is no employee."""
+    """Whose budget: "employee:7", or the person's key if they are no employee."""
     month: int
-    """As a number: 202611."""
+    """The month as a number: 202611."""
     percent: int

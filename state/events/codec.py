@@ -1,6 +1,6 @@
-"""From an event to its stored data and back (ring 1). Stores nothing.
+"""Converts events to their stored data and back. Stores nothing.
 
-A version newer than ours is refused, an older one is upcast when read; the stored bytes are never rewritten.
+An event version newer than this program's is refused, an older one is upcast when read; the stored bytes are never rewritten.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,35 +16,35 @@ class UnknownEvent(ValueError):
 
 
 SEALED = "sealed"
-"""Where a record's data holds "<key id>.<sealed text>"."""
+"""The key in a record's data under which "<key id>.<ciphertext>" is stored."""
 PLACE = f'"{SEALED}":""'
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 UPCASTERS: dict[tuple[str, int], Upcaster] = {}
-"""(type, version) -> the function that lifts its data to version + 1. A personal field may be missing: it was blank, or is erased."""
+"""(type, version) -> function that converts its data to version + 1. A personal field may be missing: it was blank, or is erased."""
 
 
 class EncodedEvent(NamedTuple):
-    """An event as it goes into the journal, made once for the fold of now and for the store."""
+    """An event as it is stored, encoded once for both the fold and the store."""
 
     type: str
     v: int
     clear: str
-    """What stays readable without a key, as canonical text; with a PLACE for the sealed text where there is one to seal."""
+    """The part that is readable without a key, as canonical JSON; contains PLACE if there is a personal part to encrypt."""
     personal_text: str
-    """What is personal and not blank, as canonical text; "" where nothing is."""
+    """The personal fields that are not blank, as canonical JSON; "" if there are none."""
     data: dict[str, Any]
-    """All of it as the journal will give it back, read from the text: a fold of it now and one of the journal later see the same."""
+    """The complete data parsed from that text, so that folding now and folding from the journal later give the same state."""
 
 
 def encode(event: Event) -> EncodedEvent:
-    """What of an event is stored; NotCanonical where it cannot be."""
+    """Encode `event` for the journal. Raises NotCanonical if it cannot be stored."""
     try:
         data = dict(event.__dict__)
         for name in event.models:
             data[name] = data[name].__dict__
         return _encode(event, data)
-    except canonical.NotCanonical:  # a model within a list, a Decimal: what JSON makes of them is for pydantic to say
+    except canonical.NotCanonical:  # a model inside a list or a Decimal: pydantic decides how they become JSON
         return _encode(event, event.model_dump(mode="json"))
 
 
@@ -62,7 +62,7 @@ def _encode(event: Event, data: dict[str, Any]) -> EncodedEvent:
 
 
 def insert_sealed(clear: str, text: str) -> str:
-    """The data of a record, as it is stored, with the sealed text in its place."""
+    """Return the stored data of a record: `clear` with the ciphertext `text` inserted at PLACE."""
     head, found, tail = clear.partition(PLACE)
     if not found or PLACE in tail:
         raise ValueError("there is not one place for a sealed text")
@@ -76,14 +76,17 @@ def _fill(data: dict[str, Any], blanks: Mapping[str, Any]) -> None:
 
 
 def join(type_name: str, version: int, clear: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
-    """Both parts of what was written, in today's shape and with the blanks; of an erased person's event nothing is `told`."""
+    """Join the clear and the personal part of stored data, upcast, with blanks for missing fields.
+
+    For an event of an erased person, `told` is empty.
+    """
     data = upcast(type_name, version, {**clear, **told})
     _fill(data, type_names[type_name].blanks)
     return data
 
 
 def upcast(type_name: str, version: int, data: dict[str, Any]) -> dict[str, Any]:
-    """`data` in the newest shape of its type; raises UnknownEvent for a type or version of a newer program."""
+    """Convert `data` to the newest version of its type. Raises UnknownEvent for a type or version from a newer program."""
     cls = type_names.get(type_name)
     if cls is None or version > cls.V:
         msg = f"event {type_name} v{version} was written by a newer version of this program"
@@ -95,5 +98,5 @@ def upcast(type_name: str, version: int, data: dict[str, Any]) -> dict[str, Any]
 
 
 def decode(type_name: str, version: int, data: dict[str, Any]) -> Event:
-    """The event behind stored data; raises UnknownEvent as `upcast` does."""
+    """Build the event from stored data. Raises UnknownEvent as `upcast` does."""
     return type_names[type_name].model_validate(upcast(type_name, version, data))

@@ -1,7 +1,7 @@
-"""Every event the journal may hold: past tense, frozen, versioned. Adding one: see CONTRIBUTING.md, "a new event".
+"""The base class of events and every event of the core: past tense, frozen, versioned. To add one, see CONTRIBUTING.md, "a new event".
 
-Fields that may hold what people wrote are `Personal` and are sealed when stored; a class that leaves that open cannot be made. How an
-event becomes stored data and is read again stands in `event_data`.
+Fields that may hold what people wrote are `Personal` and are encrypted when stored; a class with an undecided field cannot be defined. How
+events are stored and read is in `state/events/codec.py`.
 """
 
 from collections.abc import Mapping
@@ -16,18 +16,18 @@ type_names: dict[str, type["Event"]] = {}
 
 
 class Event(BaseModel):
-    """Something that happened in a stream. `V` is the version of its shape."""
+    """Something that happened in a stream. `V` is the version of its fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
     V: ClassVar[int] = 1
     blanks: ClassVar[Mapping[str, Any]] = {}
-    """What its personal fields read as where nothing is told of them."""
+    """The values of its personal fields when they are missing in the stored data."""
     models: ClassVar[tuple[str, ...]] = ()
-    """Its fields that are models themselves."""
+    """Names of its fields that are pydantic models."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        """Make the class known under its name; TypeError where nobody decided whether a field is personal."""
+        """Register the class by its name. Raises TypeError if a field is neither marked personal nor known to be clear."""
         super().__pydantic_init_subclass__(**kwargs)
         for name in personal.list_undecided(cls.model_fields):
             raise TypeError(f"{cls.__name__}.{name}: mark it Personal, or list it as CLEAR if nobody's words can ever be in it")
@@ -41,7 +41,7 @@ class Event(BaseModel):
 
 
 class StateChanges(BaseModel):
-    """What a call changed in agent_state; worked out by the performer, so that the fold needs no portal knowledge."""
+    """What a call changed in the agent state; computed by the performer, so that the fold needs no knowledge of the portal."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
     objects: dict[str, int | None] = Field(default_factory=dict)
@@ -53,21 +53,21 @@ class StateChanges(BaseModel):
 
 
 class MessageReceived(Event):
-    """A person's input began a turn."""
+    """A person's input started a turn."""
 
     turn_id: str
     text: Personal[str]
     origin: Literal["typed", "choice", "button", "portal", "voice"] = "typed"
     quoted: Personal[str] = ""
-    """Forwarded or pasted text of somebody else that came along: prose."""
+    """Text of somebody else that was forwarded or pasted along; treated as prose."""
     answers: str = ""
-    """The question this input answers, when it is a choice."""
+    """The id of the question that this input answers, if it is a choice."""
     ref: int = 0
     """The messenger's number of the message, or of the first of several."""
 
 
 class ModelAnswered(Event):
-    """The model's whole answer to one iteration; a restarted turn reads it here and never asks again."""
+    """The model's complete answer in one iteration; a restarted turn reads it here instead of asking the model again."""
 
     turn_id: str
     iteration: int
@@ -78,13 +78,13 @@ class ModelAnswered(Event):
     seconds: float = 0.0
     prose: bool = False
     user: int | None = None
-    """The employee for whom it was asked, whatever the account: budgets count people."""
+    """The employee for whom the model was asked, whatever the account: budgets count people."""
     month: int = 0
-    """The month where that person lives, 202611: to which budget it belongs."""
+    """The month in that person's time zone, such as 202611: the budget that is charged."""
 
 
 class ModelFailed(Event):
-    """The model was unreachable or broke the format."""
+    """The model was unreachable or its answer had the wrong format."""
 
     turn_id: str
     iteration: int
@@ -92,19 +92,19 @@ class ModelFailed(Event):
 
 
 class PlanRecorded(Event):
-    """The steps of one iteration as the model wrote them, with the mode they were judged in."""
+    """The steps of one iteration as the model wrote them, with the mode in which they were evaluated."""
 
     turn_id: str
     iteration: int
     mode: str
     steps: Personal[list[dict[str, Any]]]
-    """As they are submitted: names resolved. A restarted turn goes on with exactly these."""
+    """The steps as submitted, with names resolved. A restarted turn continues with exactly these."""
     executed: bool = True
     targets: Personal[list[str]] = Field(default_factory=list)
 
 
 class NameAsked(Event):
-    """A name in the plan fits several records; the person chooses and the recorded plan goes on."""
+    """A name in the plan matches several records; the person chooses one and the recorded plan continues."""
 
     turn_id: str
     question_id: str
@@ -112,19 +112,19 @@ class NameAsked(Event):
     reference: Personal[str]
     options: Personal[list[dict[str, Any]]]
     text: Personal[str]
-    """What the person had written; the turn goes on with it."""
+    """What the person had written; the turn continues with it."""
     answer: Personal[str] = ""
-    """The model's answer whose plan waits; it is parsed again, the model is not asked again."""
+    """The model's answer with the waiting plan; it is parsed again, and the model is not asked again."""
     resolved: Personal[dict[str, Any]] = Field(default_factory=dict)
     ask: Personal[dict[str, Any]] = Field(default_factory=dict)
     """The question itself as a notice (code, args)."""
     prose: bool = False
     labels: Personal[list[str]] = Field(default_factory=list)
-    """What the asking turn had read of others: a choice must not wash that off."""
+    """The taint labels of the asking turn: answering the question must not remove them."""
 
 
 class NameChosen(Event):
-    """The person answered a NameAsked. A choice names a record; it approves nothing."""
+    """The person answered a NameAsked. The choice names a record; it approves nothing."""
 
     turn_id: str
     question_id: str
@@ -143,11 +143,11 @@ class StepRefused(Event):
     code: str
     detail: Personal[str] = ""
     args: Personal[dict[str, Any]] = Field(default_factory=dict)
-    """Arguments of `code`, for whoever tells of it after a restart."""
+    """Arguments of the message `code`, to report the refusal after a restart."""
 
 
 class ConfirmationRequested(Event):
-    """A card went out: one exact call waits for one decision of a person."""
+    """A card was sent: one exact call waits for one decision of a person."""
 
     confirmation_id: str
     effect_id: str
@@ -156,7 +156,7 @@ class ConfirmationRequested(Event):
     nonce: str
     fingerprint: str
     essence: str
-    """The fingerprint without the marks that make each add unique: the same wish has the same essence."""
+    """The fingerprint without the marks that make each add unique: equal requests have the same essence."""
     method: str
     call_class: str
     params: Personal[dict[str, Any]]
@@ -171,22 +171,22 @@ class ConfirmationRequested(Event):
     expires_at: str
     taps: int = 1
     four_eyes: bool = False
-    """Another person with role lead or admin must approve, not the one who asked."""
+    """A person with role lead or admin other than the requester must approve."""
     lead: bool = False
-    """Somebody with role lead or admin must approve."""
+    """A person with role lead or admin must approve."""
     told: list[str] = Field(default_factory=list)
-    """The private chats of the leads to whom it is shown too."""
+    """The private chats of the leads to whom the card is also shown."""
     told_names: Personal[list[str]] = Field(default_factory=list)
     requested_by_user: int | None = None
-    """The employee who asked: nobody approves for themselves under another account."""
+    """The employee who asked: nobody may approve their own request through another account."""
     policy: str = ""
-    """The policy by which it asks."""
+    """The policy that requires the confirmation."""
     replaces: str = ""
     provenance: Personal[dict[str, Any]] = Field(default_factory=dict)
 
 
 class ConfirmationApproved(Event):
-    """A person approved this exact call. Single use."""
+    """A person approved this exact call. Valid for a single use."""
 
     confirmation_id: str
     effect_id: str
@@ -197,7 +197,7 @@ class ConfirmationApproved(Event):
 
 
 class ConfirmationDenied(Event):
-    """A person (or the model, which may only say no) denied this call."""
+    """A person denied this call, or the model did, which may only deny."""
 
     confirmation_id: str
     effect_id: str
@@ -213,7 +213,7 @@ class ConfirmationDenied(Event):
 
 
 class DecisionRefused(Event):
-    """A decision that came over the HTTP API did not count; `turn_id` is the input that brought it."""
+    """A decision sent through the HTTP API was rejected; `turn_id` is the input that brought it."""
 
     confirmation_id: str
     effect_id: str = ""
@@ -233,7 +233,7 @@ class ConfirmationExpired(Event):
 
 
 class ConfirmationSuperseded(Event):
-    """The card no longer fits the world or the wish; `by` is the card that took its place, if any."""
+    """The card no longer matches the portal or the request; `by` is the card that replaced it, if any."""
 
     confirmation_id: str
     effect_id: str
@@ -242,7 +242,7 @@ class ConfirmationSuperseded(Event):
 
 
 class CallStarted(Event):
-    """The durable intent: stored before anything is sent."""
+    """The durable intent of a call, stored before anything is sent."""
 
     effect_id: str
     turn_id: str
@@ -258,17 +258,17 @@ class CallStarted(Event):
     proposed_by: str = "crm_agent"
     essence: str = ""
     policy: str = ""
-    """The policy by which it may run."""
+    """The policy that allows the call."""
     requested_by_user: int | None = None
     """The employee who asked, whatever the account: the caps count people."""
     writes: int = 1
-    """How many changes it makes: as many as the commands of a batch that are no reads."""
+    """The number of changes the call makes: for a batch, the number of commands that are not reads."""
     before: Personal[dict[str, Any]] = Field(default_factory=dict)
-    """The record as it was, so that a reconciliation after a crash can tell "done" from "not done"."""
+    """The record before the change, so that reconciliation after a crash can tell "done" from "not done"."""
 
 
 class CallSucceeded(Event):
-    """The portal said yes."""
+    """The portal answered the call with success."""
 
     effect_id: str
     turn_id: str
@@ -276,24 +276,24 @@ class CallSucceeded(Event):
     method: str
     call_class: str
     params: Personal[dict[str, Any]] = Field(default_factory=dict)
-    """Only for reads, which have no CallStarted."""
+    """Set only for reads, which have no CallStarted."""
     result: Personal[Any] = None
     result_blob: Personal[str] = ""
     total: int | None = None
     sums: Personal[dict[str, str]] = Field(default_factory=dict)
-    """Sums by currency over all rows of a list of which `result` holds the first."""
+    """Sums by currency over all rows of a list of which `result` holds the first rows."""
     seconds: float = 0.0
     changes: Personal[StateChanges] = StateChanges()
     commands: Personal[list[dict[str, Any]]] = Field(default_factory=list)
     confirmation_id: str = ""
     unchanged: list[str] = Field(default_factory=list)
-    """Written fields that a look at the record found as they were."""
+    """Written fields whose values were unchanged when the record was read back."""
     created: str = ""
-    """The record that the call made: "deal:512"."""
+    """The record that the call created: "deal:512"."""
 
 
 class CallRefused(Event):
-    """The call is proven not to have happened: never sent, or turned down by the portal."""
+    """The call is proven not to have happened: never sent, or refused by the portal."""
 
     effect_id: str
     turn_id: str
@@ -304,13 +304,13 @@ class CallRefused(Event):
     code: str = ""
     detail: Personal[str] = ""
     args: Personal[dict[str, Any]] = Field(default_factory=dict)
-    """Arguments of `code` when it is a sentence of ours and not an error of the portal."""
+    """Arguments of `code` if it is a message of this program and not an error of the portal."""
     seconds: float = 0.0
     confirmation_id: str = ""
 
 
 class CallOutcomeUnknown(Event):
-    """The call may or may not have happened. Never repeated by itself; a person is told."""
+    """The call may or may not have happened. It is never repeated automatically; a person is notified."""
 
     effect_id: str
     turn_id: str
@@ -322,7 +322,7 @@ class CallOutcomeUnknown(Event):
 
 
 class OutcomeReconciled(Event):
-    """A later look at the portal settled (or did not settle) an unknown outcome."""
+    """The portal was checked for a call with an unknown outcome; `verdict` says whether it was done."""
 
     effect_id: str
     verdict: Literal["done", "not_done", "unclear"]
@@ -332,7 +332,7 @@ class OutcomeReconciled(Event):
 
 
 class TurnFinished(Event):
-    """The turn said its last word. `history` is what later prompts may show of it."""
+    """The turn ended. `history` is what later prompts may show of it."""
 
     turn_id: str
     reason: Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "budget"]
@@ -340,30 +340,30 @@ class TurnFinished(Event):
     history: Personal[str] = ""
     next_planned_actions: Personal[list[dict[str, Any]]] = Field(default_factory=list)
     targets: Personal[list[str]] = Field(default_factory=list)
-    """Records the person named, pressed or created in this turn ("deal:481"): later turns may trust them."""
+    """Records that the person named, clicked or created in this turn ("deal:481"): later turns may trust them."""
 
 
 class ConversationCleared(Event):
-    """`/new`: goals, history and current objects begin anew; open confirmations stay."""
+    """`/new`: goals, history and current objects are reset; open confirmations stay."""
 
     by: str
 
 
 class PortalEventReceived(Event):
-    """The portal posted that something changed there; what it is now is looked up later."""
+    """The portal posted that something changed there; the current values are read later."""
 
     event: str
     target: str = ""
-    """ "deal:481"; "" for an event about no record that is watched."""
+    """"deal:481"; "" if the event is about no watched record."""
     action: Literal["add", "update", "delete", ""] = ""
     ts: int
     member_id: str = ""
     look_at: str = ""
-    """When the look at what is due was set for, if this event set it."""
+    """The time for which this event scheduled the reading of due records, if it did."""
 
 
 class PortalLookFailed(Event):
-    """The portal could not be read; what is due stays due."""
+    """The portal could not be read; the due records stay due."""
 
     reason: Personal[str]
     tries: int
@@ -371,25 +371,25 @@ class PortalLookFailed(Event):
 
 
 class RecordsSeen(Event):
-    """A look at changed records: their watched values as they are now. Who was told of it went out in the same commit."""
+    """Changed records were read: their watched values now. Notifications about them were stored in the same commit."""
 
     records: Personal[dict[str, dict[str, str]]] = Field(default_factory=dict)
     gone: list[str] = Field(default_factory=list)
-    """Deleted, or not to be read any more."""
+    """Records that were deleted or may no longer be read."""
     told: list[str] = Field(default_factory=list)
-    """The chats that were told."""
+    """The chats that were notified."""
     look_at: str = ""
-    """When the next look was set for, while something is still due."""
+    """The time of the next scheduled reading, if records are still due."""
 
 
 class PersonErased(Event):
-    """Ops had everything about a person deleted that they could reach; `person` stays as the number in records of who decided."""
+    """Operations erased everything reachable about a person; `person` stays as the key in records of who decided."""
 
     person: str
     by: str
     keys: int
-    """So many keys were deleted, and with them what was sealed under them."""
+    """The number of keys that were deleted, and with them everything encrypted under them."""
     removed: list[str]
-    """ "table: rows", "log: records"."""
+    """What was removed: "table: rows", "log: records"."""
     remains: int = 0
-    """Places where the search afterwards still found something; ops were told them."""
+    """The number of places where the search afterwards still found something; they were reported to operations."""

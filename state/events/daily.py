@@ -1,6 +1,7 @@
-"""What the journal holds of daily help: reminders, and which day's digest went out. With their place in the fold. Ring 1.
+"""Journal events of daily help (reminders and the digest of a day) and their fold.
 
-A reminder is known by the effect that set it; its moment is kept as seconds since 1970, so that nothing personal stands in the clear.
+A reminder is identified by the effect that set it; its time is stored as seconds since 1970, so that no clear field holds anything
+personal.
 """
 
 from collections.abc import Callable
@@ -12,11 +13,11 @@ from state.events.personal import Personal
 State = dict[str, Any]
 
 KEEP_FIRED = 30
-"""Reminders that have come stay this long for their buttons."""
+"""The number of fired reminders that are kept for their buttons."""
 
 
 class ReminderSet(Event):
-    """A person asked to be reminded; `target` is the record it leads to ("deal:481")."""
+    """A person asked to be reminded; `target` is the record the reminder links to ("deal:481")."""
 
     effect_id: str
     due_ts: int
@@ -25,28 +26,28 @@ class ReminderSet(Event):
 
 
 class ReminderMoved(Event):
-    """Put off to another moment."""
+    """A reminder was moved to another time."""
 
     effect_id: str
     due_ts: int
 
 
 class ReminderFired(Event):
-    """It was put into the outbox; `late` is how many seconds after its moment."""
+    """A reminder was put into the outbox, `late` seconds after its time."""
 
     effect_id: str
     late: int = 0
 
 
 class ReminderDropped(Event):
-    """The person does not want it any more."""
+    """The person cancelled the reminder."""
 
     effect_id: str
     by: str
 
 
 class DailySent(Event):
-    """The digest or the summary of a day went out, or was given up; `day` is the date's ordinal in the person's zone."""
+    """The digest or the evening summary of a day was sent or given up; `day` is the ordinal of the date in the person's time zone."""
 
     what: Literal["digest", "evening"]
     day: int
@@ -54,18 +55,18 @@ class DailySent(Event):
 
 
 def list_reminders(state: State) -> dict[str, dict[str, Any]]:
-    """The reminders of a session by id, in the order in which they were set."""
+    """Return the reminders of a session by id, in the order in which they were set."""
     found: dict[str, dict[str, Any]] = state.get("reminders", {})
     return found
 
 
 def find_last_day(state: State, what: str) -> int:
-    """The day that was last sent, 0 where none was."""
+    """Return the day for which `what` was last sent, 0 if never."""
     return int(state.get("daily", {}).get(what, 0))
 
 
 def _fold_setting(state: State, data: dict[str, Any], ts: str) -> None:
-    if not data.get("text"):  # erased: its timer went with its words
+    if not data.get("text"):  # the person was erased: the timer was removed with the text
         return
     kept = {"due_ts": data["due_ts"], "text": data.get("text", ""), "target": data.get("target", ""), "status": "waits", "ts": ts}
     state.setdefault("reminders", {})[data["effect_id"]] = kept
@@ -84,7 +85,7 @@ def _fold_firing(state: State, data: dict[str, Any], ts: str) -> None:
     entry = known.pop(data["effect_id"], None)
     if entry is None:
         return
-    known[data["effect_id"]] = entry | {"status": "fired"}  # the youngest of those that have come
+    known[data["effect_id"]] = entry | {"status": "fired"}  # re-inserted at the end, as the newest of the fired ones
     fired = [key for key, item in known.items() if item["status"] == "fired"]
     for key in fired[: max(0, len(fired) - KEEP_FIRED)]:
         del known[key]

@@ -1,4 +1,4 @@
-"""agent_state as the fold of a session's events (S004-13, S004-33, X4). Pure, and fast: plain dicts, no validation."""
+"""Folds the events of a session into its agent state (S004-13, S004-33, X4). Pure and fast: plain dicts, no validation."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -19,7 +19,7 @@ KEEP_SEEN = 1000
 
 
 def create_state() -> State:
-    """The state of a session in which nothing has happened."""
+    """Return the state of a session in which nothing has happened."""
     return {
         "agent": {
             "goals": [],
@@ -46,7 +46,7 @@ def create_state() -> State:
 
 
 def fold_events(state: State, events: Iterable[tuple[str, dict[str, Any], str]]) -> State:
-    """Apply `(type, data, ts)` in order to `state` in place and return it. Types without meaning here are skipped."""
+    """Apply `(type, data, ts)` in order to `state` in place and return it. Event types without a fold are skipped."""
     for type_name, data, ts in events:
         step = _FOLDS.get(type_name)
         if step is not None:
@@ -55,7 +55,7 @@ def fold_events(state: State, events: Iterable[tuple[str, dict[str, Any], str]])
 
 
 def list_open_confirmations(state: State) -> list[dict[str, Any]]:
-    """The confirmations that wait for a decision, oldest first."""
+    """Return the confirmations that wait for a decision, oldest first."""
     return [item for item in state["agent"]["confirmations"].values() if item["status"] == "requested"]
 
 
@@ -85,7 +85,7 @@ def _fold_question(state: State, data: dict[str, Any], ts: str) -> None:
 def _fold_choice(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
     if state["question"] and state["question"]["question_id"] == data["question_id"]:
-        # It stays until its turn is through: a restart in between needs it to go on.
+        # The question stays until its turn has ended: a restart in between needs it to continue.
         state["question"] = {**state["question"], "chosen_in": data["turn_id"]}
 
 
@@ -104,14 +104,14 @@ def _build_decision_fold(status: str) -> Fold:
     def apply(state: State, data: dict[str, Any], ts: str) -> None:
         entries = state["agent"]["confirmations"]
         entry = entries.pop(data["confirmation_id"], None) or _strip_values(data)
-        entries[data["confirmation_id"]] = entry  # in the order of the decisions
+        entries[data["confirmation_id"]] = entry  # re-inserted, so that entries stand in the order of the decisions
         entry["status"] = status
         entry[f"{status}_at"] = data.get(f"{status}_at", ts)
         for key in ("approved_by", "approved_by_name", "denied_by", "denied_by_name", "via", "reason", "why", "by"):
             if data.get(key):
                 entry[key] = data[key]
         if status == "denied":
-            state["denied"].pop(data["essence"], None)  # denied again: young again
+            state["denied"].pop(data["essence"], None)  # re-inserted below, so that it counts as the newest
             state["denied"][data["essence"]] = {
                 "at": data["denied_at"],
                 "by": data["denied_by_name"] or data["denied_by"],
@@ -127,7 +127,7 @@ def _build_decision_fold(status: str) -> Fold:
 
 
 def _remember_reason(state: State, data: dict[str, Any], ts: str) -> None:
-    """Why a person said no is part of the conversation: the next proposal should be another one."""
+    """Add a person's reason for a denial to the conversation, so that the next proposal is a different one."""
     if data.get("reason") and data.get("via") != "model":
         said = f"({data['method'] or 'a call'} was denied by {data['denied_by_name'] or 'a person'}, who said: «{data['reason']}»)"
         state["history"].append({"role": "assistant", "text": said, "ts": ts})
@@ -235,7 +235,7 @@ def _fold_clearing(state: State, data: dict[str, Any], ts: str) -> None:
 
 
 def _ensure_portal(state: State) -> dict[str, Any]:
-    """What the portal's own session knows of its records; no other session has it."""
+    """Return the portal's part of `state`, created if missing; only the portal's own session has it."""
     found: dict[str, Any] = state.setdefault("portal", {"due": {}, "seen": {}, "look_at": "", "tries": 0, "told_at": ""})
     return found
 
@@ -260,7 +260,7 @@ def _fold_seen_records(state: State, data: dict[str, Any], ts: str) -> None:
     portal = _ensure_portal(state)
     for target in (*sorted(data["records"]), *data["gone"]):
         portal["due"].pop(target, None)
-        portal["seen"].pop(target, None)  # seen again: young again
+        portal["seen"].pop(target, None)  # re-inserted below, so that it counts as the newest
     portal["seen"].update(sorted(data["records"].items()))
     _trim(portal["seen"], KEEP_SEEN)
     portal.update(tries=0, look_at=data.get("look_at", ""))
@@ -280,7 +280,7 @@ def _trim(mapping: dict[str, Any], keep: int) -> None:
 
 
 def _trim_decided(entries: dict[str, Any]) -> None:
-    """Keep the last that are over and done with; what waits, runs or is unknown is never cut."""
+    """Keep only the last KEEP_DECIDED finished entries; entries that wait, run or are unknown are never removed."""
     settled = [key for key, item in entries.items() if item["status"] not in _OPEN]
     for key in settled[: max(0, len(settled) - KEEP_DECIDED)]:
         del entries[key]

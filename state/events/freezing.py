@@ -1,7 +1,7 @@
-"""What the journal holds of the switch that freezes writes, and of cards that wait again because of it. Ring 1.
+"""Journal events of the switch that freezes writes, and of cards that wait again because of it.
 
-The first two stand in the stream of session `freeze`, where nothing is folded: what counts is the value that lies beside them
-(`state.journal.freeze_switch`). The third stands in the stream of its card.
+The first two are in the stream of session `freeze`, where nothing is folded: the value beside them counts (`state.journal.freeze_switch`).
+The third is in the stream of its card.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ State = dict[str, Any]
 
 
 class WritesFrozen(Event):
-    """From here on no call starts that changes anything outside."""
+    """Writes were frozen: no call that changes anything outside may start."""
 
     by: str
     by_name: Personal[str] = ""
@@ -23,7 +23,7 @@ class WritesFrozen(Event):
 
 
 class WritesReleased(Event):
-    """Calls may start again; what was frozen since the event `frozen_seq` of this stream is so no more."""
+    """Writes were released: calls may start again. `frozen_seq` is the seq of the WritesFrozen event that this one ends."""
 
     by: str
     by_name: Personal[str] = ""
@@ -32,13 +32,13 @@ class WritesReleased(Event):
 
 
 class ConfirmationReopened(Event):
-    """An approved call could not start; its card waits for a decision as if nobody had pressed."""
+    """An approved call could not start; its card waits for a decision again."""
 
     confirmation_id: str
     effect_id: str
     why: str
     nonce: str = ""
-    """Takes the place of the one that was used up: whoever approves must have seen that the card waits again."""
+    """Replaces the used nonce: an approval must come from somebody who saw that the card waits again."""
 
 
 def _fold_reopening(state: State, data: dict[str, Any], ts: str) -> None:

@@ -1,6 +1,6 @@
-"""What the journal holds of heads of sales: a reason that is awaited from one; and how many changes were made for whom. Ring 1.
+"""Journal events of heads of sales: an awaited denial reason, other leads asked, and the number of changes per person; and their fold.
 
-Cards themselves are in `events`; here is only what the chat of a lead and the caps of the policy need, with their place in the fold.
+The events of cards are in `core.py`; here is only what the chat of a lead and the caps of the policy need.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,46 +17,46 @@ HOURS: Final = 24
 
 
 class DenialReasonAsked(Event):
-    """A lead wants to deny with a reason: their next message is it, till `expires_at`. Kept in the chat where they are asked."""
+    """A lead wants to deny with a reason: their next message until `expires_at` is the reason. Stored in the chat of the lead."""
 
     confirmation_id: str
     nonce: str
     home: str
-    """The conversation that the card belongs to."""
+    """The session that the card belongs to."""
     by: str
     expires_at: str
 
 
 class DenialReasonGiven(Event):
-    """The message came; it went on to the conversation of the card."""
+    """The lead sent the reason; it was passed on to the session of the card."""
 
     confirmation_id: str
     by: str
 
 
 class LeadsAsked(Event):
-    """Others than before are asked to decide on a card: who was asked is away or may not any more, or looked for what waits."""
+    """A card was shown to other leads: those asked before are away or lost the right to decide, or a lead listed the waiting cards."""
 
     confirmation_id: str
     told: list[str]
-    """The private chats of all who are asked from now on."""
+    """The private chats of all leads who are asked from now on."""
     told_names: Personal[list[str]]
 
 
 def find_awaited_denial(state: Mapping[str, Any], person: str, now: datetime) -> Mapping[str, Any] | None:
-    """The card whose denial waits for the words of this person here, None when none does (any more)."""
+    """Return the card for whose denial the next words of `person` are the reason; None if there is none or it expired."""
     found: Mapping[str, Any] | None = state.get("reasons", {}).get(person)
     return found if found is not None and now < parse_iso(found["expires_at"]) else None
 
 
 def count_recent_changes(state: Mapping[str, Any], person: str, now: datetime) -> int:
-    """How many changes were begun for this person in this session within 24 hours, the hour in which they began counted whole."""
+    """Return the number of changes started for `person` in this session within 24 hours; the first hour counts as a whole."""
     since = _format_hour(now - timedelta(hours=HOURS - 1))
     return sum(count for hour, count in state.get("written", {}).get(person, {}).items() if hour >= since)
 
 
 def add_change(state: State, data: Mapping[str, Any], ts: str) -> None:
-    """A change was begun; called by the fold of CallStarted."""
+    """Count a started change; called by the fold of CallStarted."""
     hour = _format_hour(parse_iso(ts))
     written = state.setdefault("written", {})
     mine = written.setdefault(data["requested_by"], {})

@@ -1,6 +1,6 @@
-"""The events of the registry of people, all in the stream of session `access`. Each is stored under the key of the person it is about.
+"""Events of the registry of people and their fold, `state["access"]` of session `access`. Pure; no other session has it.
 
-The registry of people as the fold of its events (ring 1): `state["access"]` of session `access`. Pure; no other session has it.
+Each event is stored under the key of the person it is about.
 """
 
 from collections.abc import Callable
@@ -11,34 +11,34 @@ from state.events.personal import Personal
 
 
 class PersonInvited(Event):
-    """A single-use link was made for an employee; whoever brings it in time joins."""
+    """A single-use link was made for an employee; whoever opens it in time joins."""
 
     fingerprint: str
-    """The hash of the token; the token itself is in the link and nowhere else."""
+    """The hash of the token; the token itself is only in the link."""
     bitrix_user_id: int
     role: Literal["manager", "lead", "admin"]
     sealed_name: Personal[str] = ""
-    """Sealed with the token: only who brings the link can read it, so nothing of the invited person has to be erased."""
+    """Encrypted with the token: only the holder of the link can read it, so nothing of the invited person has to be erased."""
     expires_at: str
     by: str
 
 
 class InvitationRefused(Event):
-    """Somebody brought a link that is of no use."""
+    """Somebody opened an invalid link."""
 
     person: str
     why: Literal["wrong", "used", "expired"]
 
 
 class AccessAsked(Event):
-    """A stranger wrote, and the administrators were told."""
+    """A stranger wrote, and the administrators were notified."""
 
     person: str
     name: Personal[str]
 
 
 class PersonJoined(Event):
-    """From now on this person may use the bot. Without a name (erased) they may not."""
+    """From now on this person may use the bot. If the name is missing because it was erased, they may not."""
 
     person: str
     name: Personal[str]
@@ -47,12 +47,12 @@ class PersonJoined(Event):
     time_zone: Personal[str] = ""
     locale: Literal["ru", "en"] = "ru"
     fingerprint: str = ""
-    """Of the link they brought; "" for those whom an administrator let in."""
+    """The fingerprint of their invitation; "" for those whom an administrator admitted."""
     by: str
 
 
 class PersonDismissed(Event):
-    """The person lost access; `person` may be an invitation ("invite:1a2b3c4d") that was taken back."""
+    """The person lost access; `person` may also be a revoked invitation ("invite:1a2b3c4d")."""
 
     person: str
     why: Literal["portal", "admin"]
@@ -60,13 +60,13 @@ class PersonDismissed(Event):
 
 
 class PersonReturned(Event):
-    """The portal lists somebody whom it had dismissed as working again."""
+    """The portal lists a person as working again whom it had listed as dismissed."""
 
     person: str
 
 
 class PreferenceSet(Event):
-    """What a person wants of the bot."""
+    """A person changed a setting of the bot."""
 
     person: str
     preference: Literal["locale", "time_zone", "digest", "evening", "alerts"]
@@ -83,7 +83,7 @@ KEEP_TRIES = 5
 
 
 def create_registry() -> State:
-    """A registry that lists nobody."""
+    """Return an empty registry."""
     return {"invited": {}, "used": {}, "people": {}, "out": {}, "preferences": {}, "asked": {}, "tries": {}}
 
 
@@ -95,7 +95,7 @@ def _ensure_registry(state: State) -> State:
 def _fold_invitation(state: State, data: Data, ts: str) -> None:
     registry = _ensure_registry(state)
     mark = data["fingerprint"]
-    if mark in registry["used"]:  # single use, whatever comes afterwards
+    if mark in registry["used"]:  # links are single-use, whatever events follow
         return
     kept = ("bitrix_user_id", "role", "sealed_name", "expires_at", "by")
     _put(registry["invited"], mark, {**{name: data[name] for name in kept}, "at": ts}, KEEP_INVITED)
@@ -148,12 +148,12 @@ def _fold_preference(state: State, data: Data, ts: str) -> None:
 
 
 def build_invitation_key(fingerprint: str) -> str:
-    """How ops name an invitation: "invite:1a2b3c4d"."""
+    """Return the short key by which operations name an invitation: "invite:1a2b3c4d"."""
     return f"invite:{fingerprint[:8]}"
 
 
 def _put(mapping: dict[str, Any], key: str, value: Any, keep: int) -> None:
-    """Set it as the youngest, and forget the oldest beyond `keep`."""
+    """Set `mapping[key]` as the newest entry and drop the oldest ones beyond `keep`."""
     mapping.pop(key, None)
     mapping[key] = value
     while len(mapping) > keep:

@@ -1,4 +1,4 @@
-"""Which fields of an event are personal (ring 1): marked one by one, or clear by name or type. Decides nothing by itself."""
+"""Defines which fields of an event are personal: marked one by one, or clear by their name or type."""
 
 from copy import deepcopy
 from typing import Annotated, Any, Literal, TypeVar, get_origin
@@ -10,7 +10,7 @@ from pydantic_core import PydanticUndefined
 T = TypeVar("T")
 _MARK = "personal"
 Personal = Annotated[T, _MARK]
-"""May hold what people, customers or the model wrote, or values of the CRM: sealed at rest, blank once the person is erased."""
+"""A field that may hold what people, customers or the model wrote, or CRM values: encrypted at rest, blank once the person is erased."""
 
 CLEAR = frozenset(
     {
@@ -19,45 +19,45 @@ CLEAR = frozenset(
         *("cause", "outbox_key"),
         # hashes
         *("fingerprint", "essence", "policy"),
-        # moments
+        # times
         *("made_at", "requested_at", "approved_at", "denied_at", "expired_at", "expires_at", "look_at"),
-        # who, as a key that stands for a person
+        # who, as the key of a person
         *("requested_by", "approved_by", "denied_by", "proposed_by", "person", "by"),
-        # words of the program and names of the portal's methods and fields
+        # words of the program, and method and field names of the portal
         *("mode", "method", "call_class", "kind", "code", "model", "via", "why", "unchanged", "removed"),
-        # what the portal's events are about
+        # the subjects of portal events
         *("event", "target", "member_id", "gone", "told", "created"),
-        # the conversation that something belongs to
+        # the session that something belongs to
         "home",
     }
 )
-"""Fields of text that stay readable without a key, whatever event has them. Numbers and fixed words always do."""
+"""Names of text fields that stay readable without a key in every event. Numbers and fixed words are always readable."""
 
 
 def is_personal(field: FieldInfo) -> bool:
-    """Whether it is marked `Personal`."""
+    """Whether `field` is marked `Personal`."""
     return _MARK in field.metadata
 
 
 def list_undecided(fields: dict[str, FieldInfo]) -> list[str]:
-    """The fields of which nobody said whether they are personal."""
+    """Return the fields that are neither marked personal nor known to be clear."""
     return [name for name, field in fields.items() if not (is_personal(field) or name in CLEAR or _is_plain(field))]
 
 
 def build_blanks(fields: dict[str, FieldInfo]) -> dict[str, Any]:
-    """What the personal ones read as where nothing is told of them: their default, or nothing in their own type."""
+    """Return the values of the personal fields when they are missing: their default, or an empty value of their type."""
     return {name: _build_blank(field) for name, field in fields.items() if is_personal(field)}
 
 
 def build_fresh(blank: Any) -> Any:
-    """A blank that its reader may change."""
+    """Return a copy of `blank` that the caller may change."""
     if isinstance(blank, dict | list):
         return deepcopy(blank) if blank else type(blank)()
     return blank
 
 
 def _is_plain(field: FieldInfo) -> bool:
-    """Of a type that can hold nobody's words."""
+    """Whether the type of `field` cannot hold text that people wrote."""
     return field.annotation in {int, float, bool, int | None} or get_origin(field.annotation) is Literal
 
 

@@ -1,7 +1,4 @@
-"""What the journal holds of talking that is no request by itself, with its place in the fold. Ring 1.
-
-What the journal holds of answers that their reader fetches. Ring 1.
-"""
+"""Journal events of conversation that is no request (edits, stops) and of answers that the caller fetches, with their fold."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +10,7 @@ State = dict[str, Any]
 
 
 class MessageEdited(Event):
-    """A person changed the words of a message after it was taken; `ref` is the messenger's number of it."""
+    """A person edited a message after it was accepted; `ref` is the messenger's number of it."""
 
     ref: int
     text: Personal[str]
@@ -21,9 +18,9 @@ class MessageEdited(Event):
 
 
 class StopAsked(Event):
-    """A person wants nothing more of what they asked for up to `at` (milliseconds since 1970) and what was not begun.
+    """A person stopped everything they asked for up to `at` (milliseconds since 1970) that had not begun.
 
-    With a `turn_id` it is about that turn alone, which was under way.
+    With a `turn_id` the stop is about that running turn alone.
     """
 
     by: str
@@ -32,7 +29,7 @@ class StopAsked(Event):
 
 
 class RequestDropped(Event):
-    """Such a request was not begun; {kind, body}, so that it can be asked for again. `at` is that of the stop."""
+    """A stopped request was not begun; `request` is {kind, body}, so that it can be asked again. `at` is the time of the stop."""
 
     by: str
     at: int
@@ -40,7 +37,7 @@ class RequestDropped(Event):
 
 
 def find_stop_time(state: State, person: str) -> int:
-    """Until when the person's requests here are not wanted any more, 0 where they never stopped anything."""
+    """Return the time up to which requests of `person` in this session are stopped (milliseconds since 1970), 0 if never."""
     return int(state.get("stops", {}).get(person, 0))
 
 
@@ -57,11 +54,11 @@ FOLDS: dict[str, Callable[[State, dict[str, Any], str], None]] = {"StopAsked": _
 
 
 class AnswerGiven(Event):
-    """A session that nothing is delivered to was told something: a row of the outbox, kept here for whoever asks for it."""
+    """An outbox message for a session without delivery, stored here for the caller who fetches it."""
 
     cause: str
-    """The input that it answers."""
+    """The id of the input that it answers."""
     kind: str
     outbox_key: str = ""
-    """A later answer with the same key takes the place of the earlier one."""
+    """A later answer with the same key replaces the earlier one."""
     body: Personal[dict[str, Any]]

@@ -1,18 +1,18 @@
-"""What the journal holds of having been carried elsewhere. Ring 1."""
+"""Journal events of moving the database to another place."""
 
 from state.events.core import Event
 
 
 class BackupRestored(Event):
-    """The journal goes on from a backup: what happened after `made_at` and before this is not in it."""
+    """The journal continues from a backup: what happened between `made_at` and this event is not in it."""
 
     backup: str
-    """The id that the backup's manifest has."""
+    """The id in the backup's manifest."""
     made_at: str
     by: str
     cards: int = 0
-    """Cards that still wait; what each would do is looked for in the portal before it is done."""
+    """The number of cards that still wait; before such a call runs, the portal is checked for it."""
     unknown: int = 0
-    """Calls that were approved or under way: nobody here knows whether they ran."""
+    """The number of calls that were approved or under way: nobody knows whether they ran."""
     set_aside: int = 0
-    """Inputs that are not worked, since they may have been."""
+    """The number of inputs that are not worked, because they may have been worked already."""

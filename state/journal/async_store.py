@@ -1,9 +1,8 @@
-"""The store for asyncio (ring 1): threads call it, so that no flush ever holds up the loop.
+"""The store for asyncio: its methods run in threads, so that no flush blocks the event loop.
 
-SQLite gets one to write and one to read, PostgreSQL several for both: who needs an order between two calls awaits the first.
-
-A call that was begun is always carried out. Who cancels its await gets the cancellation only after the thread has
-finished, so no commit is still under way behind the canceller's back; what became of it is read from the store.
+SQLite gets one thread for writes and one for reads, PostgreSQL several for both: a caller that needs an order between two calls awaits the
+first. A started call is always carried out: a cancelled caller gets the cancellation only after the thread has finished, so no commit is
+still running then; its result can be read from the store.
 """
 
 import asyncio
@@ -43,35 +42,35 @@ Job = Callable[[], None]
 
 
 class Notifier(Protocol):
-    """A way to tell other processes that it is worth looking, and to be told. Any of it may be lost."""
+    """Tells other processes that there may be new rows, and is told by them. Any hint may be lost."""
 
     def start(self, heard: Callable[[], None]) -> None:
         """Begin to listen; `heard` is called from a thread."""
         ...
 
     def tell(self) -> None:
-        """Tell the others soon; returns at once and never fails."""
+        """Tell the other processes soon; returns at once and never fails."""
         ...
 
     def close(self) -> None:
-        """End it."""
+        """Stop listening and telling."""
         ...
 
 
 class _Answer(asyncio.Future[T]):
-    """What a thread will answer; it cannot be cancelled, so asyncio tells a cancelled awaiter only when it is there.
+    """A future that a thread completes; it refuses cancellation, so asyncio reports a cancellation only once the result is there.
 
-    `shield` would do the same with a second future and two more rounds of the loop a call.
+    `shield` would do the same with a second future and two more rounds of the loop per call.
     """
 
     def cancel(self, msg: Any | None = None) -> bool:
-        """Refuse."""
+        """Refuse the cancellation."""
         del msg
         return False
 
 
 class ThreadWorker:
-    """Threads that do what they are handed; a single one does it in order. A third of the cost of concurrent.futures a call."""
+    """Runs functions in its threads, in order if there is one thread. Costs a third of concurrent.futures per call."""
 
     def __init__(self, name: str, threads: int = 1) -> None:
         """Start the threads."""
@@ -82,13 +81,13 @@ class ThreadWorker:
             thread.start()
 
     async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `function` in the thread; see the module docstring for cancellation."""
+        """Run `function` in a thread; a cancellation is raised only after it has finished."""
         if self._closed:
             raise StoreUnwritable("the store is closed")
         return await self._run(partial(function, *args, **kwargs))
 
     async def aclose(self) -> None:
-        """Do what was handed in before, then end the threads."""
+        """Finish the calls handed in before, then end the threads."""
         if not self._closed:
             self._closed = True
             for _ in self._threads:
@@ -99,7 +98,7 @@ class ThreadWorker:
     async def _run(self, function: Callable[[], T]) -> T:
         loop = asyncio.get_running_loop()
         answer: _Answer[T] = _Answer(loop=loop)
-        context = copy_context()  # what the thread logs belongs to the work that asked
+        context = copy_context()  # log lines of the thread belong to the caller's context
 
         def job() -> None:
             try:
@@ -113,7 +112,7 @@ class ThreadWorker:
         try:
             return await answer
         except asyncio.CancelledError:
-            answer.exception()  # Seen; the cancellation is what the caller hears of.
+            answer.exception()  # Mark the exception as retrieved; the caller gets the cancellation.
             raise
 
     def _work(self) -> None:
@@ -124,19 +123,19 @@ class ThreadWorker:
 def _hand_over(loop: asyncio.AbstractEventLoop, setter: Callable[[Any], None], value: object) -> None:
     try:
         loop.call_soon_threadsafe(setter, value)
-    except RuntimeError:  # a loop that was closed meanwhile has nobody left who waits
+    except RuntimeError:  # the loop was closed meanwhile: nobody waits for the result
         return
 
 
 def _is_news(step: Commit) -> bool:
-    """Whether somebody in another process may wait for it: to deliver, to work on, or to be answered."""
+    """Whether another process may be waiting for this commit: to deliver, to work on it, or to answer."""
     return bool(step.outbox or step.inbox_new or any(isinstance(event, AnswerGiven) for event in step.events))
 
 
 async def run_to_end(work: Coroutine[Any, Any, T], told: Callable[[], None] | None = None) -> T:
-    """What `work` comes to; a cancellation, however often it comes, is raised only when `work` is through. `told` hears of each.
+    """Return the result of `work`; a cancellation is raised only after `work` has ended. `told` is called on each cancellation.
 
-    The work is an ordinary task: a task that refuses to be cancelled would refuse its own timeouts too.
+    The work is an ordinary task: a task that refuses to be cancelled would also refuse its own timeouts.
     """
     task = asyncio.ensure_future(work)
     stopped: asyncio.CancelledError | None = None
@@ -149,7 +148,7 @@ async def run_to_end(work: Coroutine[Any, Any, T], told: Callable[[], None] | No
                 told()
     if stopped is not None:
         if not task.cancelled():
-            task.exception()  # Seen; the cancellation is what the caller hears of.
+            task.exception()  # Mark the exception as retrieved; the caller gets the cancellation.
         raise stopped
     return task.result()
 
@@ -158,15 +157,15 @@ class AsyncStore:
     """Every method of `Store` as a coroutine; closes the store it was given."""
 
     def __init__(self, store: Store, *, threads: int = 1, hints: Notifier | None = None) -> None:
-        """Drive `store`, from this loop only. With one thread reads have another; `hints` tell other processes to look."""
+        """Drive `store` from this event loop only. With one thread, reads get their own thread; `hints` tell other processes to look."""
         self._store = store
         self._writer = ThreadWorker("store-writer", threads)
         self._reader = ThreadWorker("store-reader") if threads == 1 else self._writer
         self._hints = hints
         self.listeners: list[Callable[[], None]] = []
-        """Told, in the loop, that another process may have stored inputs or replies. Never to be relied on."""
+        """Called in the loop when another process may have stored inputs or replies. A hint only, never to be relied on."""
         self.watchers: list[Callable[[Commit], None]] = []
-        """Told, in the loop, of each commit of this process that was stored; what they raise is logged and disturbs nobody."""
+        """Called in the loop for each commit that this process stored; their exceptions are logged and ignored."""
         if hints is not None:
             hints.start(partial(_hand_over, asyncio.get_running_loop(), self._notify_listeners, None))
 
@@ -175,18 +174,18 @@ class AsyncStore:
             listener()
 
     async def read(self, function: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `function(store, …)`, which only reads (such as `journal.state_of`), as one call."""
+        """Run `function(store, …)`, which only reads (such as `journal.load_state`), as one call."""
         return await self._reader.call(function, self._store, *args, **kwargs)
 
     async def write(self, function: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `function(store, …)`, which writes (such as `freezing.freeze`), as one call."""
+        """Run `function(store, …)`, which writes (such as `freeze_switch.freeze`), as one call."""
         done = await self._writer.call(function, self._store, *args, **kwargs)
         if self._hints is not None:
             self._hints.tell()
         return done
 
     async def aclose(self) -> None:
-        """Finish what was begun, then close the store."""
+        """Finish the calls under way, then close the store."""
         if self._hints is not None:
             await asyncio.to_thread(self._hints.close)
         await self._reader.aclose()
@@ -205,19 +204,19 @@ class AsyncStore:
         return await self._reader.call(self._store.list_ready_sessions, owner, now)
 
     async def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
-        """See `Store.next_inbox`."""
+        """See `Store.take_inbox`."""
         return await self._writer.call(self._store.take_inbox, session, lane)
 
     async def return_inbox(self, row_id: str) -> None:
-        """See `Store.give_back`."""
+        """See `Store.return_inbox`."""
         await self._writer.call(self._store.return_inbox, row_id)
 
     async def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
-        """See `Store.waiting_inbox`."""
+        """See `Store.list_waiting_inbox`."""
         return await self._reader.call(self._store.list_waiting_inbox, session, lane, limit)
 
     async def find_inbox(self, source: str) -> InboxRow | None:
-        """See `Store.input_of`."""
+        """See `Store.find_inbox`."""
         return await self._reader.call(self._store.find_inbox, source)
 
     async def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
@@ -229,7 +228,7 @@ class AsyncStore:
         return await self._writer.call(self._store.acquire, session, owner, now, until)
 
     async def expire_leases(self) -> None:
-        """See `Store.void_leases`."""
+        """See `Store.expire_leases`."""
         await self._writer.call(self._store.expire_leases)
 
     async def release(self, lease: Lease) -> None:
@@ -243,7 +242,7 @@ class AsyncStore:
         return stored
 
     async def commit_then(self, commit: Commit, then: Callable[[list[StoredEvent]], None]) -> None:
-        """As `commit`; `then` is told in the loop what was stored, also when who waits for it was cancelled meanwhile."""
+        """Commit as `commit` does and call `then` in the loop with the stored events, even if the caller was cancelled meanwhile."""
         stored: list[list[StoredEvent]] = []
         try:
             await self._writer.call(lambda: stored.append(self._store.commit(commit)))
@@ -256,7 +255,7 @@ class AsyncStore:
         for watcher in self.watchers:
             try:
                 watcher(commit)
-            except Exception:  # it only watches
+            except Exception:  # a watcher must not disturb the commit
                 log.exception("a stored step was not counted", extra={"action": "watcher_failed"})
         if self._hints is not None and any(_is_news(step) for step in (*commit.earlier, commit)):
             self._hints.tell()
@@ -266,11 +265,11 @@ class AsyncStore:
         return await self._reader.call(self._store.read_events, stream, after, limit)
 
     async def read_head(self, stream: str) -> tuple[int, str]:
-        """See `Store.head`."""
+        """See `Store.read_head`."""
         return await self._reader.call(self._store.read_head, stream)
 
     async def read_records(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
-        """See `Store.records`."""
+        """See `Store.read_records`."""
         return await self._reader.call(self._store.read_records, stream, after, limit)
 
     async def read_encrypted(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
@@ -278,7 +277,7 @@ class AsyncStore:
         return await self._reader.call(self._store.read_encrypted, stream, after, limit)
 
     async def list_heads(self) -> list[tuple[str, int, str]]:
-        """See `Store.heads`."""
+        """See `Store.list_heads`."""
         return await self._reader.call(self._store.list_heads)
 
     async def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
@@ -286,39 +285,39 @@ class AsyncStore:
         return await self._reader.call(self._store.scan, types, after, limit)
 
     async def scan_clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
-        """See `Store.clear`."""
+        """See `Store.scan_clear`."""
         return await self._reader.call(self._store.scan_clear, types, after, limit)
 
     async def list_streams(self) -> list[str]:
-        """See `Store.streams`."""
+        """See `Store.list_streams`."""
         return await self._reader.call(self._store.list_streams)
 
     async def load_snapshot(self, stream: str) -> Snapshot | None:
-        """See `Store.snapshot`."""
+        """See `Store.load_snapshot`."""
         return await self._reader.call(self._store.load_snapshot, stream)
 
     async def find_effect(self, effect_id: str) -> EffectRow | None:
-        """See `Store.effect`."""
+        """See `Store.find_effect`."""
         return await self._reader.call(self._store.find_effect, effect_id)
 
     async def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
-        """See `Store.effects`."""
+        """See `Store.list_effects`."""
         return await self._reader.call(self._store.list_effects, stream, status)
 
     async def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
-        """See `Store.mentions`."""
+        """See `Store.list_index_entries`."""
         return await self._reader.call(self._store.list_index_entries, about, what, after, limit)
 
     async def list_last_index_entries(self, about: str, what: What, limit: int) -> list[IndexEntry]:
-        """See `Store.last_mentions`."""
+        """See `Store.list_last_index_entries`."""
         return await self._reader.call(self._store.list_last_index_entries, about, what, limit)
 
     async def load_blob(self, digest: str) -> str | None:
-        """See `Store.blob`."""
+        """See `Store.load_blob`."""
         return await self._reader.call(self._store.load_blob, digest)
 
     async def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
-        """See `Store.due_outbox`."""
+        """See `Store.list_due_outbox`."""
         return await self._reader.call(self._store.list_due_outbox, channel, now, limit)
 
     async def mark_outbox_sent(self, row_id: str, sent_ref: str) -> None:
@@ -326,19 +325,19 @@ class AsyncStore:
         await self._writer.call(self._store.mark_outbox_sent, row_id, sent_ref)
 
     async def reschedule_outbox(self, row_id: str, due_at: datetime, note: str) -> None:
-        """See `Store.outbox_retry`."""
+        """See `Store.reschedule_outbox`."""
         await self._writer.call(self._store.reschedule_outbox, row_id, due_at, note)
 
     async def mark_outbox_failed(self, row_id: str, note: str) -> None:
-        """See `Store.outbox_failed`."""
+        """See `Store.mark_outbox_failed`."""
         await self._writer.call(self._store.mark_outbox_failed, row_id, note)
 
     async def find_sent_ref(self, session: str, key: str) -> str:
-        """See `Store.sent_ref`."""
+        """See `Store.find_sent_ref`."""
         return await self._reader.call(self._store.find_sent_ref, session, key)
 
     async def list_due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
-        """See `Store.due_timers`."""
+        """See `Store.list_due_timers`."""
         return await self._reader.call(self._store.list_due_timers, now, limit)
 
     async def get_value(self, key: str) -> str | None:

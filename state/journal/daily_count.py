@@ -1,7 +1,7 @@
-"""How many changes were begun for a person within a day, kept where the transaction that begins one more can look (ring 1).
+"""The number of changes started per person within a day, stored where the transaction that starts one more can check it.
 
-Each start leaves one small named value beside its event: whose, when, by which effect, how many. The journal is the truth: for a person of
-whom the database keeps no count a start is refused until it is told what the journal knows, so lost values are made anew by the next one.
+Each start stores one small named value beside its event: whose, when, by which effect, how many. The journal is the truth: for a person
+without a stored count a start is refused until it brings what the journal knows, so lost values are rebuilt by the next start.
 """
 
 from collections.abc import Sequence
@@ -19,12 +19,12 @@ _LEAST: Final = timedelta(microseconds=1)
 _LAST: Final = "9" * 20
 _NO_DIGITS: Final = {ord(sign): None for sign in "-:.TZ"}
 _COUNTED: Final = 2 * DAY
-"""So long a value is kept: another process, whose clock is behind, may still count it."""
+"""How long a value is kept: another process whose clock is behind may still count it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PastStart:
-    """Changes that were begun: when, by which effect, how many."""
+    """Changes that were started: when, by which effect, how many."""
 
     at: datetime
     effect_id: str
@@ -33,33 +33,33 @@ class PastStart:
 
 @dataclass(frozen=True, kw_only=True)
 class StartCount:
-    """A start that counts for a person: so many changes, of which `limit` may be begun within 24 hours; None = any number."""
+    """A start to be counted for a person: `many` changes, of which `limit` may start within 24 hours; None means no limit."""
 
     person: str
-    """Who it is whatever the account, such as "employee:7"."""
+    """The person, whatever the account, such as "employee:7"."""
     many: int
     limit: int | None = None
     known: Sequence[PastStart] | None = None
-    """What the journal knows of the last 24 hours, for a person of whom the database keeps no count; None = it should."""
+    """What the journal knows of the last 24 hours, for a person without a stored count; None if the database should have one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CountKeys:
-    """A Count as named values: keys are of one width and hold only digits where they are compared, so every collation sorts them alike."""
+    """The named values of a StartCount. Keys have one width and only digits where they are compared, so all collations sort them alike."""
 
     held: str
-    """The value that says that the person is counted; who holds its row is alone with the count."""
+    """The value that marks the person as counted; the transaction that locks its row has the count to itself."""
     key: str
-    """Of this start."""
+    """The value of this start."""
     first: str
     last: str
-    """Between these are the starts of the last 24 hours."""
+    """The starts of the last 24 hours lie between these two."""
     gone: str
-    """Before this one are those that nobody counts any more."""
+    """Values before this one are no longer counted by anybody."""
 
 
 def build_keys(count: StartCount, effect_id: str, now: datetime) -> CountKeys:
-    """Where that start is counted."""
+    """Return the named values of the start `effect_id` at `now`."""
     person = build_person_key(count.person)
     return CountKeys(
         held=person,
@@ -71,14 +71,14 @@ def build_keys(count: StartCount, effect_id: str, now: datetime) -> CountKeys:
 
 
 def build_known_values(count: StartCount) -> list[tuple[str, str]]:
-    """The values of what the journal knows, and the one that says that the person is counted, which comes first."""
+    """Return the values of what the journal knows, preceded by the one that marks the person as counted."""
     person = build_person_key(count.person)
     return [(person, ""), *sorted((_build_key(person, one.at, one.effect_id), str(one.many)) for one in count.known or ())]
 
 
 @lru_cache(1024)
 def build_person_key(person: str) -> str:
-    """The key under which that person is counted; it does not name them."""
+    """Return the key under which `person` is counted; it does not reveal who that is."""
     return f"{_PREFIX}:{hash_text(person)[:32]}"
 
 

@@ -1,7 +1,7 @@
-"""Personal data in the journal is sealed with one key a person, so that deleting the key deletes all of it (ring 1). Stores nothing.
+"""Encrypts personal data in the journal with one key per person, so that deleting the key erases all of it. Stores nothing.
 
-AES-256-GCM over compressed JSON. What a text is bound to (its place in the journal) is authenticated along with it: a sealed text
-that was changed or moved does not open. See docs/adr/0013-erasure.md.
+AES-256-GCM over compressed JSON. The place of a text in the journal is authenticated with it: a ciphertext that was changed or moved cannot
+be decrypted. See docs/adr/0013-erasure.md.
 """
 
 import os
@@ -19,16 +19,16 @@ from state.events import codec
 from state.journal.store import StoreError
 
 FIELD = codec.SEALED
-"""Where a record's data holds "<key id>.<sealed text>"."""
+"""The key in a record's data under which "<key id>.<ciphertext>" is stored."""
 ERASED = ""
-"""What the key of an erased person reads as."""
+"""The secret that is stored for an erased person."""
 
 _NONCE = 12
 _SHORTEST = 48
-"""Below this many bytes compressing costs more than it saves."""
+"""Texts of fewer bytes are not compressed: it would cost more than it saves."""
 _PLAIN, _DEFLATED = b"\x00", b"\x01"
 _LEVEL, _WINDOW, _MEMORY = 3, -12, 4
-# Never to be changed: stored texts are unpacked with it. Another one needs another mark beside _DEFLATED.
+# Must never change: stored texts are decompressed with it. A new dictionary needs a new mark beside _DEFLATED.
 _DICTIONARY = (
     '"http":{"HANDLER":"EMAIL":"PHONE":[{"VALUE":"","VALUE_TYPE":"WORK"}]"NAME":"LAST_NAME":"COMMENTS":"DEADLINE":"RESPONSIBLE_ID":'
     '"crm.contact.","crm.lead.","crm.company.","tasks.task."crm.item."entityTypeId":"filter":{"select":["order":{"start":'
@@ -49,32 +49,32 @@ _DICTIONARY = (
     '"targets":["activity:","company:","contact:","deal:","lead:","task:","user:"],"text":"'
 ).encode()
 _packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW, _MEMORY, zlib.Z_DEFAULT_STRATEGY, _DICTIONARY)
-"""Never used itself, only copied: to learn the dictionary anew would cost more than the packing."""
+"""Only copied, never used itself: loading the dictionary each time would cost more than the compression."""
 
 
 class DamagedCiphertext(StoreError):
-    """A sealed text is not as it was written, or stands where it was not written."""
+    """A ciphertext was changed, or stands at a place for which it was not encrypted."""
 
 
 class PersonKey(NamedTuple):
-    """A key that seals: `secret` is base64 of 32 bytes."""
+    """An encryption key; `secret` is base64 of 32 bytes."""
 
     key_id: str
     secret: str
 
 
 def generate_key() -> PersonKey:
-    """A fresh key from the machine's own randomness, under an id that no other has."""
+    """Generate a random key with a unique id."""
     return PersonKey(secrets.token_urlsafe(6), _encode_text(secrets.token_bytes(32)))
 
 
 def find_key_owner(actor: str, session: str) -> str:
-    """Whose key seals a record: who acted, if that is somebody ("tg:7"), else the one whose session (or run, or portal) it is."""
+    """Return whose key encrypts a record: the actor's if it is a person ("tg:7"), else that of the session, run or portal."""
     return actor if ":" in actor else ":".join(session.split(":", 2)[:2])
 
 
 def pack(text: str) -> bytes:
-    """`text` as small as it gets, to be sealed."""
+    """Compress `text` for encryption."""
     raw = text.encode()
     if len(raw) < _SHORTEST:
         return _PLAIN + raw
@@ -83,18 +83,18 @@ def pack(text: str) -> bytes:
 
 
 def encrypt(key: PersonKey, content: bytes, place: str) -> str:
-    """`content` under `key`, bound to `place`; each call gives another text."""
+    """Encrypt `content` under `key`, bound to `place`; each call gives a different text."""
     nonce = os.urandom(_NONCE)
     return f"{key.key_id}.{_encode_text(nonce + _build_cipher(key.secret).encrypt(nonce, content, place.encode()))}"
 
 
 def parse_key_id(text: str) -> str:
-    """The id of the key that a sealed text needs."""
+    """Return the id of the key that decrypts `text`."""
     return text.partition(".")[0]
 
 
 def decrypt(secret: str, text: str, place: str) -> str:
-    """What was packed and sealed into `text` at `place`; raises DamagedSeal where text, key or place are not the right ones."""
+    """Decrypt and decompress `text`, which was encrypted at `place`. Raises DamagedCiphertext if text, key or place do not match."""
     try:
         raw = a2b_base64(text.partition(".")[2], strict_mode=True)
         content = _build_cipher(secret).decrypt(raw[:_NONCE], raw[_NONCE:], place.encode())
@@ -114,7 +114,7 @@ def _unpack(content: bytes, place: str) -> str:
             raise DamagedCiphertext(f"the sealed text of {place} is of a newer kind ({other.hex()})")
 
 
-@lru_cache(256)  # to spread a key anew takes twice as long as to seal with it
+@lru_cache(256)  # expanding a key takes twice as long as encrypting with it
 def _build_cipher(secret: str) -> AESGCM:
     return AESGCM(a2b_base64(secret))
 

@@ -1,4 +1,4 @@
-"""The switch that freezes writes, as the database has it (ring 1): set, lifted, and looked at by every process alike.
+"""The switch that freezes writes, as stored in the database: set, released and checked by every process.
 
 It is one small value, checked in the very transaction that would start a call (`Commit.switch`, `EffectChange.though_frozen`); who set it
 and why is an event in the stream of session `freeze`, stored by the same commit.
@@ -21,17 +21,17 @@ from state.journal.store import SWITCH, Commit, InboxRow, Lease, Store, StoreErr
 SESSION: Final = "freeze"
 STREAM: Final = f"session:{SESSION}"
 _HELD_FOR: Final = timedelta(seconds=5)
-"""So long the next one waits when whoever works the switch dies with their hand on it."""
+"""The lease on the switch: how long others wait if its operator's process dies while setting it."""
 LONGEST_REASON: Final = 200
 
 
 class SwitchBusy(StoreError):
-    """Somebody else has the hand on the switch in this very moment: try again."""
+    """Somebody else is setting the switch at this moment: try again."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchOperator:
-    """Who works the switch, from where ("telegram", "cli", "http"), and when."""
+    """Who operates the switch, from where ("telegram", "cli", "http"), and when."""
 
     key: str
     name: str
@@ -41,26 +41,26 @@ class SwitchOperator:
 
 @dataclass(frozen=True, kw_only=True)
 class FreezeState:
-    """Writes are frozen. What cannot be read of it is blank: they are frozen all the same."""
+    """Writes are frozen. Fields that cannot be read are blank; writes are frozen all the same."""
 
     at: str = ""
     by: str = ""
     name: str = ""
     reason: str = ""
     seq: int = 0
-    """Which freeze it is: the number of its event."""
+    """The seq of its WritesFrozen event, which identifies the freeze."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchResult:
-    """What came of it: whether anything changed, and how things stand now."""
+    """The result of setting the switch: whether it changed, and its state now."""
 
     changed: bool
     state: FreezeState | None
 
 
 def find_freeze(store: Store) -> FreezeState | None:
-    """How the switch stands, None while writes may start; raises StoreError where nobody can tell."""
+    """Return the freeze, or None while writes may start. Raises StoreError if the switch cannot be read."""
     value = store.get_value(SWITCH)
     if not value:
         return None
@@ -69,9 +69,9 @@ def find_freeze(store: Store) -> FreezeState | None:
 
 
 def freeze(store: Store, hand: SwitchOperator, reason: str = "", tell: Sequence[InboxRow] = ()) -> SwitchResult:
-    """Freeze writes: when it returns none starts any more, in no process; where they are frozen already nothing changes.
+    """Freeze writes: when this returns, no process starts a write any more. Changes nothing if writes are frozen already.
 
-    `tell` are inputs that are stored along with it. Raises SwitchBusy, or StoreError: then nothing has changed.
+    `tell` are inputs that are stored in the same commit. Raises SwitchBusy or StoreError; then nothing has changed.
     """
     lease = _acquire_lease(store, hand)
     try:
@@ -89,7 +89,7 @@ def freeze(store: Store, hand: SwitchOperator, reason: str = "", tell: Sequence[
 
 
 def release(store: Store, hand: SwitchOperator, seq: int | None = None, tell: Sequence[InboxRow] = ()) -> SwitchResult:
-    """Let writes start again; with `seq` only if it is still that freeze. Raises SwitchBusy or StoreError: nothing has changed."""
+    """Let writes start again; with `seq` only if it is still that freeze. Raises SwitchBusy or StoreError; then nothing has changed."""
     lease = _acquire_lease(store, hand)
     try:
         now = find_freeze(store)
@@ -115,7 +115,7 @@ def _commit(store: Store, lease: Lease, hand: SwitchOperator, event: Event, valu
 
 
 def _parse_freeze(value: str) -> FreezeState:
-    """Whatever stands there, it freezes; only nothing does not."""
+    """Parse the switch's value; a value that cannot be parsed still means frozen."""
     try:
         data = orjson.loads(value)
         return FreezeState(at=str(data["at"]), by=str(data["by"]), seq=int(data["seq"]))
@@ -124,7 +124,7 @@ def _parse_freeze(value: str) -> FreezeState:
 
 
 def _add_words(found: FreezeState, store: Store) -> FreezeState:
-    """With the name and the reason, which are sealed in the journal; without them where they cannot be read or were erased."""
+    """Return `found` with the name and the reason from the encrypted event; without them if they cannot be read or were erased."""
     try:
         events = store.read_events(STREAM, found.seq - 1, 1)
     except (StoreError, ValueError):

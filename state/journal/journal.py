@@ -1,4 +1,4 @@
-"""The journal's chain and its fold (ring 1): the text a hash covers, its check, and a stream's state. Changes nothing."""
+"""The hash chain of the journal and the state of a stream: the text a hash covers, its verification, and the fold. Changes nothing."""
 
 import logging
 from collections.abc import Iterable, Iterator
@@ -18,13 +18,13 @@ log = logging.getLogger(__name__)
 
 SNAPSHOT_EVERY = 50
 SNAPSHOT_VERSION = 1
-"""Raise it with every change of `agent_state`'s fold: snapshots of another shape are not used."""
+"""Increase it with every change of the fold in `state/events/fold.py`: snapshots of another version are not used."""
 
 PAGE = 1000
 
 
 class RecordHead(NamedTuple):
-    """What a record says beside its data, in the order the database keeps it."""
+    """The columns of a record besides its data, in database order."""
 
     stream: str
     seq: int
@@ -37,7 +37,7 @@ class RecordHead(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Verified:
-    """The chain is whole up to `seq`, which has `hash`."""
+    """The chain is intact up to `seq`, which has `hash`."""
 
     seq: int
     hash: str
@@ -45,14 +45,14 @@ class Verified:
 
 @dataclass(frozen=True, kw_only=True)
 class Damage:
-    """The first record that is not as it was written: its place in the stream, and why."""
+    """The first record that is not as it was written: its seq in the stream, and why."""
 
     seq: int
     why: str
 
 
 def record_text(head: RecordHead, data: str) -> str:
-    """One event as canonical JSON: the keys stand in sorted order around the stored `data`."""
+    """Build the canonical JSON of one record: the keys in sorted order around the stored `data`."""
     return (
         f'{{"actor":{_quote_known(head.actor)},"data":{data},"id":{_quote(head.id)},"seq":{head.seq},'
         f'"stream":{_quote_known(head.stream)},"ts":{_quote(head.ts)},"type":{_quote_known(head.type)},"v":{head.v}}}'
@@ -64,18 +64,18 @@ def _quote(text: str) -> str:
 
 
 _quote_known = lru_cache(1024)(_quote)
-"""For what stands in record after record."""
+"""For values that recur in record after record."""
 
 
 def hash_record(prev: str, raw: str) -> str:
-    """The hash of the record `raw` that follows the one with hash `prev` ("" for the first)."""
+    """Return the hash of the record `raw` that follows the one with hash `prev` ("" for the first)."""
     return sha256((prev + raw).encode()).hexdigest()
 
 
 def verify(events: Iterable[StoredEvent]) -> Verified | Damage:
-    """Whether the events, a whole stream from its first on, are dense, chained and unchanged.
+    """Verify that `events`, a whole stream from its first event on, are dense, chained and unchanged.
 
-    A cut tail leaves a whole chain: `verify_stream` compares with the head that the store keeps beside it.
+    A stream with its end cut off passes: `verify_stream` compares with the head that the store keeps separately.
     """
     seq, head, stream = 0, "", None
     for event in events:
@@ -108,7 +108,7 @@ def _find_damage(event: StoredEvent, *, stream: str, seq: int, prev: str) -> str
 
 
 def verify_stream(store: Store, stream: str) -> Verified | Damage:
-    """Whether a stored stream is dense, chained and unchanged as it lies there, sealed or not, and ends where its head says."""
+    """Verify that a stored stream is dense, chained and unchanged as stored, encrypted or not, and ends where its head says."""
     seq, head = 0, ""
     while page := store.read_records(stream, after=seq, limit=PAGE):
         for number, raw, hash_ in page:
@@ -124,7 +124,7 @@ def verify_stream(store: Store, stream: str) -> Verified | Damage:
 
 
 def load_state(store: Store, stream: str) -> tuple[State, int]:
-    """The state of a stream and the seq it stands at: the snapshot, if it is sound, and the events after it."""
+    """Load the state of a stream and its seq: from the snapshot, if it is valid, and the events after it."""
     state, seq = _load_from_snapshot(store, stream) or (fold.create_state(), 0)
     for event in _iterate_pages(store, stream, after=seq):
         fold.fold_events(state, ((event.type, dict(event.data), event.ts),))
@@ -133,7 +133,7 @@ def load_state(store: Store, stream: str) -> tuple[State, int]:
 
 
 def build_snapshot(stream: str, seq: int, state: State) -> Snapshot:
-    """The snapshot to commit along with the event `seq` that led to `state`."""
+    """Build the snapshot to commit along with the event `seq` that led to `state`."""
     return Snapshot(stream=stream, seq=seq, state={"shape": SNAPSHOT_VERSION, "state": state})
 
 

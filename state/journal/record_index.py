@@ -1,24 +1,24 @@
-"""Where the journal speaks of a record or a call (ring 1, pure): the rule by which the table `mentions` follows from journal and effects.
+"""Which records and calls each journal event is about: the rule by which the table `mentions` follows from journal and effects. Pure.
 
-Ids, kinds and numbers of records only, nothing that people wrote; of an erased person's call nothing at all.
+The index holds only ids, kinds and numbers of records, nothing that people wrote; of an erased person's call nothing at all.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 What = Literal["call", "made", "look", "began", "decision", "undo"]
-"""About a record: a call that changes it, a call that made it, a look at it. About a call: its first event, the decision of a person, the
-start of the call that takes it back."""
+"""About a record: a call that changes it ("call"), a call that created it ("made"), a reading of it ("look"). About a call: its first event
+("began"), a person's decision, the start of the call that undoes it ("undo")."""
 TYPES: Final = ("CallStarted", "CallSucceeded", "ConfirmationApproved", "ConfirmationDenied", "ConfirmationRequested", "RecordsSeen")
-"""Only these events name something."""
+"""Only events of these types are indexed."""
 UNDO: Final = "undo:"
-"""How the slot of a call begins that takes back the one behind it."""
+"""The slot of a call that undoes another begins with this, followed by the effect id of the other."""
 _NAMING_TYPES: Final = frozenset(TYPES)
 _READS: Final = ("R",)
 
 
 class IndexEntry(NamedTuple):
-    """One event names a record ("deal:481") or a call (by its id); `effect_id` is the call that the event belongs to, "" for a look."""
+    """One event is about a record ("deal:481") or a call (its id); `effect_id` is the call that the event belongs to, "" for a look."""
 
     about: str
     what: What
@@ -27,7 +27,7 @@ class IndexEntry(NamedTuple):
 
 
 def index_event(event_id: str, kind: str, data: Mapping[str, Any], call: Mapping[str, Any] | None) -> Iterator[IndexEntry]:
-    """What an event names. `call` is what the effects table holds of its effect, None where that has no row or its person was erased."""
+    """Yield the index entries of an event. `call` is the stored call of its effect, None if there is no row or its person was erased."""
     if kind not in _NAMING_TYPES:
         return
     if kind == "RecordsSeen":
@@ -49,7 +49,7 @@ def index_event(event_id: str, kind: str, data: Mapping[str, Any], call: Mapping
 
 def _index_start(event_id: str, kind: str, data: Mapping[str, Any], call: Mapping[str, Any]) -> Iterator[IndexEntry]:
     effect_id = data["effect_id"]
-    if kind == "ConfirmationRequested" or not data.get("confirmation_id"):  # what was approved began with its card
+    if kind == "ConfirmationRequested" or not data.get("confirmation_id"):  # an approved call began with its card
         yield IndexEntry(effect_id, "began", event_id, effect_id)
         for record in _list_records(call):
             yield IndexEntry(record, "call", event_id, effect_id)
@@ -58,7 +58,7 @@ def _index_start(event_id: str, kind: str, data: Mapping[str, Any], call: Mappin
 
 
 def _list_records(call: Mapping[str, Any]) -> list[str]:
-    """The records that are there already and that a stored call changes, of a batch those of all its commands."""
+    """Return the existing records that a stored call changes; for a batch those of all its commands."""
     frozen = call.get("call") or {}
     leaves = [leaf for leaf in frozen.get("commands") or [frozen] if tuple(leaf.get("classes") or ()) != _READS]
     return list(dict.fromkeys(f"{kind}:{number}" for leaf in leaves for kind, number in leaf.get("targets") or ()))

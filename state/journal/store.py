@@ -1,7 +1,7 @@
-"""The one port of durable memory: journal, inbox, outbox, effects, snapshots, leases, timers, blobs.
+"""The port of durable storage: journal, inbox, outbox, effects, snapshots, leases, timers, blobs.
 
-Everything a step changes travels in one `Commit` and lands in one transaction, or not at all. Synchronous; `state.journal.async_store`
-drives it from a thread. Implementations: `state.sql` (SQLite, in memory or a file; PostgreSQL).
+Everything a step changes is in one `Commit`, stored in one transaction or not at all. Synchronous; `state.journal.async_store` calls it
+from a thread. Implemented by `state.sql` (SQLite in memory or in a file; PostgreSQL).
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,15 +17,15 @@ from state.journal.record_index import IndexEntry, What
 EffectStatus = Literal["requested", "approved", "denied", "expired", "superseded", "started", "succeeded", "refused", "unknown"]
 Lane = Literal["turn", "express"]
 SWITCH = "freeze"
-"""The value that freezes writes unless it is empty or was never set; only a commit sets it (`Commit.switch`)."""
+"""The key of the value that freezes writes unless it is empty or missing; only a commit sets it (`Commit.switch`)."""
 
 
 SET_ASIDE = 1_000_000
-"""An input that was tried more often than this came back with a backup: it may have been worked on since, and is not worked again."""
+"""An input with more attempts than this was restored from a backup: it may have been worked on since, and is not worked again."""
 RESTORED_CARD = "came_back"
-"""In the stored call of a card that came with a backup: when that was. Before it runs, the portal is asked whether it has run."""
+"""The key in the stored call of a restored card that holds the backup's time. Before it runs, the portal is asked whether it has run."""
 RESTORED = "restored"
-"""The named value that tells, as JSON, of the last restore: `made_at` of the backup, and `restored_at`."""
+"""The key of the value that describes the last restore as JSON: `made_at` of the backup, and `restored_at`."""
 
 
 class StoreError(Exception):
@@ -37,7 +37,7 @@ class StoreUnwritable(StoreError):
 
 
 class StaleEpoch(StoreError):
-    """Another process took this session over; the late write is refused."""
+    """Another process took the session over; the late commit is refused."""
 
 
 class WriteStopped(StoreError):
@@ -45,20 +45,20 @@ class WriteStopped(StoreError):
 
 
 class CapReached(StoreError):
-    """As many changes as this person may make within a day were begun already."""
+    """The person has already started as many changes as they may within a day."""
 
 
 class Uncounted(StoreError):
-    """The database keeps no count of this person: the start has to tell what the journal knows (`Count.known`)."""
+    """The database has no count for this person: the start must bring what the journal knows (`StartCount.known`)."""
 
 
 class EffectConflict(StoreError):
-    """The effect is not in the status that this step needs: somebody else was first."""
+    """The effect does not have the status that this step expects: somebody else was faster."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredEvent:
-    """One line of the journal. `data` is opened and upcast to today's shape; `raw` is the exact stored text that `hash` covers."""
+    """One record of the journal. `data` is decrypted and upcast; `raw` is the exact stored text that `hash` covers."""
 
     stream: str
     seq: int
@@ -72,11 +72,11 @@ class StoredEvent:
     prev: str
     hash: str
     erased: bool = False
-    """Its person was erased: what was personal in `data` is blank and cannot be read any more."""
+    """Whether its person was erased: the personal fields of `data` are blank and cannot be read any more."""
 
 
 class ClearEvent(NamedTuple):
-    """What of an event can be read without a key: `data` is as it was stored, in the shape of its time, without what is sealed."""
+    """The part of an event that is readable without a key: `data` as stored, in the version of its time, without the encrypted part."""
 
     id: str
     ts: str
@@ -89,7 +89,7 @@ class ClearEvent(NamedTuple):
 class InboxRow:
     """One input to work on. `source` is unique ("telegram:<bot>:<update_id>", "http:<token>:<request id>", "timer:<id>").
 
-    `lane` "express" (decisions, /stop) may overtake a running turn of the same session; within a lane order is kept.
+    Rows of lane "express" (decisions, /stop) may overtake a running turn of the same session; within a lane order is kept.
     """
 
     id: str
@@ -105,20 +105,20 @@ class InboxRow:
 
 
 class StoredInputs(NamedTuple):
-    """What became of new inputs, and the rows that were claimed along with them."""
+    """The result of storing inputs, and the rows that were claimed in the same transaction."""
 
     fresh: list[bool]
-    """For each input whether it is new: False where its source was known."""
+    """For each input whether it is new: False if its source was already known."""
     claimed: list[InboxRow]
-    """Of each lane that was asked for the oldest new row, its attempt counted; none of a lane in which nothing waits."""
+    """For each requested lane the oldest new row, with its attempt counted; none for an empty lane."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutboxRow:
     """Something to deliver to a person, at least once.
 
-    `key` identifies it: a second row with the same key replaces an unsent
-    first one and, once sent, edits the same message (`sent_ref`).
+    `key` identifies it: a second row with the same key replaces an unsent first one and, once that is sent, edits the same message
+    (`sent_ref`).
     """
 
     id: str
@@ -136,7 +136,7 @@ class OutboxRow:
 
 @dataclass(frozen=True, kw_only=True)
 class EffectRow:
-    """Where one effect stands. `effect_id` is unique for ever; `call` is the frozen request as canonical JSON data."""
+    """The status of one effect. `effect_id` is unique for ever; `call` is the frozen request as canonical JSON data."""
 
     effect_id: str
     stream: str
@@ -149,7 +149,7 @@ class EffectRow:
 
 @dataclass(frozen=True, kw_only=True)
 class EffectChange:
-    """Compare-and-set of one effect: it must stand in one of `expect` ("absent" = no row yet), else the commit fails."""
+    """Compare-and-set of one effect: its status must be one of `expect` ("absent" means no row yet), else the commit fails."""
 
     effect_id: str
     expect: tuple[str, ...]
@@ -158,14 +158,14 @@ class EffectChange:
     call: Mapping[str, Any] | None = None
     outcome: Mapping[str, Any] | None = None
     though_frozen: bool = False
-    """It may start while writes are frozen, since it changes nothing outside; else WriteStopped."""
+    """Whether it may start while writes are frozen, because it changes nothing outside; if not, the commit raises WriteStopped."""
     count: StartCount | None = None
-    """What this start counts for its person; CapReached where it is too much, Uncounted where the count must be told first."""
+    """What this start counts for its person. The commit raises CapReached above the limit, Uncounted if it must bring the count first."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Timer:
-    """Something due later. Setting one with a known id replaces it; `delete` drops it."""
+    """Something due later. Setting a timer with a known id replaces it; `delete` removes it."""
 
     id: str
     due_at: datetime
@@ -186,7 +186,7 @@ class Snapshot:
 
 @dataclass(frozen=True, kw_only=True)
 class Lease:
-    """The right to work on a session until `until`; every append is fenced by `epoch`."""
+    """The exclusive right to work on a session until `until`; every append is fenced by `epoch`."""
 
     session: str
     owner: str
@@ -196,7 +196,7 @@ class Lease:
 
 @dataclass(frozen=True, kw_only=True)
 class Commit:
-    """All that one step changes, written in one transaction. `epoch` fences it: it must be the session's current one.
+    """Everything one step changes, written in one transaction. It is fenced by `epoch`, which must be the session's current one.
 
     Streams "session:<key>" are fenced by the lease of <key>, streams "run:<id>" by the lease of "run:<id>".
     """
@@ -207,52 +207,55 @@ class Commit:
     now: datetime
     events: Sequence[Event] = ()
     encoded_events: Sequence[EncodedEvent] = ()
-    """The same events as they go into the journal, where the caller has made that of them already."""
+    """The same events in stored form, if the caller has encoded them already."""
     effects: Sequence[EffectChange] = ()
     outbox: Sequence[OutboxRow] = ()
     timers: Sequence[Timer] = ()
     inbox_done: Sequence[str] = ()
     inbox_new: Sequence[InboxRow] = ()
-    """New inputs. One whose source waits already gives that one another body, and keeps its place in the lane."""
+    """New inputs. One whose source is still waiting replaces the body of that row, which keeps its place in the lane."""
     blobs: Mapping[str, str] = field(default_factory=dict)
     snapshot: Snapshot | None = None
     switch: str | None = None
-    """What the switch that freezes writes stands at from now on, "" = writes may start; once it is stored none starts that may not."""
+    """The new value of the switch that freezes writes, "" to release. Once it is stored, no write starts that may not."""
     after: int | None = None
-    """The seq at which the stream must end before it: a step whose first try was stored after all is refused, never stored twice."""
+    """The seq at which the stream must end before this commit: a retry of a step that was stored after all is refused."""
     earlier: Sequence["Commit"] = ()
-    """Steps of the same stream and epoch that nobody has stored yet: they go first, in this very transaction."""
+    """Unstored steps of the same stream and epoch: they are written first, in the same transaction."""
 
 
 class Store(Protocol):
-    """See the module docstring. Every method may raise StoreUnwritable."""
+    """Durable storage. Every method may raise StoreUnwritable."""
 
     def put_inbox(self, rows: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
-        """Store inputs durably before they are acknowledged; in the same transaction do as `next_inbox` for the lanes of `claim`.
+        """Store inputs durably before they are acknowledged.
 
-        A claimed row is nobody's: it stays new, `give_back` takes its attempt back, and whoever looks for ready sessions finds it again.
-        So only who holds the session, and works nothing else of that lane until the row is done, may claim. It need not be one of `rows`.
+        In the same transaction claim the next row of each lane in `claim`, as `take_inbox`.
+
+        A claimed row has no owner: it stays new, `return_inbox` takes its attempt back, and `list_ready_sessions` still finds it. So only
+        the holder of the session's lease, while working on nothing else in that lane until the row is done, may claim. The claimed row need
+        not be one of `rows`.
         """
         ...
 
     def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
-        """The sessions and lanes with new inbox rows, oldest first; with `owner` only those that nobody else holds at `now`."""
+        """Return the sessions and lanes with new inbox rows, oldest first; with `owner` only those not leased by others at `now`."""
         ...
 
     def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
-        """The oldest new row of that lane; counts the attempt durably."""
+        """Return the oldest new row of that lane and count the attempt durably."""
         ...
 
     def return_inbox(self, row_id: str) -> None:
-        """Take the attempt back: it came to nothing for a reason that lies not in the input."""
+        """Take the attempt back, because it failed for a reason that does not lie in the input."""
         ...
 
     def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
-        """The new rows of that lane, oldest first, the one at work too; counts no attempt."""
+        """Return the new rows of that lane, oldest first, including the one being worked on; counts no attempt."""
         ...
 
     def find_inbox(self, source: str) -> InboxRow | None:
-        """The input with that source, whatever has become of it; None where nobody has sent it."""
+        """Return the input with that source, whatever its status; None if there is none."""
         ...
 
     def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
@@ -260,7 +263,7 @@ class Store(Protocol):
         ...
 
     def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
-        """Take or renew the lease: same owner keeps the epoch, a free or expired one goes over with epoch + 1, else None."""
+        """Acquire or renew the lease: the same owner keeps the epoch, a free or expired lease changes owner with epoch + 1, else None."""
         ...
 
     def expire_leases(self) -> None:
@@ -268,98 +271,101 @@ class Store(Protocol):
         ...
 
     def release(self, lease: Lease) -> None:
-        """Give the lease up if it is still ours."""
+        """Release the lease if this owner still holds it."""
         ...
 
     def commit(self, commit: Commit) -> list[StoredEvent]:
-        """Write the commit in one transaction; StaleEpoch, EffectConflict, WriteStopped, CapReached or Uncounted keep nothing of it."""
+        """Write the commit in one transaction.
+
+        StaleEpoch, EffectConflict, WriteStopped, CapReached or Uncounted leave nothing of it stored.
+        """
         ...
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        """Events of the stream with seq > after, in order."""
+        """Return the events of the stream with seq > `after`, in order."""
         ...
 
     def read_head(self, stream: str) -> tuple[int, str]:
-        """The seq and hash the stream should end at, kept apart from its events; (0, "") for one without events."""
+        """Return the seq and hash at which the stream should end, stored apart from its events; (0, "") for a stream without events."""
         ...
 
     def read_records(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
-        """(seq, raw, hash) of the records with seq > after, in order, exactly as stored: nothing of them is decoded or understood."""
+        """Return (seq, raw, hash) of the records with seq > `after`, in order, exactly as stored: nothing is decoded."""
         ...
 
     def read_encrypted(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
-        """(seq, type, data) of the records with seq > after, in order: what is sealed stays so."""
+        """Return (seq, type, data) of the records with seq > `after`, in order, without decrypting them."""
         ...
 
     def list_heads(self) -> list[tuple[str, int, str]]:
-        """(stream, seq, hash) that every stream with events should end at."""
+        """Return (stream, seq, hash) at which every stream with events should end."""
         ...
 
     def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
-        """Events of all streams with id > after, of these types (all without), in the order of their ids, which is nearly that of time.
+        """Return events of all streams with id > `after` and one of `types` (all if empty), in order of id, which is nearly time order.
 
-        For looking something up: an event of a commit under way may later appear before one that was read. `prev` is left empty.
+        For look-ups only: an event of a commit under way may later appear before one that was read. `prev` is left empty.
         """
         ...
 
     def scan_clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
-        """As `scan`, but only what is readable without a key: much faster, for counting."""
+        """Return what `scan` returns, but only the part readable without a key: much faster, for counting."""
         ...
 
     def list_streams(self) -> list[str]:
-        """Every stream of the journal."""
+        """Return every stream of the journal."""
         ...
 
     def load_snapshot(self, stream: str) -> Snapshot | None:
-        """The newest snapshot, or None."""
+        """Return the newest snapshot of the stream, or None."""
         ...
 
     def find_effect(self, effect_id: str) -> EffectRow | None:
-        """One effect."""
+        """Return one effect, or None."""
         ...
 
     def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
-        """The effects of a stream in that status, oldest change first."""
+        """Return the effects of a stream in that status, oldest change first."""
         ...
 
     def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
-        """Where the journal speaks of that record or call in that way, by events with an id > after, the oldest first."""
+        """Return the index entries of that kind about a record or call, from events with id > `after`, oldest first."""
         ...
 
     def list_last_index_entries(self, about: str, what: What, limit: int) -> list[IndexEntry]:
-        """The same, the youngest first."""
+        """Return the newest index entries of that kind about a record or call, newest first."""
         ...
 
     def load_blob(self, digest: str) -> str | None:
-        """A stored large answer."""
+        """Return a stored large answer, or None."""
         ...
 
     def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
-        """Unsent rows that are due, oldest first; a row waits while an older unsent row of its session exists."""
+        """Return unsent rows that are due, oldest first; a row waits while an older unsent row of its session exists."""
         ...
 
     def mark_outbox_sent(self, row_id: str, sent_ref: str) -> None:
-        """Delivered; `sent_ref` names the message for later edits."""
+        """Mark the row as delivered; `sent_ref` names the message for later edits."""
         ...
 
     def reschedule_outbox(self, row_id: str, due_at: datetime, note: str) -> None:
-        """Not delivered: try again at `due_at`."""
+        """Note that the row was not delivered and is to be tried again at `due_at`."""
         ...
 
     def mark_outbox_failed(self, row_id: str, note: str) -> None:
-        """Given up; kept for ops."""
+        """Mark the row as given up; it is kept for operations."""
         ...
 
     def find_sent_ref(self, session: str, key: str) -> str:
-        """Where the row with that key was last delivered, or ""."""
+        """Return where the row with that key was last delivered, or ""."""
         ...
 
     def list_due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
-        """Timers that are due, oldest first; they stay until a commit deletes them."""
+        """Return timers that are due, oldest first; they stay until a commit deletes them."""
         ...
 
     def get_value(self, key: str) -> str | None:
-        """A small named value (polling offset, rotated token)."""
+        """Return a small named value (polling offset, rotated token), or None."""
         ...
 
     def set_value(self, key: str, value: str) -> None:
@@ -367,7 +373,7 @@ class Store(Protocol):
         ...
 
     def swap_value(self, key: str, expected: str | None, value: str) -> bool:
-        """Set it durably if it is `expected` now (None: not set yet); else change nothing and return False."""
+        """Set the value durably if it is `expected` now (None: not set yet), else change nothing and return False."""
         ...
 
     def close(self) -> None:

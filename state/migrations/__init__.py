@@ -1,4 +1,4 @@
-"""The schema's history (ring 1), run by `state.sql.schema`. A revision that was released is never edited again."""
+"""The history of the database schema, run by `state.sql.schema`. A released revision is never edited."""
 
 HEAD = "0004"
-"""The newest revision; a test holds it equal to the folder `versions`, so that a start need not load Alembic."""
+"""The newest revision. A test compares it with the folder `versions`, so that a start need not load Alembic."""

@@ -1,4 +1,4 @@
-"""The store over SQLAlchemy Core (ring 1): SQLite in memory or a file, or PostgreSQL."""
+"""The store on SQLAlchemy Core: SQLite in memory or in a file, or PostgreSQL."""
 
 from state.sql.dialect import build_sqlite_url
 from state.sql.schema import NewerDatabase

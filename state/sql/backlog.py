@@ -1,4 +1,4 @@
-"""How much waits in the database, and since when (ring 1): numbers only. Reads, bounded in time, on a connection of its own."""
+"""Reads how much waits in the database and since when: numbers only, with a time limit, on a connection of its own."""
 
 import sqlite3
 import time
@@ -16,17 +16,17 @@ from state.sql.dialect import open_read_only
 from state.sql.tables import effects, inbox, outbox, timers, values
 
 TIMEOUT_SECONDS: Final = 2.0
-"""Seconds that one statement may take; then the look is given up."""
+"""The time limit of one statement in seconds; after it the reading is given up."""
 _MOST: Final = 5000
-"""So many open effects are looked at for the oldest."""
+"""The number of open effects per status that are examined for the oldest."""
 _STEPS: Final = 20_000
-"""Of SQLite's virtual machine between two looks at the time: a fraction of a millisecond."""
+"""Steps of SQLite's virtual machine between two checks of the time limit: a fraction of a millisecond."""
 OPEN: Final = ("requested", "approved", "started", "unknown")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Waiting:
-    """So many, the oldest since that moment (ISO 8601, "" for none)."""
+    """The number of waiting rows and the time of the oldest (ISO 8601, "" if there is none)."""
 
     count: int = 0
     oldest: str = ""
@@ -34,31 +34,31 @@ class Waiting:
 
 @dataclass(frozen=True, kw_only=True)
 class Backlog:
-    """What stands in the tables at one moment."""
+    """The contents of the tables at one moment."""
 
     inbox: Mapping[str, Waiting] = field(default_factory=dict)
     """New inputs by lane."""
     outbox: Mapping[tuple[str, str], Waiting] = field(default_factory=dict)
-    """By channel and status (new, failed)."""
+    """Deliveries by channel and status (new, failed)."""
     effects: Mapping[str, Waiting] = field(default_factory=dict)
-    """By status; the oldest only of those that are not over."""
+    """Effects by status; the oldest only for statuses that are not final."""
     timers: int = 0
     timers_due: int = 0
     database_bytes: int = 0
     frozen: bool = False
-    """Writes are frozen."""
+    """Whether writes are frozen."""
 
 
 class BacklogReader:
-    """Looks into the database behind `url`, beside those who work with it. Used from one thread; raises StoreUnwritable."""
+    """Reads from the database at `url` while others work with it. Used from one thread; raises StoreUnwritable."""
 
     def __init__(self, url: str) -> None:
-        """Nothing is opened yet."""
+        """Open nothing yet."""
         self._url = url
         self._engine: Engine | None = None
 
     def read(self, now: str) -> Backlog:
-        """The figures; `now` decides which timers are due."""
+        """Return the figures; `now` decides which timers are due."""
         if self._engine is None:
             with translate_errors(), open_read_only(self._url) as dialect:
                 self._engine = dialect.engine
@@ -77,7 +77,7 @@ class BacklogReader:
             )
 
     def close(self) -> None:
-        """Let the connection go."""
+        """Close the connection."""
         if self._engine is not None:
             self._engine.dispose()
             self._engine = None
@@ -105,7 +105,7 @@ def _count_outbox(connection: Connection) -> dict[tuple[str, str], Waiting]:
 
 
 def _count_effects(connection: Connection) -> dict[str, Waiting]:
-    """Counted over the index, whose rows are short: an effect itself holds its whole call."""
+    """Count the effects by status, through the index with its short rows: the row of an effect holds its whole call."""
     counts: dict[str, int] = {
         row[0]: row[1] for row in connection.execute(select(effects.c.status, func.count()).group_by(effects.c.status))
     }

@@ -1,4 +1,4 @@
-"""JSON text that carries a digest of itself (ring 1): for what is stored beside the journal and no event bears out."""
+"""JSON text with a digest of itself, for stored values that are not protected by the journal's chain."""
 
 from collections.abc import Mapping
 from hashlib import sha256
@@ -15,11 +15,11 @@ _TAIL = len(_MARK) + _DIGEST + len(_END)
 
 
 class DamagedRow(StoreError):
-    """A stored value is not as it was written; nothing may be done by it."""
+    """A stored value is not as it was written; it must not be used."""
 
 
 def encode_checksummed(place: str, value: Mapping[str, Any] | None) -> str | None:
-    """`value` as canonical text with the digest of it and of its `place`; None as None."""
+    """Encode `value` as canonical JSON with a digest over it and its `place`; None gives None."""
     if value is None:
         return None
     text = canonical.dumps(value)[:-1]
@@ -27,7 +27,7 @@ def encode_checksummed(place: str, value: Mapping[str, Any] | None) -> str | Non
 
 
 def decode_checksummed(place: str, text: str) -> Any:
-    """The value behind a text, also one from before there were digests; DamagedRow where it is not as it was written for `place`."""
+    """Decode a text, also one from before digests. Raises DamagedRow if it is not what was written for `place`."""
     mark, digest, end = text[-_TAIL : -_TAIL + len(_MARK)], text[-len(_END) - _DIGEST : -len(_END)], text[-len(_END) :]
     if mark == _MARK:
         head = text[:-_TAIL].removesuffix(",")

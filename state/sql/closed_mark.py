@@ -1,4 +1,4 @@
-"""A mark in the database that nobody may start on it (ring 1): it was moved elsewhere, or what fills it has not come to its end."""
+"""A mark in the database that nobody may start on it: it was moved elsewhere, or copying into it did not finish."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -14,18 +14,18 @@ Why = Literal["moved", "incomplete"]
 
 
 class ClosedDatabase(StoreError):
-    """Whole or not, this database is not the one to work with."""
+    """The database is marked as closed: it was moved elsewhere, or filling it did not finish."""
 
 
 def refuse(connection: Connection) -> None:
-    """Raise ClosedDatabase with the sentence for people where the database is marked; for one of no or any schema."""
+    """Raise ClosedDatabase with a message for people if the database is marked; works with any schema or none."""
     found = read(connection)
     if found is not None:
         raise ClosedDatabase(describe(found))
 
 
 def describe(mark: Mapping[str, Any]) -> str:
-    """What the mark means, for people."""
+    """Return what the mark means, as a message for people."""
     at = mark.get("at", "an unknown time")
     if mark.get("why") == "moved":
         told = f"everything in this database was moved to {mark.get('to', 'another one')} at {at}"
@@ -34,7 +34,7 @@ def describe(mark: Mapping[str, Any]) -> str:
 
 
 def read(connection: Connection) -> dict[str, Any] | None:
-    """The mark, None where there is none."""
+    """Return the mark, or None if there is none."""
     if not inspect(connection).has_table("values"):
         return None
     found = connection.execute(text('SELECT value FROM "values" WHERE key = :key'), {"key": KEY}).scalar()
@@ -48,12 +48,12 @@ def read(connection: Connection) -> dict[str, Any] | None:
 
 
 def close(connection: Connection, why: Why, **told: str) -> None:
-    """Mark it, within the caller's transaction."""
+    """Mark the database as closed, within the caller's transaction."""
     value = orjson.dumps({"why": why, "at": format_iso(SystemClock().now()), **told}).decode()
     remove(connection)
     connection.execute(text('INSERT INTO "values" (key, value) VALUES (:key, :value)'), {"key": KEY, "value": value})
 
 
 def remove(connection: Connection) -> None:
-    """Take the mark away, within the caller's transaction."""
+    """Remove the mark, within the caller's transaction."""
     connection.execute(text('DELETE FROM "values" WHERE key = :key'), {"key": KEY})

@@ -1,9 +1,8 @@
-"""One commit, one transaction (ring 1): fenced, numbered, sealed, chained; anything that does not hold raises and undoes all of it.
+"""Writes a commit in one transaction: fenced, numbered, encrypted, chained; any failed condition raises and rolls everything back.
 
-How deliveries enter and leave the outbox (ring 1). A delivered row is deleted; where its key arrived is kept.
-
-Rows of a session go out in the order of their `pos`. A row with the key of an unsent one takes that one's place; the
-old one stays as "replaced" until the new one is out, for it may be on the wire and still report where it arrived.
+In the outbox a delivered row is deleted and only the place where its key arrived is kept. Rows of a session go out in the order of their
+`pos`. A row with the key of an unsent one takes its place; the old one stays as "replaced" until the new one is sent, because it may be in
+delivery and still report where it arrived.
 """
 
 from collections.abc import Iterable, Sequence
@@ -41,7 +40,7 @@ from state.sql.statements import Statements
 
 
 class Draft(NamedTuple):
-    """An event that still lacks its number, and what of it is to be sealed."""
+    """An event without its number yet, and its compressed personal part to encrypt."""
 
     event: EncodedEvent
     secret: bytes
@@ -51,7 +50,7 @@ Step = tuple[Commit, Sequence[Draft]]
 
 
 class Fence(NamedTuple):
-    """Where the stream ends, and the key of the commit's person, if there is one yet."""
+    """The end of the stream, and the key of the commit's person if there is one already."""
 
     seq: int
     hash: str
@@ -60,7 +59,7 @@ class Fence(NamedTuple):
 
 @lru_cache(4096)
 def to_lease_key(stream: str) -> str:
-    """The session whose lease guards `stream`; ValueError where the stream is of no known kind."""
+    """Return the session whose lease guards `stream`. Raises ValueError for an unknown kind of stream."""
     kind, _, key = stream.partition(":")
     if kind == "session" and key and not key.startswith("run:"):
         return key
@@ -71,29 +70,29 @@ def to_lease_key(stream: str) -> str:
 
 
 def to_stream(key: str) -> str:
-    """The stream that the lease of `key` guards."""
+    """Return the stream that the lease of `key` guards."""
     return key if key.startswith("run:") else f"session:{key}"
 
 
 def find_key_owner(commit: Commit) -> str:
-    """Whose key seals what is personal in the commit."""
+    """Return whose key encrypts the personal data of the commit."""
     return encryption.find_key_owner(commit.actor, to_lease_key(commit.stream))
 
 
 def build_drafts(commit: Commit) -> list[Draft]:
-    """The events as text, made before the transaction begins; NotCanonical where one cannot be stored."""
+    """Encode the events before the transaction begins. Raises NotCanonical if one cannot be stored."""
     written = commit.encoded_events or [codec.encode(event) for event in commit.events]
     return [Draft(one, encryption.pack(one.personal_text) if one.personal_text else b"") for one in written]
 
 
 def write(transaction: Transaction, statements: Statements, steps: Sequence[Step], after: int | None) -> list[StoredEvent]:
-    """Write everything that the steps of one stream hold, which ends at `after` where that is told.
+    """Write everything in the steps of one stream, which must end at `after` if that is given. Returns the stored events.
 
-    StaleEpoch or EffectConflict where they come too late.
+    Raises StaleEpoch or EffectConflict if the steps come too late.
     """
     numbered: list[tuple[StoredEvent, str]] = []
     named: list[IndexEntry] = []
-    # Of whom the last step was: within the transaction nobody else moves the end of the stream, so it is read once.
+    # The owner and epoch of the last step: within the transaction nobody else moves the end of the stream, so it is read once.
     whose: tuple[str, int] | None = None
     fence = Fence(0, "", None)
     for commit, made in steps:
@@ -102,7 +101,7 @@ def write(transaction: Transaction, statements: Statements, steps: Sequence[Step
             whose = find_key_owner(commit), commit.epoch
             fence = _load_fence(transaction, statements, commit, whose[0], after)
             after = None
-        if numbered:  # which are written below, in one piece
+        if numbered:  # they are written below in one call
             fence = fence._replace(seq=end.seq, hash=end.hash)
         if fence.key is None and any(draft.secret for draft in made):
             fence = fence._replace(key=_create_key(transaction, statements, whose[0], format_iso(commit.now)))
@@ -124,7 +123,7 @@ def write(transaction: Transaction, statements: Statements, steps: Sequence[Step
 
 
 def _write_rest(transaction: Transaction, statements: Statements, commit: Commit) -> None:
-    """What goes with the events of a step."""
+    """Write everything of a step except its events."""
     if commit.switch is not None:
         _set_switch(transaction, statements, commit.switch)
     _change_effects(transaction, statements, commit)
@@ -143,7 +142,7 @@ def _write_rest(transaction: Transaction, statements: Statements, commit: Commit
 
 
 def _change_effects(transaction: Transaction, statements: Statements, commit: Commit) -> None:
-    """What becomes of calls; last whether those that start are not too many: one that somebody else has started is no matter of that."""
+    """Apply the effect changes. Counts are checked last: a start that lost against another one must not be reported as over the cap."""
     if any(change.status == "started" and not change.though_frozen for change in commit.effects):
         _check_frozen(transaction, statements)
     for change in commit.effects:
@@ -154,16 +153,16 @@ def _change_effects(transaction: Transaction, statements: Statements, commit: Co
 
 
 def put_inbox(transaction: Transaction, statements: Statements, new: Sequence[InboxRow]) -> list[bool]:
-    """Add inputs; False for each whose source is known."""
+    """Add inputs; return for each whether it is new, False if its source is known."""
     return [transaction.run(statements.add_inbox, row_mapping.to_inbox_params(row)) == 1 for row in new]
 
 
 def fetch_secrets(transaction: Transaction, statements: Statements, key_ids: Iterable[str]) -> dict[str, str]:
-    """The secrets of these keys as they are now, by key id; an erased one's is empty, one that was never made is missing."""
+    """Return the current secrets of these keys by key id; an erased one is empty, one that never existed is missing."""
     wanted = sorted(key_ids)
     if not wanted:
         return {}
-    # Filled up to a power of two, so that few statements serve for every number.
+    # Padded to a power of two, so that few statements serve every number of keys.
     wanted += wanted[:1] * ((1 << (len(wanted) - 1).bit_length()) - len(wanted))
     found = transaction.fetch_rows(statements.build_secrets(len(wanted)), {f"at_{number}": key_id for number, key_id in enumerate(wanted)})
     return {key_id: secret.decode(errors="replace") if isinstance(secret, bytes) else secret for key_id, secret in found}
@@ -179,17 +178,17 @@ def _load_fence(transaction: Transaction, statements: Statements, commit: Commit
 
 
 def _create_key(transaction: Transaction, statements: Statements, person: str, now: str) -> PersonKey:
-    """The person's first key. Of two processes that make one at once, one does; both use it."""
+    """Create the first key of `person`. If two processes do so at once, one succeeds and both use its key."""
     key = encryption.generate_key()
     transaction.run(statements.add_key, {**key._asdict(), "person": person, "created_at": now, "erased_at": ""})
     found = transaction.fetch_row(statements.live_key, {"at_person": person})
-    if found is None:  # erased in this very moment
+    if found is None:  # erased at this very moment
         raise StaleEpoch(f"{person} is being erased")
     return PersonKey(*found)
 
 
 def _number(commit: Commit, made: Sequence[Draft], fence: Fence) -> list[tuple[StoredEvent, str]]:
-    """Each event as it is stored, with the text of its data."""
+    """Number, encrypt and chain the events; return each as stored, with the text of its data."""
     ts, seq, head = format_iso(commit.now), fence.seq, fence.hash
     stored = []
     for written, secret in made:
@@ -205,7 +204,7 @@ def _number(commit: Commit, made: Sequence[Draft], fence: Fence) -> list[tuple[S
 
 
 def _build_index_entries(commit: Commit, fresh: Sequence[tuple[StoredEvent, str]]) -> list[IndexEntry]:
-    """What the events of a step name: the calls are those whose rows it changes, the record of a first event stands in the call itself."""
+    """Return the index entries of a step's events. The call of each is taken from the effects the step changes."""
     calls = {change.effect_id: change.call or {} for change in commit.effects}
     return [one for event, _ in fresh for one in index_event(event.id, event.type, event.data, calls.get(event.data.get("effect_id", "")))]
 
@@ -239,7 +238,7 @@ def _change_effect(transaction: Transaction, statements: Statements, commit: Com
 
 
 def _set_switch(transaction: Transaction, statements: Statements, value: str) -> None:
-    """Who holds the lock alone knows that no call is about to start that has not seen the value."""
+    """Set the switch. On PostgreSQL an exclusive lock waits for all transactions that start a call without having seen the new value."""
     if isinstance(transaction, CommitBatch):
         transaction.set_switch(value)
         return
@@ -249,7 +248,7 @@ def _set_switch(transaction: Transaction, statements: Statements, value: str) ->
 
 
 def _check_frozen(transaction: Transaction, statements: Statements) -> None:
-    """WriteStopped where writes are frozen; till the end of the transaction nobody freezes them."""
+    """Raise WriteStopped if writes are frozen; nobody can freeze them until the end of this transaction."""
     if isinstance(transaction, CommitBatch):
         transaction.start_a_write()
         return
@@ -261,7 +260,7 @@ def _check_frozen(transaction: Transaction, statements: Statements) -> None:
 
 
 def _count(transaction: Transaction, statements: Statements, commit: Commit, effect_id: str, count: StartCount) -> None:
-    """Count a start for its person, unless it is too much. Whoever else would start one for them waits till the end of the transaction."""
+    """Count a start for its person, or raise CapReached. Other starts for the same person wait until the end of the transaction."""
     kept = daily_count.build_keys(count, effect_id, commit.now)
     known = daily_count.build_known_values(count) if count.known is not None else []
     if isinstance(transaction, CommitBatch):
@@ -287,7 +286,7 @@ def _set_timer(transaction: Transaction, statements: Statements, timer: Timer) -
 
 
 def put_outbox(transaction: Transaction, statements: Statements, row: OutboxRow) -> None:
-    """Add a delivery, or put it in the place of the unsent one with its key."""
+    """Add a delivery, or let it replace the unsent one with its key."""
     params = row_mapping.to_outbox_params(row)
     if not row.key:
         transaction.run(statements.add_outbox, params)
@@ -295,7 +294,7 @@ def put_outbox(transaction: Transaction, statements: Statements, row: OutboxRow)
     if transaction.run(statements.add_first_with_key, params):
         return
     found = transaction.fetch_row(statements.unsent_with_key, {"at_session": row.session, "at_key": row.key})
-    if found is None:  # cannot be: what the insertion saw is of this transaction
+    if found is None:  # cannot happen: the insertion saw the row in this transaction
         raise StoreError(f"{row.key} waits in the outbox and is not found there")
     position, old_id = found
     transaction.run(statements.replace_outbox, {**params, "at_pos": position})
@@ -303,7 +302,7 @@ def put_outbox(transaction: Transaction, statements: Statements, row: OutboxRow)
 
 
 def record_delivery(transaction: Transaction, statements: Statements, row_id: str, sent_ref: str) -> None:
-    """Take a delivered row out, and note where its key arrived; nothing where the row is gone already."""
+    """Remove a delivered row and note where its key arrived; does nothing if the row is gone already."""
     found = transaction.fetch_row(statements.delivered, {"at_id": row_id})
     if found is None:
         return

@@ -1,6 +1,6 @@
-"""A commit for PostgreSQL in one round trip (ring 1): the end of the stream is known from the last one, all changes go to one function.
+"""A commit for PostgreSQL in one round trip: all changes go to one server function, based on the remembered end of the stream.
 
-The function holds the row of the lease while it works, and undoes all of it where the stream no longer ends there.
+The function locks the row of the lease while it works, and undoes everything if the stream no longer ends there.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,12 +25,12 @@ _MEANING = {
     UNCOUNTED: Uncounted,
 }
 Changes = Mapping[str, Sequence[Any]]
-"""What a commit changes, as the function takes it: list by list."""
+"""The changes of a commit as the function takes them: one list per kind."""
 
 
 @lru_cache(8)
 def _map_lists(statements: Statements) -> dict[int, str]:
-    """In which list of the changes the values of a statement go."""
+    """Map each statement to the list of the changes that takes its parameters."""
     named = {
         "outbox": [statements.add_outbox, statements.add_first_with_key],
         "timers": [statements.set_timer, statements.drop_timer],
@@ -43,7 +43,7 @@ def _map_lists(statements: Statements) -> dict[int, str]:
 
 
 class KnownStream(NamedTuple):
-    """Where a stream ended after a commit of this process, and the keys of those who acted; a guess, which the function checks."""
+    """The end of a stream after a commit of this process, and the keys of the actors; an assumption that the function verifies."""
 
     epoch: int
     seq: int
@@ -52,35 +52,35 @@ class KnownStream(NamedTuple):
 
 
 class CommitCall(Transaction):
-    """The call that makes the changes of one commit."""
+    """The transaction that sends the changes of one commit to the server function."""
 
     def translate_code(self, code: str) -> type[StoreError] | None:
-        """Also what the function itself raises."""
+        """Return the error for a code of PostgreSQL or of the function itself."""
         return _MEANING.get(code)
 
 
 def send(transaction: Transaction, changes: Changes) -> None:
-    """Make all changes of a commit, for good, or raise and make none."""
+    """Apply all changes of a commit durably, or raise and apply none."""
     transaction.call(COMMIT, orjson.dumps(changes))
 
 
 class CommitBatch(Transaction):
-    """Gathers the changes of a commit. What it cannot know yet it takes for success: else the function raises."""
+    """Collects the changes of a commit instead of executing them. Assumes success where it cannot know; otherwise the function raises."""
 
     def __init__(self, cursor: Any, statements: Statements, known: KnownStream | None = None) -> None:
-        """`cursor` is for what has to be read: for nothing, where `known` knows everybody who acts."""
+        """Use `cursor` for what must be read; nothing must be if `known` has the keys of all actors."""
         super().__init__(cursor)
         self._known = known
         self._keys: dict[str, Row] = {}
         self._statements = statements
         self._fences: dict[str, list[Row]] = {}
-        """What was read for each person that the steps of this commit speak of; all steps are of one stream."""
+        """The fence rows by person for the steps of this commit, which all belong to one stream."""
         self._lease: dict[str, Any] = {}
         self._changes: dict[str, list[Any]] = {}
         self._lists = _map_lists(statements)
 
     def fetch_rows(self, statement: Statement, params: Params) -> list[Row]:
-        """Read it now; the end of the stream is where this commit has moved it."""
+        """Read from the database at once; the end of the stream is where this commit has moved it."""
         if statement is self._statements.live_key:
             found = super().fetch_rows(statement, params)
             if found:
@@ -114,7 +114,7 @@ class CommitBatch(Transaction):
         self._fences[person] = [(*row[:4], *key) for row in self._fences.get(person, [])]
 
     def run(self, statement: Statement, params: Params) -> int:
-        """Gather it; what belongs to no commit is run at once."""
+        """Collect the parameters; a statement that is not part of a commit is executed at once."""
         name = self._lists.get(id(statement))
         if name is not None:
             self._changes.setdefault(name, []).append(params)
@@ -125,7 +125,7 @@ class CommitBatch(Transaction):
         return 1
 
     def run_many(self, statement: Statement, rows: Iterable[Params]) -> None:
-        """Gather events, and what they mention."""
+        """Collect events and index entries."""
         if statement not in (self._statements.add_event, self._statements.add_mention):
             super().run_many(statement, rows)
             return
@@ -133,33 +133,33 @@ class CommitBatch(Transaction):
         self._changes.setdefault(name, []).extend(rows)
 
     def swap_effect(self, add: Params | None, change: Params | None, expected: list[str], told: str) -> None:
-        """Gather a compare-and-set."""
+        """Collect a compare-and-set of an effect."""
         one: dict[str, Any] = {"expected": expected, "told": told}
         one |= {"new": add} if add is not None else {}
         one |= {"old": change} if change is not None else {}
         self._changes.setdefault("effects", []).append(one)
 
     def set_switch(self, value: str) -> None:
-        """Gather what the switch that freezes writes is set to."""
+        """Collect the new value of the switch that freezes writes."""
         self._changes["switch"] = [value]
 
     def start_a_write(self) -> None:
-        """Gather that a call starts which may not while writes are frozen."""
+        """Collect that a call starts which must not start while writes are frozen."""
         self._changes["starts"] = [True]
 
     def count(self, kept: CountKeys, known: Sequence[tuple[str, str]], count: StartCount) -> None:
-        """Gather a start that counts for a person."""
+        """Collect a start that is counted for a person."""
         one: dict[str, Any] = {**vars(kept), "many": str(count.many)}
         one |= {"known": [{"key": key, "value": value} for key, value in known]} if known else {}
         one |= {"limit": str(count.limit)} if count.limit is not None else {}
         self._changes.setdefault("counts", []).append(one)
 
     def collect_changes(self) -> dict[str, list[Any]]:
-        """All that was gathered."""
+        """Return the collected changes, with the lease, as the function takes them."""
         return {"leases": [self._lease], **self._changes}
 
     def build_known(self) -> KnownStream:
-        """What the next commit need not read, once this one is stored."""
+        """Return what the next commit need not read once this one is stored."""
         lease = self._lease
         keys = self._keys if self._known is None else {**self._known.keys, **self._keys}
         return KnownStream(lease["epoch"], lease["to_seq"], lease["to_hash"], keys)

@@ -1,6 +1,6 @@
-"""Transactions over compiled statements (ring 1). Statements are SQLAlchemy Core, compiled once; driver errors end here.
+"""Transactions over compiled SQLAlchemy Core statements; errors of the driver end here as StoreErrors.
 
-Core's own execution costs about 100 µs a statement, five times the statement itself, so the driver's cursor runs them.
+Core's own execution costs about 100 µs per statement, five times the statement itself, so the driver's cursor executes them.
 """
 
 import re
@@ -27,23 +27,23 @@ T = TypeVar("T")
 X = TypeVar("X", bound="Transaction")
 TRIES = 4
 SAME_TIME = timedelta(seconds=1)
-"""Two clocks that agree so far count as one."""
+"""Two clocks that differ by less count as equal."""
 SKEW_FOR = 5.0
 _QUOTES: Final = re.compile(r" with text '| DETAIL: Failing row| CONTEXT: ")
-"""From here on a driver's message quotes what is stored: a key as well as anybody's words."""
+"""From here on a driver's message quotes stored values: possibly a key or what people wrote."""
 
 
 class Contended(StoreUnwritable):
-    """The database undid the transaction in favour of another one; the same again may succeed."""
+    """The database rolled the transaction back in favour of another one; a retry may succeed."""
 
 
 UNDONE: Mapping[str, type[StoreError]] = {"40001": Contended, "40P01": Contended}
-"""Errors of PostgreSQL that speak of another transaction."""
+"""PostgreSQL's error codes for a conflict with another transaction."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """SQL text in the driver's own dialect. `conflict` is what a broken unique key means here."""
+    """SQL text in the driver's own dialect. `conflict` is the error that a violated unique key raises."""
 
     sql: str
     fixed: Params
@@ -51,7 +51,7 @@ class Statement:
 
 
 def compile_statement(spoken: SpokenDialect, clause: ClauseElement, conflict: type[StoreError] = StoreError) -> Statement:
-    """`clause` as text for that kind of database."""
+    """Compile `clause` for that kind of database."""
     text = clause.compile(dialect=spoken)
     fixed = {name: value for name, value in text.params.items() if value is not None}
     return Statement(sql=str(text), fixed=fixed, conflict=conflict)
@@ -63,43 +63,43 @@ class Transaction:
     def __init__(self, cursor: Any) -> None:
         self._cursor = cursor
         self.conflict: type[StoreError] = StoreError
-        """What a broken unique key of the running statement means."""
+        """The error for a violated unique key in the running statement."""
 
     def translate_code(self, code: str) -> type[StoreError] | None:
-        """What an error of PostgreSQL means after which the transaction is undone for certain, and the connection as good as before."""
+        """Return the error for a code of PostgreSQL after which the transaction is certainly undone and the connection still usable."""
         return UNDONE.get(code)
 
     def run(self, statement: Statement, params: Params) -> int:
-        """Run it; the number of rows it changed."""
+        """Execute the statement; return the number of rows it changed."""
         self.conflict = statement.conflict
         self._cursor.execute(statement.sql, {**statement.fixed, **params} if statement.fixed else params)
         changed: int = self._cursor.rowcount
         return changed
 
     def run_many(self, statement: Statement, rows: Iterable[Params]) -> None:
-        """Run it once for every row."""
+        """Execute the statement once per row."""
         fixed = statement.fixed
         self.conflict = statement.conflict
         self._cursor.executemany(statement.sql, [{**fixed, **row} for row in rows] if fixed else list(rows))
 
     def fetch_rows(self, statement: Statement, params: Params) -> list[Row]:
-        """Run it; every row it answers."""
+        """Execute the statement; return all rows."""
         self.conflict = statement.conflict
         self._cursor.execute(statement.sql, {**statement.fixed, **params} if statement.fixed else params)
         answer: list[Row] = self._cursor.fetchall()
         return answer
 
     def fetch_row(self, statement: Statement, params: Params) -> Row | None:
-        """Run it; the first row it answers."""
+        """Execute the statement; return the first row, or None."""
         answer = self.fetch_rows(statement, params)
         return answer[0] if answer else None
 
     def call(self, function: Function, *given: bytes) -> bytes:
-        """What the server's function answers, its changes kept for good."""
+        """Call the server function, whose changes are committed at once; return its answer."""
         return call_function(self._cursor, function, *given)
 
     def measure_skew(self, clock: Callable[[Any], datetime | None]) -> timedelta:
-        """How far the database's clock is ahead of this machine's; nothing where it is the same, or nearly."""
+        """Return how far the database's clock is ahead of this machine's; 0 if it is the same clock or nearly so."""
         before = datetime.now(UTC)
         theirs = clock(self._cursor)
         if theirs is None:
@@ -119,46 +119,46 @@ class Database:
         self._skew: tuple[float, float, timedelta] | None = None
         self._idle: list[PoolProxiedConnection] = []
         self._doubtful = False
-        """Whether a flush may have failed: what stands behind it in the log was perhaps never on the disk."""
+        """Whether a flush may have failed, so that the log may hold frames that never reached the disk."""
         self._write_turn = threading.Lock() if dialect.one_writer else nullcontext()
         self._read_turn = self._write_turn if dialect.one_connection else nullcontext()
 
     def write(self) -> AbstractContextManager[Transaction]:
-        """A transaction that is kept when the block ends and wholly undone when it raises."""
+        """Begin a transaction that is committed when the block ends and rolled back when it raises."""
         return self._transaction(self._write_turn, self._dialect.begin, Transaction)
 
     def write_one(self) -> AbstractContextManager[Transaction]:
-        """The same for a single statement, which needs fewer words with the server. Of several each would be kept alone."""
+        """Begin a transaction for a single statement, with fewer round trips. Several statements would each be committed separately."""
         return self._transaction(self._write_turn, self._dialect.begin_one, Transaction)
 
     def begin(self, kind: Callable[[Any], X]) -> AbstractContextManager[X]:
-        """A transaction of that kind, each statement of which is kept by itself."""
+        """Begin a transaction of class `kind` in which each statement is committed by itself."""
         return self._transaction(self._write_turn, "", kind)
 
     def retry(self, attempt: Callable[[], T]) -> T:
-        """What `attempt` answers; made anew where the database has certainly kept nothing of it."""
+        """Call `attempt` and return its result; repeat it while the database has certainly kept nothing of it."""
         for _ in range(TRIES - 1):
             with suppress(Contended):
                 return attempt()
         return attempt()
 
     def measure_skew(self, transaction: Transaction) -> timedelta:
-        """How far the database's clock is ahead of this machine's; asked anew every few seconds, and when this machine's was set."""
+        """Return how far the database's clock is ahead of this machine's; measured anew every few seconds and after a clock change."""
         at, drift = time.monotonic(), time.time() - time.monotonic()
         if self._skew is None or at - self._skew[0] > SKEW_FOR or abs(drift - self._skew[1]) > SAME_TIME.total_seconds() / 2:
             self._skew = (at, drift, transaction.measure_skew(self._dialect.now))
         return self._skew[2]
 
     def read(self) -> AbstractContextManager[Transaction]:
-        """One look at the database; several statements may see different moments."""
+        """Begin a reading; its statements may see different moments."""
         return self._transaction(self._read_turn, "", Transaction)
 
     def mark_unflushed(self) -> None:
-        """Let the next connection bring to the disk what an earlier program may have left unflushed."""
+        """Let the next connection flush to disk what an earlier process may have left unflushed."""
         self._doubtful = True
 
     def close(self) -> None:
-        """Close every connection, for good."""
+        """Close every connection permanently."""
         self._closed = True
         while self._idle:
             self._idle.pop().close()
@@ -183,7 +183,7 @@ class Database:
                 meant = transaction.translate_code(getattr(error, "sqlstate", None) or "")
                 if meant is None:
                     self._forget(connection, error)
-                else:  # the server has undone it, on a connection that is as good as before
+                else:  # the server has rolled back, and the connection is still good
                     self._undo(connection)
                 raise (meant or StoreUnwritable)(_describe(error)) from _pick_cause(error)
             except BaseException:
@@ -207,7 +207,7 @@ class Database:
         return connection
 
     def _find_connection(self) -> PoolProxiedConnection:
-        # Kept here between transactions: the pool's own way in and out costs as much as a statement.
+        # Connections are kept here between transactions: checking one out of the pool and back in costs as much as a statement.
         while (connection := self._pop_connection()) is not None:
             if self._dialect.alive(connection.driver_connection):
                 return connection
@@ -220,7 +220,7 @@ class Database:
     def _pop_connection(self) -> PoolProxiedConnection | None:
         try:
             return self._idle.pop()
-        except IndexError:  # not asked for before: another thread may take it in between
+        except IndexError:  # not checked beforehand: another thread may take it in between
             return None
 
     def _undo(self, connection: PoolProxiedConnection) -> None:
@@ -232,7 +232,7 @@ class Database:
             self._idle.append(connection)
 
     def _forget(self, connection: PoolProxiedConnection, error: Exception | None = None) -> None:
-        """After a failed flush nobody can say what a connection still believes: the next one is a new one, and settles it first."""
+        """Drop a connection. After a failed flush its view of the log is unreliable: the next one is new and flushes the log first."""
         if error is not None and self._dialect.unflushed(error):
             self._doubtful = True
         if self._dialect.one_connection:
@@ -264,7 +264,7 @@ def _extract_reason(error: Exception) -> str:
 
 
 def _pick_cause(error: Exception) -> Exception | None:
-    """What a traceback may show of where it came from: nothing that quotes what is stored."""
+    """Return the cause for a traceback: None if its message quotes stored values."""
     return None if _QUOTES.search(_format_message(error)) else error
 
 

@@ -1,4 +1,4 @@
-"""The one place that knows SQLite from PostgreSQL (ring 1): how to open, begin, insert-or, and lock the schema."""
+"""The one module that distinguishes SQLite from PostgreSQL: how to open, begin, upsert, and lock the schema."""
 
 import select
 import sqlite3
@@ -16,7 +16,7 @@ from sqlalchemy.pool import NullPool, QueuePool, StaticPool
 
 BUSY_SECONDS = 5.0
 THREADS = 16
-"""Calls of one process that PostgreSQL works on at the same time, each on a connection of its own."""
+"""The number of concurrent calls of one process to PostgreSQL, each on its own connection."""
 SESSION_SETTINGS = """
 SELECT set_config('lock_timeout', '5s', false), set_config('statement_timeout', '30s', false),
     set_config('idle_in_transaction_session_timeout', '10s', false), set_config('TimeZone', 'UTC', false),
@@ -25,18 +25,18 @@ SELECT set_config('lock_timeout', '5s', false), set_config('statement_timeout', 
     set_config('synchronous_commit', CASE current_setting('synchronous_commit')
         WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)
 """
-"""A process that sleeps in the middle of a transaction must not keep its successor waiting for the row of the lease."""
+"""A process that is suspended in the middle of a transaction must not block its successor on the row of the lease."""
 NETWORK = {"connect_timeout": 10, "keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 20_000}
 SCHEMA_LOCK = 0x5DE1CA
-"""The number of the advisory lock under which PostgreSQL's schema is changed."""
+"""The number of PostgreSQL's advisory lock for schema changes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
-    """What differs between the two databases. `begin` opens a writing transaction, `begin_one` one of a single statement ("" = not needed).
+    """The differences between the two databases. `begin` opens a writing transaction, `begin_one` one for a single statement ("" = none).
 
-    `one_writer`: threads of this process take turns before they ask the database, whose own queue is unfair.
-    `one_connection`: there is just one for everybody, so readers take turns too, and it must never be thrown away.
+    `one_writer`: threads of this process take turns before they ask the database, whose own queue is unfair. `one_connection`: there is a
+    single connection, so readers take turns too, and it must never be dropped.
     """
 
     engine: Engine
@@ -44,29 +44,29 @@ class Dialect:
     begin: str
     begin_one: str
     batches_commits: bool
-    """Whether a commit is sent as one piece: each statement by itself would cost a round trip."""
+    """Whether a commit is sent in one call: single statements would cost a round trip each."""
     threads: int
-    """How many calls of one process it is good to have under way."""
+    """The useful number of concurrent calls of one process."""
     one_writer: bool
     one_connection: bool
     lock_schema: Callable[[Connection], None]
     read_only: Callable[[Any, object], None]
-    """Makes the database itself refuse every write of a new connection."""
+    """Makes the database itself refuse every write on a new connection."""
     take: Callable[[Any], None]
-    """Prepares a driver's connection for transactions that we begin ourselves."""
+    """Prepares a driver's connection for transactions that this program begins itself."""
     alive: Callable[[Any], bool]
     """False for a connection whose other end is known to be gone; costs no round trip."""
     unflushed: Callable[[Exception], bool]
     """Whether a flush may have failed with this error of the driver."""
     settle: Callable[[Any], None]
-    """Brings to the disk what the log holds and no flush vouches for; raises the driver's error where that cannot be done."""
+    """Writes to disk what the log holds without a confirmed flush; raises the driver's error if that fails."""
     now: Callable[[Connection | Any], datetime | None]
-    """The database's own clock, asked through a cursor; None where it is the clock of this machine."""
+    """Reads the database's own clock through a cursor; None if it is the clock of this machine."""
 
 
 @contextmanager
 def open_database(url: str) -> Iterator[Dialect]:
-    """Open the database behind `url`; while the block runs no other process opens the same SQLite file."""
+    """Open the database at `url`; while the block runs, no other process opens the same SQLite file."""
     parsed = make_url(url)
     if parsed.get_backend_name() == "postgresql":
         yield _build_postgresql(parsed)
@@ -80,7 +80,7 @@ def open_database(url: str) -> Iterator[Dialect]:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Two processes may create the file at once, and switching to WAL does not wait for the other one.
         with FileLock(f"{path}.lock"):
-            path.touch(mode=0o600)  # nobody else's to read; SQLite gives its log the same mode. One that is there keeps its own
+            path.touch(mode=0o600)  # private to its owner, and SQLite gives its log the same mode; an existing file keeps its mode
             dialect = _build_sqlite(parsed, QueuePool)
             _set_write_ahead(dialect.engine)
             yield dialect
@@ -88,12 +88,12 @@ def open_database(url: str) -> Iterator[Dialect]:
 
 @contextmanager
 def open_read_only(url: str) -> Iterator[Dialect]:
-    """The database behind `url` for somebody who only reads, while others may work with it; FileNotFoundError for a missing file."""
+    """Open the database at `url` for reading while others may work with it. Raises FileNotFoundError for a missing file."""
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
         if not Path(str(parsed.database)).is_file():
             raise FileNotFoundError(f"there is no database {parsed.database}")
-        dialect = _build_sqlite(parsed, QueuePool)  # its mode and its lock are a matter of those who write
+        dialect = _build_sqlite(parsed, QueuePool)  # its mode and its lock are the writers' business
         event.remove(dialect.engine, "begin", _begin_immediate)
     else:
         dialect = _build_postgresql(parsed)
@@ -102,7 +102,7 @@ def open_read_only(url: str) -> Iterator[Dialect]:
 
 
 def build_sqlite_url(path: Path) -> str:
-    """The address of the SQLite file `path`, for `open_store`."""
+    """Return the URL of the SQLite file `path` for `open_store`."""
     return URL.create("sqlite", database=str(path)).render_as_string(hide_password=False)
 
 
@@ -111,7 +111,7 @@ def _build_sqlite(url: URL, pool: type[StaticPool | QueuePool]) -> Dialect:
         url,
         poolclass=pool,
         paramstyle="named",
-        # None: the driver never begins by itself, we do (below and in Dialect.begin).
+        # None: the driver never begins a transaction itself; this program does (below and in Dialect.begin).
         connect_args={"check_same_thread": False, "isolation_level": None, "timeout": BUSY_SECONDS},
         pool_reset_on_return=None,
     )
@@ -155,14 +155,17 @@ def _set_pragmas(connection: Any, _record: object) -> None:
 
 
 def _checkpoint(connection: Any) -> None:
-    """A second flush of a page whose first one failed succeeds without it: so the pages are written anew, to their own place."""
+    """Checkpoint the log.
+
+    After a failed flush a second flush would falsely succeed, so the pages are written again to the database file.
+    """
     busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     if busy:
         raise sqlite3.OperationalError("the log cannot be emptied while somebody reads")
 
 
 def _may_be_unflushed(error: Exception) -> bool:
-    """All but a lock that others held, and no room for frames: those end a transaction before its last frame is written."""
+    """Whether a flush may have failed: not for a lock held by others or a full disk, which end a transaction before its last frame."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is None or code & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
 
@@ -181,7 +184,7 @@ def _build_postgresql(url: URL) -> Dialect:
     network = {name: value for name, value in NETWORK.items() if name not in url.query}
     engine = create_engine(
         url.set(drivername="postgresql+psycopg"),
-        poolclass=NullPool,  # connections are kept by Database; how many there are is decided by the threads that ask
+        poolclass=NullPool,  # Database keeps the connections; their number follows from the calling threads
         pool_reset_on_return=None,
         connect_args=network,
     )
@@ -200,7 +203,7 @@ def _build_postgresql(url: URL) -> Dialect:
         take=_set_own_transactions,
         alive=_is_alive,
         unflushed=lambda _: False,
-        settle=lambda _: None,  # the server ends itself when a flush fails
+        settle=lambda _: None,  # the server stops itself when a flush fails
         now=_read_server_clock,
     )
 
@@ -220,7 +223,7 @@ def _set_own_transactions(connection: Any) -> None:
 
 
 def _is_alive(connection: Any) -> bool:
-    """Nobody speaks to an idle connection but a server that says goodbye."""
+    """Whether the connection is open: on an idle one the only thing to arrive is the server's goodbye."""
     if connection.closed:
         return False
     waiting = select.poll()
@@ -235,7 +238,7 @@ def _is_alive(connection: Any) -> bool:
 
 
 def get_connection_error() -> type[Exception]:
-    """What the driver raises when the other end is gone."""
+    """Return the error class that the driver raises when the server is gone."""
     from psycopg import OperationalError  # noqa: PLC0415  who works with SQLite does not load the driver of PostgreSQL
 
     return OperationalError
@@ -247,7 +250,7 @@ def _read_server_clock(cursor: Any) -> datetime:
 
 
 def _take_advisory_lock(connection: Connection) -> None:
-    """Wait for whoever changes the schema, and change it, however long that takes."""
+    """Take the lock for schema changes, without a time limit for waiting or for the change."""
     connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
     connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK})")

@@ -1,6 +1,6 @@
-"""What the database holds of one person, and its removal (ring 1). Records of the journal stay: only the key to them goes.
+"""Finds and removes what the database holds of one person. Records of the journal stay; only their key is deleted.
 
-Asked for by ops and rarely, so it goes through SQLAlchemy itself and looks at every row where it must.
+It runs rarely and on request of operations, so it uses SQLAlchemy itself and scans whole tables if it must.
 """
 
 from binascii import Error as NotBase64
@@ -40,32 +40,32 @@ from state.sql.tables import (
 
 Change = Callable[[Any], Any]
 KEPT_CALL_FIELDS = ("turn_id", "slot", "confirmation_id", "requested_by", "approved_by", "proposed_by", "started_at")
-"""What a restart, a late press or `verify` still needs of an effect; none of it is in a person's words."""
+"""The fields of an effect that a restart, a late button click or `verify` still needs; none holds what a person wrote."""
 SEALED = f'"{FIELD}":"'
-"""Stands in the text of every record that has something sealed."""
+"""Part of the text of every record with an encrypted part."""
 EMPTIED = "erased"
-"""The note of an input that was emptied."""
+"""The note of an input whose content was erased."""
 _PAGE = 500
 _MENTION_OF = select(mentions, events.c.stream, events.c.actor).outerjoin(events, events.c.id == mentions.c.event_id)
-"""A row of that table is whose the event is that it follows from."""
+"""A row of `mentions` belongs to the person of the event that it follows from."""
 _KEY_BYTES = 32
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeyRow:
-    """A key that somebody has or had; the key itself is not shown."""
+    """A row of the table of keys, without the secret."""
 
     person: str
     key_id: str
     created_at: str
     erased_at: str
     damage: str = ""
-    """What is wrong with the row, "" where it is as it was written."""
+    """What is wrong with the row, "" if it is intact."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredText:
-    """All text of one row: where it stands and whose it is ("" where it is nobody's)."""
+    """All text of one row, with its place and owner ("" if it belongs to nobody)."""
 
     place: str
     owner: str
@@ -73,14 +73,14 @@ class StoredText:
 
 
 class Erasure:
-    """See the module docstring; made by `SqlStore.erasure`. Every method may raise StoreError."""
+    """Finds and removes the stored data of one person; made by `SqlStore.open_erasure`. Every method may raise StoreError."""
 
     def __init__(self, dialect: Dialect) -> None:
         """Work on an opened database."""
         self._dialect = dialect
 
     def list_keys(self) -> list[KeyRow]:
-        """Every key there is or was, oldest first."""
+        """Return every key, living or erased, oldest first."""
         with self._begin() as connection:
             found = [(row, damage) for row, damage in read_keys(connection)]
         shown = [name for name in KeyRow.__dataclass_fields__ if name != "damage"]
@@ -88,7 +88,7 @@ class Erasure:
         return sorted(rows, key=lambda row: (row.created_at, row.key_id))
 
     def count_unkeyed(self, person: str) -> int:
-        """Sealed records of the person under a key that no row says is theirs: only a damaged table of keys has any."""
+        """Count the person's encrypted records whose key is not listed as theirs; above 0 only if the table of keys is damaged."""
         mine = and_(events.c.data.contains(SEALED, autoescape=True), or_(events.c.actor == person, _match_stream(person)))
         with self._begin() as connection:
             keys = {row["key_id"] for row, _ in read_keys(connection) if row["person"] == person}
@@ -97,7 +97,7 @@ class Erasure:
             return sum(data.partition(SEALED)[2].partition(".")[0] not in keys for data in owned)
 
     def drop_damaged(self, person: str, now: datetime) -> int:
-        """Remove the person's key if it can be used for nothing, so that nothing stumbles over it; how many."""
+        """Mark the person's unusable key as erased, so that nothing fails on it; return how many keys were changed."""
         with self._begin() as connection:
             if not any(damage for row, damage in read_keys(connection) if row["person"] == person):
                 return 0
@@ -105,7 +105,7 @@ class Erasure:
             return connection.execute(gone).rowcount
 
     def list_actors(self) -> dict[str, set[str]]:
-        """Everybody who has sent something, with the names they had."""
+        """Return everybody who has sent something, by key, with the names they had."""
         known: dict[str, set[str]] = {}
         with self._begin() as connection:
             for (text,) in connection.execute(select(inbox.c.actor).distinct()):
@@ -115,7 +115,7 @@ class Erasure:
         return known
 
     def count_holdings(self, person: str) -> dict[str, int]:
-        """Rows by table that `erase` would empty or remove; "events" are those that become unreadable."""
+        """Count by table the rows that `erase` would empty or remove; "events" are those that become unreadable."""
         with self._begin() as connection:
             counts = {table.name: _count(connection, table, _match_session(table, person)) for table in (outbox, deliveries, timers)}
             counts["inbox"] = _count(connection, inbox, and_(_match_inputs(person), inbox.c.note != EMPTIED))
@@ -126,19 +126,19 @@ class Erasure:
         return _drop_zeros(counts)
 
     def list_waiting(self, person: str) -> list[str]:
-        """The ids of the person's inputs that nobody has worked on yet."""
+        """Return the ids of the person's inputs that have not been worked on yet."""
         mine = and_(_match_inputs(person), inbox.c.status == "new")
         with self._begin() as connection:
             return [row[0] for row in connection.execute(select(inbox.c.id).where(mine).order_by(inbox.c.pos))]
 
     def list_effects(self, person: str, statuses: Collection[str]) -> list[tuple[str, str, str]]:
-        """(effect id, stream, status) of the person's calls in one of these statuses."""
+        """Return (effect id, stream, status) of the person's calls in one of `statuses`."""
         wanted = select(effects.c.effect_id, effects.c.stream, effects.c.status).where(_match_calls(person), effects.c.status.in_(statuses))
         with self._begin() as connection:
             return [(row[0], row[1], row[2]) for row in connection.execute(wanted.order_by(effects.c.updated_at))]
 
     def list_records(self, person: str) -> list[tuple[str, int]]:
-        """(stream, seq) of every record of the person that can be read: those of their living keys, and old ones that were never sealed."""
+        """Return (stream, seq) of the person's readable records: those under living keys, and old ones that were never encrypted."""
         with self._begin() as connection:
             clear = and_(~events.c.data.contains(SEALED, autoescape=True), or_(events.c.actor == person, _match_stream(person)))
             mine = or_(_match_encrypted(_list_live_keys(connection, person)), clear)
@@ -146,18 +146,19 @@ class Erasure:
             return [(row[0], row[1]) for row in found]
 
     def iterate_inputs(self, person: str) -> Iterator[Any]:
-        """The bodies of the person's inputs."""
+        """Yield the bodies of the person's inputs."""
         with self._begin() as connection:
             for (body,) in connection.execute(select(inbox.c.body).where(_match_inputs(person))):
                 yield canonical.loads(body)
 
     def erase(self, person: str, now: datetime, *, digests: Collection[str], change: Change) -> dict[str, int]:
-        """Remove the keys and all rows, end every lease; rows changed by table. `change` takes the person out of what others will be told.
+        """Delete the keys and all rows of the person and end every lease; return the changed rows by table.
 
-        Every process loads its sessions anew afterwards, so none writes under a key that is gone or goes on remembering.
+        `change` removes the person from deliveries to others. Afterwards every process loads its sessions anew, so none writes under a
+        deleted key or keeps anything in memory.
         """
         with self._begin() as connection:
-            # First, for it waits for the commits that are under way and holds up the next.
+            # First: this waits for the commits under way and blocks new ones.
             connection.execute(update(leases).values(owner=""))
             removed = {"snapshots": _delete(connection, snapshots, snapshots.c.stream.in_(_list_streams(connection, person)))}
             removed["events"] = _count(connection, events, _match_encrypted(_list_live_keys(connection, person)))
@@ -173,7 +174,7 @@ class Erasure:
         return _drop_zeros(removed)
 
     def purge_disk(self) -> None:
-        """Take what was removed off the disk too, as far as the database can; StoreError where somebody still reads the old pages."""
+        """Remove deleted data from the disk as far as the database can. Raises StoreError if somebody still reads the old pages."""
         with translate_errors(self._get_driver_error()):
             if self._dialect.engine.dialect.name == "postgresql":
                 names = ", ".join(f'"{name}"' for name in metadata.tables if name != events.name)
@@ -191,7 +192,7 @@ class Erasure:
             raise StoreError("somebody else reads the database, so that its old pages could not be removed: stop that and erase again")
 
     def iterate_texts(self) -> Iterator[StoredText]:
-        """The text of every row of every table, with the one it belongs to."""
+        """Yield the text of every row of every table, with its owner."""
         with self._begin() as connection:
             for table in metadata.tables.values():
                 if table is person_keys:
@@ -202,7 +203,7 @@ class Erasure:
                     yield _build_text(table, row._asdict())
 
     def list_secrets(self, person: str) -> list[str]:
-        """The person's living keys themselves, to be looked for once they are gone; never to be shown."""
+        """Return the person's living secrets, to search for them after their deletion; they must never be shown."""
         with self._begin() as connection:
             return [row["secret"] for row, _ in read_keys(connection) if row["person"] == person and row["secret"] != ERASED]
 
@@ -220,7 +221,10 @@ class Erasure:
 
 
 def read_keys(connection: Connection) -> Iterator[tuple[dict[str, str], str]]:
-    """The table of keys and what is wrong with each row. Read as bytes: a driver that cannot decode a text quotes it, even a key."""
+    """Yield each row of the table of keys with its damage, if any.
+
+    Read as bytes: a driver that cannot decode a text quotes it, even a key.
+    """
     names = [column.name for column in person_keys.columns]
     if connection.dialect.name != "sqlite":
         for row in connection.execute(select(person_keys)):
@@ -251,7 +255,7 @@ def _is_key(secret: str) -> bool:
 
 @contextmanager
 def _hide_quoted() -> Iterator[None]:
-    """A text that cannot be decoded is told of without the text, which the driver quotes."""
+    """Report a text that cannot be decoded without quoting it, as the driver's error would."""
     try:
         yield
     except DBAPIError as error:
@@ -261,7 +265,7 @@ def _hide_quoted() -> Iterator[None]:
 
 
 def _drop_zeros(counts: Mapping[str, int]) -> dict[str, int]:
-    """Without what is none; a table's own name is no plain text."""
+    """Return `counts` without zeros, with plain strings as keys (SQLAlchemy's table names are not)."""
     return {str(name): count for name, count in counts.items() if count}
 
 
@@ -280,7 +284,7 @@ def _match_calls(person: str) -> ColumnElement[bool]:
 
 
 def _match_index_entries(connection: Connection, person: str) -> ColumnElement[bool]:
-    """Which records and calls the person's calls and looks speak of."""
+    """Match the index entries that follow from the person's calls and looks."""
     calls = mentions.c.effect_id.in_(select(effects.c.effect_id).where(_match_calls(person)))
     looks = and_(
         mentions.c.what == "look", mentions.c.event_id.in_(select(events.c.id).where(_match_encrypted(_list_live_keys(connection, person))))
@@ -303,7 +307,7 @@ def _match_stream(person: str) -> ColumnElement[bool]:
 
 
 def _list_streams(connection: Connection, person: str) -> list[str]:
-    """Whose folded state may tell of the person: their own, and those in which they acted."""
+    """Return the streams whose folded state may contain the person: their own, and those in which they acted."""
     acted = or_(events.c.actor == person, _match_stream(person))
     return [row[0] for row in connection.execute(select(events.c.stream).where(acted).distinct())]
 
@@ -317,7 +321,7 @@ def _delete(connection: Connection, table: Table, where: ColumnElement[bool]) ->
 
 
 def _erase_inputs(connection: Connection, person: str) -> int:
-    """Their `source` stays, so that none is taken in again; what waited is closed."""
+    """Empty the person's inputs and close the waiting ones. Their `source` stays, so that none is accepted again."""
     connection.execute(update(inbox).where(_match_inputs(person), inbox.c.status == "new").values(status="done"))
     full = and_(_match_inputs(person), inbox.c.note != EMPTIED)
     changed = connection.execute(update(inbox).where(full).values(body="{}", note=EMPTIED)).rowcount
@@ -327,11 +331,11 @@ def _erase_inputs(connection: Connection, person: str) -> int:
 
 
 def _erase_calls(connection: Connection, person: str) -> int:
-    """Their status stays: what was done is never done again."""
+    """Empty the person's calls. Their status stays, so that nothing is done twice."""
     found = connection.execute(select(effects.c.effect_id, effects.c.call, effects.c.outcome).where(_match_calls(person))).all()
     changed = 0
     for effect_id, text, outcome in found:
-        call = canonical.loads(text)  # whatever its digest says: a damaged one is erased too
+        call = canonical.loads(text)  # a call with a wrong digest is erased too
         bare = encode_checksummed(rows.build_call_place(effect_id), {key: call[key] for key in KEPT_CALL_FIELDS if key in call})
         if (bare, None) != (text, outcome):
             connection.execute(update(effects).where(effects.c.effect_id == effect_id).values(call=bare, outcome=None))
@@ -340,7 +344,7 @@ def _erase_calls(connection: Connection, person: str) -> int:
 
 
 def _change_deliveries(connection: Connection, person: str, change: Change) -> int:
-    """Others are told as much without the person's name."""
+    """Remove the person's name from deliveries to others."""
     named = outbox.c.body.contains(canonical.dumps(person), autoescape=True)
     changed = 0
     for position, text in connection.execute(select(outbox.c.pos, outbox.c.body).where(named)).all():

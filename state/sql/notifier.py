@@ -1,7 +1,7 @@
-"""LISTEN and NOTIFY between the processes on one PostgreSQL (ring 1). Only hints: whoever is not reached finds the same by looking.
+"""LISTEN and NOTIFY between the processes on one PostgreSQL database. Only hints: a process that misses one finds the rows by polling.
 
-A notification takes a lock of the whole database while it commits, so it is never part of a transaction that flushes, and one serves
-for all that was stored in the meantime.
+A notification locks the whole database while it commits, so it is never part of a transaction that flushes, and one notification serves
+everything stored in the meantime.
 """
 
 import logging
@@ -17,7 +17,7 @@ from sqlalchemy import make_url
 
 CHANNEL = "sdelka"
 TOGETHER = 0.01
-"""Seconds in which one notification serves for all."""
+"""Seconds for which notifications are combined into one."""
 RETRY = 5.0
 QUIET = 60.0
 
@@ -25,15 +25,15 @@ log = logging.getLogger(__name__)
 
 
 def create_notifier(url: str) -> "PostgresNotifier | None":
-    """The hints of that database; None for one that has none."""
+    """Return the notifier for that database; None for SQLite, which has none."""
     return PostgresNotifier(url) if make_url(url).get_backend_name() == "postgresql" else None
 
 
 class PostgresNotifier:
-    """One thread and one connection; see the module docstring. Implements `state.journal.async_store.Hints`."""
+    """Sends and receives hints in one thread over one connection. Implements `state.journal.async_store.Notifier`."""
 
     def __init__(self, url: str) -> None:
-        """Nothing is opened before `start`."""
+        """Open nothing before `start`."""
         self._url = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
         self._wake_in, self._wake_out = os.pipe()
         for end in (self._wake_in, self._wake_out):
@@ -43,19 +43,19 @@ class PostgresNotifier:
         self._thread: threading.Thread | None = None
 
     def start(self, heard: Callable[[], None]) -> None:
-        """Begin to listen; `heard` is called in the thread for what other processes told."""
+        """Begin to listen; `heard` is called in the thread when other processes have notified."""
         self._thread = threading.Thread(target=self._run, args=(heard,), name="store-hints", daemon=True)
         self._thread.start()
 
     def tell(self) -> None:
-        """Tell the others within some milliseconds; returns at once."""
+        """Notify the other processes within milliseconds; returns at once."""
         if not self._asked and not self._closed:
             self._asked = True
             with suppress(BlockingIOError):
                 os.write(self._wake_out, b"x")
 
     def close(self) -> None:
-        """End the thread and its connection; what was asked for is told before."""
+        """End the thread and its connection, after sending a requested notification."""
         self._closed = True
         with suppress(BlockingIOError):
             os.write(self._wake_out, b"x")
@@ -71,7 +71,7 @@ class PostgresNotifier:
             try:
                 with connect(self._url, autocommit=True, connect_timeout=10) as connection:
                     connection.execute(f"LISTEN {CHANNEL}")
-                    heard()  # whatever was told while nobody listened
+                    heard()  # for notifications missed before LISTEN
                     self._exchange(connection, heard)
             except Error as error:
                 log.warning("hints between processes are off: %s", type(error).__name__, extra={"action": "hints_off"})
@@ -90,10 +90,10 @@ class PostgresNotifier:
             if self._closed:
                 return
             if not readable:
-                connection.execute("SELECT 1")  # so that a silent loss of the network is noticed
+                connection.execute("SELECT 1")  # so that a silent loss of the connection is noticed
             time.sleep(TOGETHER)
 
     def _drain(self) -> None:
-        self._asked = False  # before it is emptied: who asks in between is heard, perhaps twice
+        self._asked = False  # reset before the pipe is emptied: a request in between is sent, perhaps twice
         with suppress(BlockingIOError):
             os.read(self._wake_in, 4096)

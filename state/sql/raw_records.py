@@ -1,4 +1,4 @@
-"""The journal's rows as bytes, for checks alone (ring 1): what the store's port decodes and may stumble over. Writes nothing."""
+"""Reads the journal's rows as bytes, for verification only: the store would decode them and fail on damaged ones. Writes nothing."""
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +15,7 @@ from state.sql.dialect import Dialect, open_read_only
 from state.sql.tables import blobs, effects, events, leases, metadata, snapshots
 
 Record = tuple[int, bytes, bytes, bytes, int, bytes, bytes, bytes]
-"""seq, id, ts, type, v, actor, data, hash: of a damaged row also other types than these."""
+"""seq, id, ts, type, v, actor, data, hash; the values of a damaged row may have other types."""
 
 FETCH = 64
 PAGE = 1000
@@ -32,8 +32,8 @@ ORDER BY seq LIMIT 1
 
 @contextmanager
 def open_raw(url: str) -> Iterator["RawReader"]:
-    """The rows of the database behind `url`, beside those who work with it; raises what the driver raises."""
-    with open_read_only(url) as dialect:  # whose lock is for the opening only
+    """Open the rows of the database at `url` while others work with it. Raises the driver's errors."""
+    with open_read_only(url) as dialect:  # its lock is only held while opening
         engine = dialect.engine
     try:
         yield RawReader(dialect)
@@ -42,10 +42,10 @@ def open_raw(url: str) -> Iterator["RawReader"]:
 
 
 class RawReader:
-    """Made by `reading`. Every method raises the driver's own error where the database cannot be read."""
+    """Reads rows without decoding; made by `open_raw`. Every method raises the driver's error if the database cannot be read."""
 
     def __init__(self, dialect: Dialect) -> None:
-        """Take a connection of its own."""
+        """Open a connection of its own."""
         self._dialect = dialect.engine.dialect
         self._connection = dialect.engine.raw_connection()
         self.is_sqlite = self._dialect.name == "sqlite"
@@ -55,14 +55,14 @@ class RawReader:
             driver.text_factory = bytes
             driver.execute(f"PRAGMA cache_size=-{CACHE_KIB}").close()
         else:
-            driver.autocommit = True  # a check takes its time; no transaction waits for it
+            driver.autocommit = True  # a verification takes long and must not keep a transaction open
         later = events.c.seq > bindparam("after")
         wanted = select(*_RECORD).where(events.c.stream == bindparam("stream"), later).order_by(events.c.seq)
-        # SQLite hands the rows over as they are fetched, PostgreSQL's driver all at once.
+        # SQLite yields rows while they are fetched, PostgreSQL's driver returns them all at once.
         self._records = _compile(wanted if self.is_sqlite else wanted.limit(PAGE), self._dialect)
 
     def read_records(self, stream: str, after: int = 0) -> Iterator[list[Record]]:
-        """The records of a stream with seq > after, in order, some at a time."""
+        """Yield the records of a stream with seq > `after`, in order, in pages."""
         if not self.is_sqlite:
             while rows := self._execute(*self._fill(self._records, {"stream": stream, "after": after})):
                 yield [_cast_to_bytes(row) for row in rows]
@@ -77,9 +77,9 @@ class RawReader:
             cursor.close()
 
     def match_all(self, what: Callable[..., bool], stream: str, *, after: int, until: int) -> bool:
-        """Whether `what` says so of each record with after < seq <= until, in order; False too where that cannot be found out. SQLite only.
+        """Return whether `what` is true for each record with `after` < seq <= `until`, in order; False also if this cannot be determined.
 
-        It gets the columns of a Record, but text for type, actor and hash.
+        SQLite only. `what` gets the columns of a Record, but text for type, actor and hash.
         """
         self._driver.create_function("is_so", len(_RECORD), what)
         wanted = {"stream": stream, "after": after, "until": until}
@@ -89,43 +89,43 @@ class RawReader:
             return False
 
     def list_streams(self) -> set[str]:
-        """Every stream of which something is stored: an event, a head, an effect or a snapshot."""
+        """Return every stream with any stored row: an event, a head, an effect or a snapshot."""
         named = (select(column).distinct() for column in (events.c.stream, effects.c.stream, snapshots.c.stream))
         found = {_decode(row[0]) for query in named for row in self._fetch_rows(query)}
         return found | {to_stream(_decode(row[0])) for row in self._fetch_rows(select(leases.c.session).where(leases.c.seq != 0))}
 
     def list_effect_ids(self, stream: str) -> list[str]:
-        """Every effect of the stream that the table has."""
+        """Return the ids of the stream's effects in the table."""
         return [_decode(row[0]) for row in self._fetch_rows(select(effects.c.effect_id).where(effects.c.stream == stream))]
 
     def has_snapshot(self, stream: str) -> bool:
-        """Whether there is a snapshot of it, readable or not."""
+        """Whether the stream has a snapshot, readable or not."""
         return bool(self._fetch_rows(select(snapshots.c.seq).where(snapshots.c.stream == stream)))
 
     def list_digests(self) -> list[str]:
-        """Every stored large answer."""
+        """Return the digests of all stored large answers."""
         return [_decode(row[0]) for row in self._fetch_rows(select(blobs.c.digest))]
 
     def find_mistyped(self) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
-        """(table, column, first columns of the row) of values that are not of their column's type, which SQLite does not mind."""
+        """Yield (table, column, primary key of the row) of values that do not have their column's type, which SQLite does not enforce."""
         if not self.is_sqlite:
             return
         for table, anything, columns in _build_type_queries():
-            # One pass for all columns of a table; only where that finds something is each of them asked for.
+            # One query covers all columns of a table; each column is queried only if that one finds something.
             if self._execute(str(anything), anything.params):
                 for name, query in columns.items():
                     for row in self._execute(str(query), query.params):
                         yield table, name, tuple(_decode(value) for value in row)
 
     def list_problems(self) -> list[str]:
-        """What SQLite's own check says of the file; nothing for PostgreSQL, which has checksums of its own."""
+        """Return what SQLite's integrity check reports; nothing for PostgreSQL, which has its own checksums."""
         if not self.is_sqlite:
             return []
         said = (_decode(row[0]) for row in self._execute("PRAGMA integrity_check(20)", {}))
         return [line for text in said for line in text.splitlines() if line != "ok" and not line.startswith("***")]
 
     def ask(self, query: Select[Any]) -> list[Any]:
-        """The answer to a question; texts of SQLite as bytes."""
+        """Return the rows of a query; texts of SQLite as bytes."""
         return self._fetch_rows(query)
 
     def _fetch_rows(self, query: Select[Any]) -> list[Any]:
@@ -145,7 +145,7 @@ class RawReader:
 
 @cache
 def _build_type_queries() -> list[tuple[str, Any, dict[str, Any]]]:
-    """Of each table: whether any column holds a value of another type, and by column the keys of such rows. Compiled once."""
+    """Build for each table a query whether any value is mistyped, and one per column for the keys of such rows. Compiled once."""
     found = []
     for table in metadata.sorted_tables:
         wrong = {column.name: _is_mistyped(column) for column in table.columns}

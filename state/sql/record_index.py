@@ -1,6 +1,6 @@
-"""The table `mentions` as it follows from journal and effects (ring 1): filled for an older database, and compared with what is there.
+"""The table `mentions`: filled from journal and effects for an older database, and compared with them for verification.
 
-Reads in slices, so that memory stays flat however long the journal is. What is damaged names nothing; that is for others to tell.
+Reads in slices, so that memory use does not grow with the journal. Damaged records give no entries; other checks report them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,11 +24,11 @@ from state.sql.tables import mentions as table
 
 SLICE: Final = 500
 MAX_NAMED: Final = 20
-"""So many differences are named; of more only the number."""
+"""The number of differences that are listed; of further ones only the count is reported."""
 TELL_EVERY: Final = 20_000
 
 Ask = Callable[[Select[Any]], Sequence[Any]]
-"""Answers a question with rows of texts or, where a damaged text must not stop the reading, of bytes."""
+"""Runs a query and returns rows of texts, or of bytes where a damaged text must not stop the reading."""
 _LOOK: Final = "RecordsSeen"
 _EVENT: Final = tuple(events.c[name] for name in ("stream", "seq", "id", "ts", "type", "v", "actor", "data", "hash"))
 _KEY: Final = (table.c.about, table.c.what, table.c.event_id)
@@ -37,7 +37,7 @@ _NO_SENSE: Final = (DamagedCiphertext, UnknownEvent, ValueError, LookupError, Ty
 
 
 class PlacedEntry(NamedTuple):
-    """What an event mentions, and where it stands."""
+    """An index entry with the stream and seq of its event."""
 
     stream: str
     seq: int
@@ -46,7 +46,7 @@ class PlacedEntry(NamedTuple):
 
 @dataclass
 class _Sum:
-    """Rows added up in whatever order they come."""
+    """A sum of rows that does not depend on their order."""
 
     rows: int = 0
     digest: int = 0
@@ -58,7 +58,7 @@ class _Sum:
 
 
 def fill(connection: Connection, tell: Callable[[int, int], None]) -> None:
-    """Add to the empty table all that the journal mentions; `tell` hears of how many records out of all, now and then."""
+    """Fill the empty table from the journal; `tell` is called now and then with the number of records read and the total."""
     ask = build_tolerant_ask(connection)
     total = connection.execute(select(func.count()).where(events.c.type.in_(TYPES))).scalar_one()
     seen = told = 0
@@ -72,7 +72,7 @@ def fill(connection: Connection, tell: Callable[[int, int], None]) -> None:
 
 
 def find_differences(ask: Ask) -> list[Finding]:
-    """Where table and journal are not the same, the first of them by name; right also while somebody commits."""
+    """Return findings for the differences between table and journal, the first of them by name; correct even while others commit."""
     wanted, there = _Sum(), _Sum()
     for _, found in _project(ask):
         wanted.add(one.mention for one in found)
@@ -80,7 +80,7 @@ def find_differences(ask: Ask) -> list[Finding]:
         there.add(page)
     if wanted == there:
         return []
-    # Event and row come in one transaction: whichever is met first, the other is there when it is looked for.
+    # Event and row are stored in one transaction: whichever is read first, the other is there when it is looked up.
     named = [*_find_missing(ask), *_find_unfounded(ask)]
     more = len(named) - MAX_NAMED
     return named[:MAX_NAMED] + (
@@ -89,7 +89,7 @@ def find_differences(ask: Ask) -> list[Finding]:
 
 
 def build_tolerant_ask(connection: Connection) -> Ask:
-    """Answers over that connection; SQLite's texts as the bytes they are."""
+    """Return a function that runs queries on that connection, with SQLite's texts as bytes."""
     driver: Any = connection.connection.driver_connection
 
     def ask(query: Select[Any]) -> Sequence[Any]:
@@ -123,31 +123,31 @@ def _find_unfounded(ask: Ask) -> Iterator[Finding]:
 
 
 def _load_stored(ask: Ask) -> Iterator[list[IndexEntry]]:
-    """The rows of the table."""
+    """Yield the rows of the table in pages."""
     after: tuple[str, ...] = ("", "", "")
     while True:
         later = tuple_(*_KEY) > tuple_(*(literal(part) for part in after))
         page = [IndexEntry(*row) for row in _decode_texts(ask(select(*_ROW).where(later).order_by(*_KEY).limit(SLICE)))]
-        if not page or page[-1][:3] == after:  # a damaged text is met again and again
+        if not page or page[-1][:3] == after:  # a damaged text would be returned again and again
             return
         after = page[-1][:3]
         yield page
 
 
 def _project(ask: Ask) -> Iterator[tuple[int, list[PlacedEntry]]]:
-    """How many events were looked at, and what they mention."""
+    """Yield the number of events read and the index entries they give, page by page."""
     after = ""
     while True:
         later = select(*_EVENT).where(events.c.id > after, events.c.type.in_(TYPES)).order_by(events.c.id).limit(SLICE)
         page = _decode_texts(ask(later))
-        if not page or page[-1][2] == after:  # see _stored
+        if not page or page[-1][2] == after:  # see _load_stored
             return
         after = page[-1][2]
         yield len(page), _index_page(ask, page)
 
 
 def _index_page(ask: Ask, page: Sequence[tuple[Any, ...]]) -> list[PlacedEntry]:
-    """What these events mention."""
+    """Return the index entries that these events give."""
     secrets = _load_by_id(ask, person_keys.c.key_id, person_keys.c.secret, rows.collect_key_ids(row for row in page if row[4] == _LOOK))
     read = [(row, _read_data(row, secrets)) for row in page]
     calls = _load_calls(ask, {str(data["effect_id"]) for _, data in read if data and "effect_id" in data})
@@ -159,7 +159,7 @@ def _index_page(ask: Ask, page: Sequence[tuple[Any, ...]]) -> list[PlacedEntry]:
 
 
 def _read_data(row: tuple[Any, ...], secrets: Mapping[str, str]) -> Mapping[str, Any] | None:
-    """The event's data, of all but a look only what is clear; None where it tells nothing."""
+    """Return the event's data (for all but a look only the clear part), or None if it cannot be read."""
     try:
         if row[4] == _LOOK:
             event = rows.to_stored_event(row, "", secrets)
@@ -179,7 +179,7 @@ def _drop_invalid(named: Iterable[IndexEntry]) -> list[IndexEntry]:
 
 
 def _load_calls(ask: Ask, wanted: set[str]) -> dict[str, Mapping[str, Any]]:
-    """What the effects table holds of these effects, without those of erased people."""
+    """Return the stored calls of these effects by id, without those of erased people."""
     found = {}
     for effect_id, text in _load_by_id(ask, effects.c.effect_id, effects.c.call, wanted).items():
         try:

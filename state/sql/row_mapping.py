@@ -1,4 +1,4 @@
-"""Between the store's records and the database's rows (ring 1): moments and JSON become text and come back."""
+"""Converts between the store's records and database rows: times and JSON become text and are parsed again."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -20,7 +20,7 @@ _SEALED = f'"{encryption.FIELD}":"'
 
 
 def to_event_params(event: StoredEvent, data: str) -> Params:
-    """An event on its way in; `data` is the text inside its `raw`."""
+    """Convert an event to a row; `data` is the text inside its `raw`."""
     return {
         "stream": event.stream,
         "seq": event.seq,
@@ -35,15 +35,15 @@ def to_event_params(event: StoredEvent, data: str) -> Params:
 
 
 def build_place(head: RecordHead) -> str:
-    """What the sealed text of a record is bound to, and how an error names it."""
+    """Return the place that a record's ciphertext is bound to, as it is also named in errors."""
     return f"{head.stream} seq {head.seq} ({head.id})"
 
 
 def collect_key_ids(found: Iterable[Row]) -> set[str]:
-    """The keys that these rows of the journal need to be read."""
+    """Return the ids of the keys that are needed to read these journal rows."""
     needed = set()
     for row in found:
-        # Ours is the only place where the field's name can stand unescaped before a text; a miss would be told, not overlooked.
+        # Unescaped, this mark can only be the one that was inserted; a missed key raises an error and is not overlooked.
         _, mark, rest = row[7].partition(_SEALED)
         if mark:
             needed.add(encryption.parse_key_id(rest))
@@ -51,10 +51,10 @@ def collect_key_ids(found: Iterable[Row]) -> set[str]:
 
 
 def to_stored_event(row: Row, prev: str, secrets: Mapping[str, str]) -> StoredEvent:
-    """An event as it was stored after the hash `prev`, its data in today's shape.
+    """Build the event from a row, after the record with hash `prev`, with its data upcast to the newest version.
 
-    UnknownEvent for a newer program's, DamagedSeal where its personal part is not as it was sealed. `secrets` by key id: an empty one
-    is an erased person's.
+    Raises UnknownEvent for an event of a newer program, DamagedCiphertext if the personal part is damaged. `secrets` maps key ids to
+    secrets; an empty one belongs to an erased person.
     """
     head = RecordHead(*row[:7])
     data, hash_ = row[7:]
@@ -72,7 +72,7 @@ def to_stored_event(row: Row, prev: str, secrets: Mapping[str, str]) -> StoredEv
 
 
 def to_clear_event(row: Row) -> ClearEvent:
-    """What of a record is readable without a key; StoreError where it is no JSON object."""
+    """Return the part of a record that is readable without a key. Raises StoreError if it is not a JSON object."""
     head = RecordHead(*row[:7])
     try:
         data = orjson.loads(row[7])
@@ -83,12 +83,12 @@ def to_clear_event(row: Row) -> ClearEvent:
 
 
 def to_stored_source(source: str) -> str:
-    """The source as it is stored: a long one by its digest, since an index of PostgreSQL takes rows of some 2.7 KB only."""
+    """Return the source as stored: a long one as a digest, because PostgreSQL's index accepts only rows of about 2.7 KB."""
     return source if len(source) <= LONGEST_SOURCE else f"{source[:64]}:sha256:{canonical.hash_text(source)}"
 
 
 def to_inbox_params(row: InboxRow) -> Params:
-    """An input on its way in."""
+    """Convert an input to a row."""
     return {
         "id": row.id,
         "source": to_stored_source(row.source),
@@ -105,7 +105,7 @@ def to_inbox_params(row: InboxRow) -> Params:
 
 
 def to_inbox_row(row: Row) -> InboxRow:
-    """An input as it was stored."""
+    """Build an input from a row."""
     id_, source, session, lane, kind, actor, body, received_at, status, attempts = row
     return InboxRow(
         id=id_,
@@ -122,7 +122,7 @@ def to_inbox_row(row: Row) -> InboxRow:
 
 
 def to_outbox_params(row: OutboxRow) -> dict[str, Any]:
-    """A delivery on its way in."""
+    """Convert a delivery to a row."""
     return {
         "id": row.id,
         "session": row.session,
@@ -139,7 +139,7 @@ def to_outbox_params(row: OutboxRow) -> dict[str, Any]:
 
 
 def to_outbox_row(row: Row) -> OutboxRow:
-    """A delivery as it was stored; `sent_ref` is where its key was delivered last."""
+    """Build a delivery from a row; `sent_ref` is where its key was last delivered."""
     id_, session, channel, kind, body, key, created_at, status, attempts, due_at, sent_ref = row
     return OutboxRow(
         id=id_,
@@ -157,17 +157,17 @@ def to_outbox_row(row: Row) -> OutboxRow:
 
 
 def build_call_place(effect_id: str) -> str:
-    """What the digest of an effect's call is bound to, and how an error names it."""
+    """Return the place that the digest of an effect's call is bound to, as it is also named in errors."""
     return f"the call of effect {effect_id}"
 
 
 def build_outcome_place(effect_id: str) -> str:
-    """The same for its outcome."""
+    """Return the place that the digest of an effect's outcome is bound to, as it is also named in errors."""
     return f"the outcome of effect {effect_id}"
 
 
 def to_effect_row(row: Row) -> EffectRow:
-    """Where an effect stands; DamagedRow where its call or outcome is not as it was written."""
+    """Build an effect from a row. Raises DamagedRow if its call or outcome is not as it was written."""
     effect_id, stream, status, fingerprint, call, updated_at, outcome = row
     return EffectRow(
         effect_id=effect_id,
@@ -181,7 +181,7 @@ def to_effect_row(row: Row) -> EffectRow:
 
 
 def to_timer_params(timer: Timer) -> Params:
-    """A timer on its way in."""
+    """Convert a timer to a row."""
     return {
         "id": timer.id,
         "due_at": format_iso(timer.due_at),
@@ -192,11 +192,11 @@ def to_timer_params(timer: Timer) -> Params:
 
 
 def to_timer(row: Row) -> Timer:
-    """A timer as it was stored."""
+    """Build a timer from a row."""
     id_, due_at, session, kind, body = row
     return Timer(id=id_, due_at=parse_iso(due_at), session=session, kind=kind, body=canonical.loads(body))
 
 
 def to_snapshot_params(snapshot: Snapshot) -> Params:
-    """A snapshot on its way in. Not canonical: the order of a state's keys says which of them came first."""
+    """Convert a snapshot to a row. Not canonical JSON: the key order of the state says which entry came first."""
     return {"stream": snapshot.stream, "seq": snapshot.seq, "state": orjson.dumps(snapshot.state).decode()}

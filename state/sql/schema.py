@@ -1,4 +1,4 @@
-"""Bring a database to today's schema, under a lock (ring 1). Never touches one that a newer program has written."""
+"""Upgrades a database to the current schema, under a lock. Never changes one that a newer program has written."""
 
 import logging
 
@@ -17,7 +17,7 @@ class NewerDatabase(StoreError):
 
 
 def upgrade(dialect: Dialect) -> None:
-    """Run the missing migrations in one transaction; NewerDatabase where it is ahead of us, ClosedDatabase where nobody may start on it."""
+    """Run the missing migrations in one transaction. Raises NewerDatabase for a newer schema, ClosedDatabase if it is marked as closed."""
     with dialect.engine.begin() as connection:
         dialect.lock_schema(connection)
         present = read_revision(connection)
@@ -27,7 +27,7 @@ def upgrade(dialect: Dialect) -> None:
 
 
 def migrate(dialect: Dialect, connection: Connection, present: str, to: str = HEAD) -> None:
-    """From schema `present` ("" = none) to `to`, within the caller's transaction."""
+    """Migrate from schema `present` ("" = none) to `to`, within the caller's transaction."""
     if present != to:
         _run_migrations(connection, present, to)
     if dialect.batches_commits and to == HEAD:
@@ -35,7 +35,7 @@ def migrate(dialect: Dialect, connection: Connection, present: str, to: str = HE
 
 
 def check(dialect: Dialect) -> None:
-    """Raise StoreError where the schema is not today's; changes nothing."""
+    """Raise StoreError if the schema is not the current one; changes nothing."""
     with dialect.engine.connect() as connection:
         present = read_revision(connection)
     if present != HEAD:
@@ -43,14 +43,14 @@ def check(dialect: Dialect) -> None:
 
 
 def read_revision(connection: Connection) -> str:
-    """The schema that the database has; "" for none."""
+    """Return the revision of the database's schema; "" if there is none."""
     if not inspect(connection).has_table("alembic_version"):
         return ""
     return str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or "")
 
 
 def _run_migrations(connection: Connection, present: str, to: str) -> None:
-    # Loaded only when there is something to do: Alembic costs a tenth of a second at every start.
+    # Loaded only when needed: Alembic would cost a tenth of a second at every start.
     from alembic import command  # noqa: PLC0415  see above
     from alembic.config import Config  # noqa: PLC0415
     from alembic.script import ScriptDirectory  # noqa: PLC0415

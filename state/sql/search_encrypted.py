@@ -1,6 +1,6 @@
-"""Which records of the journal hold a text, also where it is sealed (ring 1): far quicker than to read them all. Writes nothing.
+"""Finds the journal records that contain a text, also in their encrypted part; much faster than reading all of them. Writes nothing.
 
-It opens what it must and takes nothing apart; whoever asked reads the few that are left as always.
+It decrypts what it must but decodes no events; the caller reads the few hits as usual.
 """
 
 import re
@@ -27,7 +27,7 @@ Why = Literal["found", "erased", "damaged"]
 
 
 class SearchHit(NamedTuple):
-    """Where a record stands that holds the text, or may: nobody can open it any more."""
+    """A record that contains the text, or may: then nobody can decrypt it any more."""
 
     stream: str
     seq: int
@@ -38,9 +38,9 @@ class SearchHit(NamedTuple):
 
 Holds = Callable[[str], bool]
 Search = Callable[[Mapping[str, Holds]], Iterator[SearchHit]]
-"""The records of these types whose text holds what is looked for, each type with a question of its own; in no order.
+"""Yields the records of these types for which the predicate of their type is true; in no order.
 
-Calls that the card of theirs names too are left out, unless they may have made something, or a record is damaged: it may be the card.
+A call is left out if its card has the same record, unless the call may have created something, or a record is damaged: it may be the card.
 """
 _CARDED = re.compile(r'"confirmation_id":"[^"]')
 _MAKING = re.compile(r'"method":"(?:batch|[^"]*\.add)"', re.IGNORECASE)
@@ -48,11 +48,11 @@ _MAKING = re.compile(r'"method":"(?:batch|[^"]*\.add)"', re.IGNORECASE)
 
 @contextmanager
 def open_search(url: str) -> Iterator[Search]:
-    """Looks through the database behind `url` beside those who work with it; StoreUnwritable where it cannot be read."""
+    """Open a search in the database at `url` while others work with it. Raises StoreUnwritable if it cannot be read."""
     with open_read_only(url) as dialect:
         engine = dialect.engine
     error: type[Exception] = engine.dialect.loaded_dbapi.Error
-    # A plan whose steps were all handed on is no news: each of them has records of its own.
+    # A plan whose steps were all submitted adds nothing: each step has its own records.
     told_elsewhere = and_(events.c.type == "PlanRecorded", events.c.data.contains('"executed":true', autoescape=True))
     among = events.c.type.in_(bindparam("types", expanding=True))
     found = select(*_HEAD, events.c.data).where(among, not_(told_elsewhere)).execution_options(yield_per=PAGE)
@@ -82,7 +82,7 @@ def open_search(url: str) -> Iterator[Search]:
 
 
 def _is_in_its_card(data: str, secrets: Mapping[str, str]) -> bool:
-    """What was approved is what was called, so the card holds the record where the call does; that a call was erased only it can tell."""
+    """Whether the card of this call contains the same record: the approved call is the one that ran. Not if its person was erased."""
     if not _CARDED.search(data) or _MAKING.search(data):
         return False
     return secrets.get(encryption.parse_key_id(data.partition(SEALED)[2])) != encryption.ERASED

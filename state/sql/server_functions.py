@@ -1,6 +1,7 @@
-"""What PostgreSQL does for us in one round trip (ring 1): functions of its own language, made at the start, named by what they do.
+"""Server functions for PostgreSQL, which do in one round trip what takes several statements on SQLite; named by their content.
 
-They do what `commit.write`, `outbox.delivered` and `put_inbox` do on SQLite, statement for statement; the contract suite compares.
+They do the same as `commit.write`, `commit.record_delivery` and `commit.put_inbox`, statement for statement; the contract tests compare
+both.
 """
 
 import hashlib
@@ -11,10 +12,10 @@ from sqlalchemy import Connection
 from state.journal.store import SWITCH
 
 STALE, CONFLICT, MOVED, FROZEN, CAP, UNCOUNTED = "SD001", "SD002", "SD003", "SD004", "SD005", "SD006"
-"""What a commit raises: the epoch is over; an effect stands elsewhere; another commit came in between; writes are frozen; the person may
-begin no more; nobody has counted what they began."""
+"""The error codes of a commit: the epoch is over; an effect has another status; another commit came in between; writes are frozen; the
+person's cap is reached; the person is not counted yet."""
 SWITCH_LOCK = 0x5DE1CF
-"""The number of the advisory lock that who starts a write shares, and who freezes writes has alone."""
+"""The number of the advisory lock that starting a write takes shared, and freezing writes takes exclusively."""
 
 _COMMIT = f"""
 DECLARE
@@ -225,7 +226,7 @@ END
 
 
 class Function(NamedTuple):
-    """One function on the server: a JSON text or several texts go in."""
+    """A function on the server; takes one JSON text or several texts."""
 
     name: str
     params: str
@@ -234,35 +235,35 @@ class Function(NamedTuple):
 
     @property
     def prepared_name(self) -> bytes:
-        """The name under which a connection keeps its call."""
+        """The name under which a connection keeps the prepared call."""
         return self.name.encode()
 
     @property
     def call(self) -> bytes:
-        """The statement that calls it."""
+        """The statement that calls the function."""
         places = (f"${number}::{param.split()[1]}" for number, param in enumerate(self.params.split(", "), start=1))
         return f"SELECT {self.name}({', '.join(places)})".encode()
 
 
 def _build_function(kind: str, params: str, returns: str, body: str) -> Function:
-    """Named by what it does: programs of two versions on one database each call their own."""
+    """Build a function named by the hash of its body: programs of two versions on one database each call their own."""
     return Function(f"sdelka_{kind}_{hashlib.sha256(body.encode()).hexdigest()[:12]}", params, returns, body)
 
 
 COMMIT = _build_function("commit", "p jsonb", "void", _COMMIT)
-"""The changes of one commit: all or none. Takes nothing for granted of what they were built on."""
+"""Applies the changes of one commit: all or none. Verifies every assumption they were built on."""
 SENT = _build_function("sent", "row_id text, sent_to text", "void", _SENT)
-"""What `outbox.delivered` does."""
+"""Does what `commit.record_delivery` does."""
 RECEIVE = _build_function("receive", "p jsonb", "json", _RECEIVE)
-"""Several inputs at once, and claims of lanes; answers the ids of those that are new, and the claimed rows."""
+"""Stores several inputs and claims lanes; returns the ids of the new inputs, and the claimed rows."""
 _ALL = (COMMIT, SENT, RECEIVE)
 _UNKNOWN_NAME = b"26000"
 _TUPLES, _SQLSTATE = 2, ord("C")
-"""Numbers of libpq: PGRES_TUPLES_OK, PG_DIAG_SQLSTATE."""
+"""Constants of libpq: PGRES_TUPLES_OK, PG_DIAG_SQLSTATE."""
 
 
 def create(connection: Connection) -> None:
-    """Make the functions where they are missing."""
+    """Create the functions that are missing."""
     for name, params, returns, body in _ALL:
         if not connection.exec_driver_sql(f"SELECT to_regproc('{name}') IS NOT NULL").scalar():
             text = f"CREATE OR REPLACE FUNCTION {name}({params}) RETURNS {returns} LANGUAGE plpgsql AS $sdelka${body}$sdelka$"
@@ -270,8 +271,11 @@ def create(connection: Connection) -> None:
 
 
 def call_function(cursor: Any, function: Function, *given: bytes) -> bytes:
-    """What the function answers, its transaction kept for good; raises the driver's error where nothing of it is kept, or nobody knows."""
-    # Beneath the driver's cursor, whose words around one call cost three times the call itself.
+    """Call the function in a transaction of its own and return its answer.
+
+    A driver error means nothing is kept, or the outcome is unknown.
+    """
+    # Below the driver's cursor, which costs three times the call itself.
     connection = cursor.connection.pgconn
     result = connection.exec_prepared(function.prepared_name, list(given))
     if result.status != _TUPLES and result.error_field(_SQLSTATE) == _UNKNOWN_NAME:  # the first call on this connection

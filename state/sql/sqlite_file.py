@@ -1,6 +1,6 @@
-"""Where a record stands in a SQLite file (ring 1): reads the file format itself, so a damaged database is no obstacle. Changes nothing.
+"""Locates records in a SQLite file. It parses the file format itself, so a damaged database can still be read. Changes nothing.
 
-Format: https://www.sqlite.org/fileformat2.html. Pages that a write-ahead log holds are taken from there, as SQLite does.
+Format: https://www.sqlite.org/fileformat2.html. Pages in the write-ahead log are taken from there, as SQLite does.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class Spot:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One record of a tree: its columns as far as they can be read, its rowid (None in a tree of keys), and where it begins."""
+    """One record of a B-tree: its readable columns, its rowid (None in an index), and where it begins."""
 
     columns: tuple[Any, ...]
     rowid: int | None
@@ -42,24 +42,24 @@ class _Page:
     data: bytes
     spot: Spot
     start: int
-    """Where its own header begins: the first page carries that of the file before it."""
+    """The offset of the page header: on the first page the file header stands before it."""
 
     @property
     def kind(self) -> int:
-        """Which of the four kinds of pages it says to be."""
+        """The page type, one of the four of the format if intact."""
         return self.data[self.start]
 
     @property
     def count(self) -> int:
-        """How many cells it says to have."""
+        """The number of cells according to the page header."""
         return int.from_bytes(self.data[self.start + 3 : self.start + 5], "big")
 
 
 class SqliteFile:
-    """An opened file. Nothing here raises for what the file holds: what cannot be read is left out."""
+    """An opened file. No content of the file raises an error: what cannot be read is left out."""
 
     def __init__(self, path: Path) -> None:
-        """OSError where the file cannot be opened."""
+        """Open the file. Raises OSError."""
         self._path = path
         self._file = path.open("rb")
         head = self._file.read(HEADER)
@@ -73,7 +73,7 @@ class SqliteFile:
         self._roots: dict[str, int] = {}
 
     def __enter__(self) -> Self:
-        """Itself."""
+        """Return this object."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -81,13 +81,13 @@ class SqliteFile:
         self._file.close()
 
     def find_page(self, number: int) -> Spot:
-        """Where the page with that number stands."""
+        """Return where the page with that number is."""
         if number in self._in_wal:
             return Spot(file=str(self._wal), offset=self._in_wal[number])
         return Spot(file=str(self._path), offset=(max(number, 1) - 1) * self.page_size)
 
     def find_truncation(self) -> Spot | None:
-        """Where the file ends before its time, None where it is as long as its header says."""
+        """Return where the file is cut off; None if it is as long as its header says."""
         first = self._read_page(1)
         length = self._path.stat().st_size
         if first is None or not first.data.startswith(MAGIC):
@@ -99,7 +99,7 @@ class SqliteFile:
         return Spot(file=str(self._path), offset=length) if gone or torn else None
 
     def list_roots(self) -> dict[str, int]:
-        """The first page of each table and index, as far as the list of them can be read."""
+        """Return the first page of each table and index, as far as the schema table can be read."""
         if self._roots:
             return self._roots
         found = {"sqlite_master": 1}
@@ -110,11 +110,14 @@ class SqliteFile:
         return found
 
     def find_table(self, name: str) -> Spot:
-        """Where a table or index begins; the file's first page for one that is not known."""
+        """Return where a table or index begins; the file's first page if it is not known."""
         return self.find_page(self.list_roots().get(name, 1))
 
     def find_row(self, table: str, key: tuple[Any, ...]) -> Spot:
-        """Where the row stands whose first columns are `key`; if its key is damaged, where the index leads; else the table's beginning."""
+        """Return where the row with the first columns `key` is.
+
+        If its key is damaged, follow the index; else return the table's beginning.
+        """
         roots = self.list_roots()
         for cell in self.iterate_cells(roots.get(table, 1)):
             if cell.columns[: len(key)] == key:
@@ -126,11 +129,11 @@ class SqliteFile:
         return self.find_page(roots.get(table, 1))
 
     def find_rowid(self, table: str, rowid: int) -> Spot | None:
-        """Where the row with that number stands."""
+        """Return where the row with that rowid is."""
         return next((cell.spot for cell in self.iterate_cells(self.list_roots().get(table, 0)) if cell.rowid == rowid), None)
 
     def find_broken_pages(self) -> Iterator[tuple[str, Spot]]:
-        """(table or index, page) for every page that cannot be one of its tree, as far as the trees can be followed."""
+        """Yield (table or index, page) for every page that cannot belong to its tree, as far as the trees can be followed."""
         for name, root in self.list_roots().items():
             first = self._read_page(root)
             kinds = {_TABLE_LEAF, _TABLE_INNER} if first is None or first.kind in {_TABLE_LEAF, _TABLE_INNER} else {_KEY_LEAF, _KEY_INNER}
@@ -150,14 +153,14 @@ class SqliteFile:
                 waiting.extend(self._list_children(page))
 
     def _list_children(self, page: _Page) -> Iterator[int]:
-        """The pages that a page leads to; none of its records is read."""
+        """Yield the child pages of a page without reading its records."""
         if page.kind in _INNER:
             for at in self._list_offsets(page):
                 yield int.from_bytes(page.data[at : at + 4], "big")
             yield int.from_bytes(page.data[page.start + 8 : page.start + 12], "big")
 
     def _list_offsets(self, page: _Page) -> Iterator[int]:
-        """Where in a page its records begin, as far as they can be in it."""
+        """Yield the offsets of the cells in a page that can lie in it."""
         pointers = page.start + (12 if page.kind in _INNER else 8)
         for number in range(min(page.count, (self.page_size - pointers) // 2)):
             at = int.from_bytes(page.data[pointers + 2 * number : pointers + 2 * number + 2], "big")
@@ -165,7 +168,7 @@ class SqliteFile:
                 yield at
 
     def iterate_cells(self, root: int) -> Iterator[Cell]:
-        """Every record of the tree that begins on page `root`, in its order."""
+        """Yield every record of the tree with root page `root`, in tree order."""
         seen: set[int] = set()
         waiting: list[int | Cell] = [root]
         while waiting:
@@ -192,7 +195,7 @@ class SqliteFile:
         return _Page(number, data, spot, HEADER if number == 1 else 0) if data else None
 
     def _read_items(self, page: _Page) -> Iterator[int | Cell]:
-        """The records of a page, and the numbers of the pages between and after them."""
+        """Yield the records of a page and its child page numbers, in tree order."""
         data, start = page.data, page.start
         kind = page.kind
         if kind not in {_TABLE_LEAF, _TABLE_INNER, _KEY_LEAF, _KEY_INNER}:
@@ -234,7 +237,7 @@ class SqliteFile:
 
 
 def parse_varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number that begins at `at`, and where it ends; zero past the end of the data."""
+    """Parse the varint at `at`; return its value and where it ends. Bytes past the end of the data count as zero."""
     value = 0
     for number in range(9):
         byte = data[at] if at < len(data) else 0
@@ -248,7 +251,7 @@ def parse_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def parse_columns(payload: bytes) -> tuple[Any, ...]:
-    """The columns of a record, text decoded as far as it is text."""
+    """Parse the columns of a record; undecodable bytes of a text are replaced."""
     ends, at = parse_varint(payload, 0)
     kinds = []
     while at < min(ends, len(payload)):

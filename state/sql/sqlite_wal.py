@@ -1,4 +1,4 @@
-"""A SQLite write-ahead log, read as SQLite reads it at the next start (ring 1): which frames count, and where one is damaged."""
+"""Reads a SQLite write-ahead log as SQLite would at the next start: which frames are valid, and where one is damaged."""
 
 import struct
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ Sums = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """One page in the log: where it begins, which page it is, whether a commit ends with it, and whether it is as it was written."""
+    """One page in the log: its offset and page number, whether it ends a commit, and whether its checksum is right."""
 
     offset: int
     page: int
@@ -22,7 +22,7 @@ class Frame:
 
 
 def iterate_frames(data: bytes) -> Iterator[Frame]:
-    """The frames of the present log up to those that an earlier round left; an unsound one is followed as if it were sound."""
+    """Yield the frames of the present log, without leftovers of an earlier one; after an unsound frame the next ones are still read."""
     order = _MAGIC.get(int.from_bytes(data[:4], "big"))
     size = int.from_bytes(data[8:12], "big")
     if order is None or len(data) < HEAD or not 512 <= size <= 65536:  # noqa: PLR2004 - bounds of the format
@@ -38,14 +38,14 @@ def iterate_frames(data: bytes) -> Iterator[Frame]:
         stored = _parse_sums(head[16:24])
         computed = calculate_checksum(covered, sums, kind)
         sound = stored == computed or (others is not None and stored == calculate_checksum(covered, others, kind))
-        # After a damaged frame the next one continues from what was written, or from what was meant to be.
+        # After a damaged frame the next checksum continues from the stored sums, or from the computed ones.
         sums, others = stored, None if sound else computed
         page, size_after = int.from_bytes(head[:4], "big"), int.from_bytes(head[4:8], "big")
         yield Frame(offset=offset, page=page, commits=size_after > 0, sound=sound)
 
 
 def calculate_checksum(data: bytes, sums: Sums, order: Literal["little", "big"]) -> Sums:
-    """The running checksum of the format: two sums over pairs of 32-bit words."""
+    """Calculate the running checksum of the format: two sums over pairs of 32-bit words."""
     one, two = sums
     words = iter(struct.unpack(f"{'<' if order == 'little' else '>'}{len(data) // 8 * 2}I", data[: len(data) // 8 * 8]))
     for even, odd in zip(words, words, strict=True):
@@ -55,7 +55,7 @@ def calculate_checksum(data: bytes, sums: Sums, order: Literal["little", "big"])
 
 
 def find_committed_pages(path: Path, page_size: int) -> dict[int, int]:
-    """Where in the log the newest committed copy of each page begins; empty without a log."""
+    """Return the offset in the log of the newest committed copy of each page; empty without a log."""
     data = _read_content(path)
     if int.from_bytes(data[8:12], "big") != page_size:
         return {}
@@ -72,7 +72,7 @@ def find_committed_pages(path: Path, page_size: int) -> dict[int, int]:
 
 
 def find_damage(path: Path) -> Iterator[tuple[int, str]]:
-    """(offset, why) of what keeps SQLite from reading on in a log that goes on. A torn end is none: nobody was told that it is kept."""
+    """Yield (offset, why) of damage that hides later frames of the log. A torn end is no damage: no commit was confirmed for it."""
     data = _read_content(path)
     if not data:
         return

@@ -1,4 +1,4 @@
-"""Every statement the store runs, written once in SQLAlchemy Core (ring 1). Names of parameters: `at_…` finds, the rest is written."""
+"""Every statement of the store, written in SQLAlchemy Core. Parameters named `at_…` are for finding, all others are written."""
 
 from functools import partial
 from typing import Any
@@ -51,14 +51,14 @@ TIMER = ("id", "due_at", "session", "kind", "body")
 KEY = ("key_id", "person", "secret", "created_at", "erased_at")
 NEW: ColumnElement[str] = literal_column("'new'")
 REPLACED: ColumnElement[str] = literal_column("'replaced'")
-"""Written out, not bound: only so does a plan that is made once see that the index of new rows serves."""
+"""Literals, not parameters: only then does a cached query plan use the partial index of new rows."""
 
 
 _COMPILED: dict[tuple[Any, ...], "Statements"] = {}
 
 
 def compile_statements(dialect: Dialect) -> "Statements":
-    """The statements for a database of that kind and version; compiled once a process, which takes 30 ms."""
+    """Return the statements for a database of that kind and version; compiled once per process, which takes 30 ms."""
     spoken = dialect.engine.dialect
     key = (type(spoken), spoken.paramstyle, getattr(spoken, "server_version_info", None))
     if key not in _COMPILED:
@@ -70,13 +70,13 @@ class Statements:
     """The statements, compiled for one kind of database."""
 
     def __init__(self, dialect: Dialect) -> None:
-        self._compile = partial(compile_statement, dialect.engine.dialect)  # and not the engine: they outlive the store they are made for
+        self._compile = partial(compile_statement, dialect.engine.dialect)  # not the engine: they outlive their store
         self._insert = dialect.insert
         self._locks = dialect.batches_commits
         self._change_effect: dict[int, Statement] = {}
         self._scan: dict[int, Statement] = {}
         self._secrets: dict[int, Statement] = {}
-        # SQLite holds any bytes as a text; one that cannot be decoded must not stop the reading of what other keys open.
+        # SQLite accepts any bytes as text; one key that cannot be decoded must not prevent reading with the other keys.
         self._secret = cast(person_keys.c.secret, LargeBinary) if dialect.engine.dialect.name == "sqlite" else person_keys.c.secret
         self._add_journal()
         self._add_inbox()
@@ -87,14 +87,14 @@ class Statements:
         self._add_small_tables()
 
     def build_effect_swap(self, expected: int) -> Statement:
-        """The compare-and-set of an effect that may stand in one of `expected` statuses: at_0, at_1 and so on."""
+        """Build the compare-and-set of an effect with `expected` allowed statuses, at_0, at_1 and so on."""
         if expected not in self._change_effect:
             places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(expected)]
             self._change_effect[expected] = self._compile(_build_effect_update(effects.c.status.in_(places)))
         return self._change_effect[expected]
 
     def build_scan(self, types: int) -> Statement:
-        """Events of all streams in the order of their ids; of so many types, at_0, at_1 and so on, or of any."""
+        """Build the query for events of all streams in order of id; of `types` types, at_0, at_1 and so on, or of all types if 0."""
         if types not in self._scan:
             found = select(*_list_columns(events, EVENT)).where(events.c.id > bindparam("at_id"))
             if types:
@@ -104,7 +104,7 @@ class Statements:
         return self._scan[types]
 
     def build_secrets(self, keys: int) -> Statement:
-        """The secrets of so many keys, at_0, at_1 and so on, from SQLite as bytes; an erased one's is empty."""
+        """Build the query for the secrets of `keys` keys, at_0, at_1 and so on; from SQLite as bytes, empty if erased."""
         if keys not in self._secrets:
             places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(keys)]
             self._secrets[keys] = self._compile(select(person_keys.c.key_id, self._secret).where(person_keys.c.key_id.in_(places)))
@@ -118,7 +118,7 @@ class Statements:
             .order_by(events.c.seq)
             .limit(bindparam("at_most"))
         )
-        # The row lock keeps others from taking the session over before this commit is through. The key comes along: no way of its own.
+        # The row lock prevents a takeover of the session before this commit is done. The key is joined to save a query.
         live = and_(person_keys.c.person == bindparam("at_person"), LIVE)
         fence = (
             select(leases.c.owner, leases.c.epoch, leases.c.seq, leases.c.hash, person_keys.c.key_id, person_keys.c.secret)
@@ -178,7 +178,7 @@ class Statements:
         names = (*OUTBOX, "note")
         new = select(*(bindparam(name, type_=outbox.c[name].type) for name in names)).where(~waiting.correlate(None))
         self.add_first_with_key = self._compile(outbox.insert().inline().from_select(names, new))
-        """Changes nothing where an unsent row has the key."""
+        """Inserts nothing if an unsent row has the key."""
         mine = and_(outbox.c.session == bindparam("at_session"), outbox.c.key == bindparam("at_key"))
         self.unsent_with_key = self._compile(select(outbox.c.pos, outbox.c.id).where(mine, outbox.c.status == NEW).with_for_update())
         self.replace_outbox = self._compile(
@@ -186,7 +186,7 @@ class Statements:
         )
         self.drop_replaced = self._compile(delete(outbox).where(mine, outbox.c.status == REPLACED))
         first = select(func.min(outbox.c.pos)).where(outbox.c.status == NEW).group_by(outbox.c.session)
-        # The clock went back: what nobody has tried to deliver yet does not wait until the moment comes again.
+        # After the clock was set back, a row that was never tried need not wait until its time comes again.
         made_in_a_future = and_(outbox.c.attempts == 0, outbox.c.created_at > bindparam("at_now"))
         self.due_outbox = self._compile(
             select(*_list_columns(outbox, OUTBOX), func.coalesce(deliveries.c.sent_ref, ""))
@@ -282,7 +282,7 @@ class Statements:
         alone, shared = func.pg_advisory_xact_lock(SWITCH_LOCK), func.pg_advisory_xact_lock_shared(SWITCH_LOCK)
         self.lock_switch = self._compile(select(alone)) if self._locks else None
         self.share_switch = self._compile(select(shared)) if self._locks else None
-        """None where a writing transaction is alone anyway."""
+        """None if a writing transaction is exclusive anyway."""
         self.swap_value = self._compile(
             update(values)
             .where(values.c.key == bindparam("at_key"), values.c.value == bindparam("at_value"))
@@ -290,7 +290,7 @@ class Statements:
         )
 
     def _add_counts(self) -> None:
-        """What a person has begun: small values, one for each start; `state.journal.daily_count` says under which keys."""
+        """Compile the statements for counted starts: one small value per start, with keys by `state.journal.daily_count`."""
         held = select(values.c.key).where(values.c.key == bindparam("at_key"))
         self.hold_value = self._compile(held.with_for_update())
         number: ColumnElement[int] = cast(func.coalesce(func.sum(cast(values.c.value, BigInteger)), 0), BigInteger)

@@ -1,4 +1,4 @@
-"""`Store` over one SQL database (ring 1). Keeps nothing in memory: two processes may hold stores on one database."""
+"""The store on an SQL database. Two processes may use one database: what it remembers of a stream is checked in every commit."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 REMEMBERED = 10_000
-"""Streams whose end a process keeps in mind; beyond that it begins anew."""
+"""The number of streams whose end is remembered; beyond it the memory is cleared."""
 
 
 def open_store(url: str) -> "SqlStore":
-    """Open the database behind `url` and bring its schema up to date.
+    """Open the database at `url` and upgrade its schema.
 
-    StoreUnwritable where it cannot be opened; NewerDatabase where a newer program wrote it; ValueError for other kinds.
+    Raises StoreUnwritable if it cannot be opened, NewerDatabase if a newer program wrote it, ValueError for another kind of database.
     """
     with translate_errors(), open_database(url) as dialect:
         try:
@@ -60,9 +60,9 @@ def open_store(url: str) -> "SqlStore":
 
 
 def open_reader(url: str) -> "SqlStore":
-    """The database behind `url` to look into, beside those who work with it: creates, migrates and writes nothing.
+    """Open the database at `url` for reading while others work with it: creates, migrates and writes nothing.
 
-    StoreUnwritable where it cannot be opened (or is written to after all); StoreError where its schema is not today's.
+    Raises StoreUnwritable if it cannot be opened (or on a write), StoreError if its schema is not the current one.
     """
     with translate_errors(), open_read_only(url) as dialect:
         try:
@@ -74,20 +74,20 @@ def open_reader(url: str) -> "SqlStore":
 
 
 class SqlStore:
-    """The port of `state.journal.store`, whose docstrings hold here; safe to use from several threads."""
+    """Implements `state.journal.store.Store`, whose docstrings apply here; safe to use from several threads."""
 
     def __init__(self, dialect: Dialect) -> None:
-        """Use an opened database of today's schema; `open_store` makes one."""
+        """Use an opened database with the current schema; `open_store` makes one."""
         self._dialect = dialect
         self._database = Database(dialect)
         self._gathers = dialect.batches_commits
         self._known: dict[str, KnownStream] = {}
         self.threads = dialect.threads
-        """How many calls it is good to have under way."""
+        """The useful number of concurrent calls."""
         self._statements = compile_statements(dialect)
 
     def put_inbox(self, rows_: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
-        """Store inputs; False where `source` was known already. Claims the oldest new row of each lane of `claim`."""
+        """Store inputs and return which are new, False for a known `source`. Claims the oldest new row of each lane in `claim`."""
         if self._gathers:
             given = orjson.dumps({"rows": [row_mapping.to_inbox_params(row) for row in rows_], "claim": claim})
             answer = orjson.loads(self._call(server_functions.RECEIVE, given))
@@ -99,7 +99,7 @@ class SqlStore:
         return StoredInputs(fresh, _to_readable_rows(claimed))
 
     def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
-        """Sessions and lanes with new inputs, oldest first; with `owner` without those that somebody else holds at `now`."""
+        """Return sessions and lanes with new inputs, oldest first; with `owner` without those leased by others at `now`."""
         if now is None:
             return [(session, lane) for session, lane in self._fetch_rows(self._statements.ready, {})]
         with self._database.read() as transaction:
@@ -107,22 +107,22 @@ class SqlStore:
             return [(session, lane) for session, lane in transaction.fetch_rows(self._statements.ready_for, asked)]
 
     def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
-        """The oldest new input of the lane; the attempt is counted before anybody works on it."""
+        """Return the oldest new input of the lane; the attempt is counted before anybody works on it."""
         with self._database.write_one() as transaction:
             found = transaction.fetch_row(self._statements.next_inbox, {"at_session": session, "at_lane": lane})
         return row_mapping.to_inbox_row(found) if found else None
 
     def return_inbox(self, row_id: str) -> None:
-        """Take the attempt at a new input back."""
+        """Take back the attempt at a new input."""
         self._write(self._statements.give_back, {"at_id": row_id})
 
     def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
-        """The new inputs of the lane, oldest first; counts no attempt."""
+        """Return the new inputs of the lane, oldest first; counts no attempt."""
         wanted = {"at_session": session, "at_lane": lane, "at_most": limit}
         return [row_mapping.to_inbox_row(row) for row in self._fetch_rows(self._statements.waiting_inbox, wanted)]
 
     def find_inbox(self, source: str) -> InboxRow | None:
-        """The input with that source, whatever has become of it."""
+        """Return the input with that source, whatever its status, or None."""
         found = self._fetch_rows(self._statements.input_of, {"at_source": row_mapping.to_stored_source(source)})
         return row_mapping.to_inbox_row(found[0]) if found else None
 
@@ -131,7 +131,7 @@ class SqlStore:
         self._write(self._statements.finish_inbox, {"at_id": row_id, "status": status, "note": note})
 
     def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
-        """Take or renew the lease of the session; None while another owner's runs, by the database's own clock if it has one."""
+        """Acquire or renew the session's lease; None while another owner holds it, by the database's own clock if it has one."""
         with self._database.write_one() as transaction:
             ahead = self._database.measure_skew(transaction)
             asked = {"session": session, "owner": owner, "at_now": format_iso(now + ahead), "until": format_iso(until + ahead)}
@@ -144,20 +144,20 @@ class SqlStore:
         self._write(self._statements.void_leases, {})
 
     def release(self, lease: Lease) -> None:
-        """Give the lease up if it is still ours; a commit under it is refused from now on."""
+        """Release the lease if it is still held; a later commit under it is refused."""
         ours = {"at_session": lease.session, "at_owner": lease.owner, "at_epoch": lease.epoch}
         self._known.pop(lease.session, None)
         self._write(self._statements.release, ours)
 
     def commit(self, commit: Commit) -> list[StoredEvent]:
-        """Write one step, and those before it, in one transaction; StaleEpoch or EffectConflict keep nothing of it."""
+        """Write one step, and the earlier ones, in one transaction. StaleEpoch or EffectConflict leave nothing of it stored."""
         steps = [(step, writing.build_drafts(step)) for step in (*commit.earlier, commit)]
 
         def locked() -> list[StoredEvent]:
             with self._database.write() as transaction:
                 return writing.write(transaction, self._statements, steps, commit.after)
 
-        # First with what is remembered; where that no longer holds, with what is read; where others keep coming between, under a lock.
+        # First with the remembered end; if that is outdated, with the end as read; if others keep interfering, under a lock.
         for _ in range(2 if self._gathers else 0):
             with suppress(Contended):
                 return self._commit_batch(commit, steps)
@@ -165,7 +165,7 @@ class SqlStore:
 
     def _commit_batch(self, commit: Commit, steps: Sequence[writing.Step]) -> list[StoredEvent]:
         session = writing.to_lease_key(commit.stream)
-        known = self._known.pop(session, None)  # whatever fails is read anew
+        known = self._known.pop(session, None)  # after any failure it is read again
         if known is not None and (known.epoch != commit.epoch or commit.after not in (None, known.seq)):
             known = None
         if known is not None and all(writing.find_key_owner(step) in known.keys for step, _ in steps):
@@ -185,7 +185,7 @@ class SqlStore:
             commit_batch.send(transaction, changes)
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        """Events of the stream with seq > after, in order; UnknownEvent where a newer program wrote one."""
+        """Return events of the stream with seq > `after`, in order. Raises UnknownEvent for one of a newer program."""
         wanted = {"at_stream": stream, "at_seq": after, "at_most": limit + 1}
         found, prev = [], ""
         journal, secrets = self._fetch_journal_rows(self._statements.events_from, wanted)
@@ -196,43 +196,43 @@ class SqlStore:
         return found[:limit]
 
     def read_head(self, stream: str) -> tuple[int, str]:
-        """The seq and hash that the stream should end at."""
+        """Return the seq and hash at which the stream should end."""
         found = self._fetch_rows(self._statements.head, {"at_session": writing.to_lease_key(stream)})
         return (found[0][0], found[0][1]) if found else (0, "")
 
     def read_records(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
-        """(seq, raw, hash) of the records with seq > after, in order, exactly as stored."""
+        """Return (seq, raw, hash) of the records with seq > `after`, in order, exactly as stored."""
         wanted = {"at_stream": stream, "at_seq": after + 1, "at_most": limit}
         return [
             (row[1], record_text(RecordHead(*row[:7]), row[7]), row[8]) for row in self._fetch_rows(self._statements.events_from, wanted)
         ]
 
     def read_encrypted(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
-        """(seq, type, data) of the records with seq > after, in order: what is sealed stays so."""
+        """Return (seq, type, data) of the records with seq > `after`, in order, without decrypting them."""
         wanted = {"at_stream": stream, "at_seq": after + 1, "at_most": limit}
         return [(row[1], row[4], row[7]) for row in self._fetch_rows(self._statements.events_from, wanted)]
 
     def list_heads(self) -> list[tuple[str, int, str]]:
-        """(stream, seq, hash) that every stream with events should end at."""
+        """Return (stream, seq, hash) at which every stream with events should end."""
         return [(writing.to_stream(key), seq, hash_) for key, seq, hash_ in self._fetch_rows(self._statements.heads, {})]
 
     def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
-        """Events of all streams with id > after, of these types (all without), in the order of their ids; `prev` is empty."""
+        """Return events of all streams with id > `after` and one of `types` (all if empty), in order of id; `prev` is empty."""
         wanted = {"at_id": after, "at_most": limit, **{f"at_{number}": name for number, name in enumerate(types)}}
         journal, secrets = self._fetch_journal_rows(self._statements.build_scan(len(types)), wanted)
         return [row_mapping.to_stored_event(row, "", secrets) for row in journal]
 
     def scan_clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
-        """As `scan`, only what is readable without a key. StoreError where a record is no JSON."""
+        """Return what `scan` returns, but only the part readable without a key. Raises StoreError if a record is not JSON."""
         wanted = {"at_id": after, "at_most": limit, **{f"at_{number}": name for number, name in enumerate(types)}}
         return [row_mapping.to_clear_event(row) for row in self._fetch_rows(self._statements.build_scan(len(types)), wanted)]
 
     def list_streams(self) -> list[str]:
-        """Every stream that has events."""
+        """Return every stream that has events."""
         return [stream for stream, _, _ in self.list_heads()]
 
     def load_snapshot(self, stream: str) -> Snapshot | None:
-        """The newest snapshot; None too where it cannot be read, since it can be made again."""
+        """Return the newest snapshot; None also if it cannot be read, because it can be rebuilt."""
         found = self._fetch_rows(self._statements.snapshot, {"at_stream": stream})
         if not found:
             return None
@@ -244,37 +244,37 @@ class SqlStore:
             return None
 
     def find_effect(self, effect_id: str) -> EffectRow | None:
-        """One effect."""
+        """Return one effect, or None."""
         found = self._fetch_rows(self._statements.effect, {"at_effect_id": effect_id})
         return row_mapping.to_effect_row(found[0]) if found else None
 
     def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
-        """The effects of a stream in that status, oldest change first."""
+        """Return the effects of a stream in that status, oldest change first."""
         found = self._fetch_rows(self._statements.effects, {"at_stream": stream, "at_status": status})
         return [row_mapping.to_effect_row(row) for row in found]
 
     def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
-        """Where the journal speaks of it in that way behind that id, the oldest first."""
+        """Return the index entries of that kind about a record or call, from events with id > `after`, oldest first."""
         wanted = {"at_about": about, "at_what": what, "at_id": after, "at_most": limit}
         return [IndexEntry(*row) for row in self._fetch_rows(self._statements.mentions, wanted)]
 
     def list_last_index_entries(self, about: str, what: What, limit: int) -> list[IndexEntry]:
-        """The same, the youngest first."""
+        """Return the newest index entries of that kind about a record or call, newest first."""
         wanted = {"at_about": about, "at_what": what, "at_most": limit}
         return [IndexEntry(*row) for row in self._fetch_rows(self._statements.last_mentions, wanted)]
 
     def load_blob(self, digest: str) -> str | None:
-        """A stored large answer."""
+        """Return a stored large answer, or None."""
         found = self._fetch_rows(self._statements.blob, {"at_digest": digest})
         return found[0][0] if found else None
 
     def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
-        """At most one row a session: its oldest unsent one, if that is due. `sent_ref` tells which message to edit."""
+        """Return at most one row per session: its oldest unsent one, if that is due. `sent_ref` says which message to edit."""
         wanted = {"at_channel": channel, "at_now": format_iso(now), "at_most": limit}
         return [row_mapping.to_outbox_row(row) for row in self._fetch_rows(self._statements.due_outbox, wanted)]
 
     def mark_outbox_sent(self, row_id: str, sent_ref: str) -> None:
-        """Delivered. For a row that was replaced meanwhile only the place is kept, for the edit that follows."""
+        """Mark a row as delivered. If it was replaced meanwhile, only the place is kept, for the edit that follows."""
         if self._gathers:
             self._call(server_functions.SENT, row_id.encode(), sent_ref.encode())
             return
@@ -282,25 +282,25 @@ class SqlStore:
             outbox.record_delivery(transaction, self._statements, row_id, sent_ref)
 
     def reschedule_outbox(self, row_id: str, due_at: datetime, note: str) -> None:
-        """Not delivered: it goes first again at `due_at`."""
+        """Note that the row was not delivered; it goes first again at `due_at`."""
         self._write(self._statements.outbox_retry, {"at_id": row_id, "due_at": format_iso(due_at), "note": note})
 
     def mark_outbox_failed(self, row_id: str, note: str) -> None:
-        """Given up; kept for ops, and no longer in the way of later rows."""
+        """Mark the row as given up; it is kept for operations and no longer blocks later rows."""
         self._write(self._statements.outbox_failed, {"at_id": row_id, "note": note})
 
     def find_sent_ref(self, session: str, key: str) -> str:
-        """Where the row with that key was last delivered, or ""."""
+        """Return where the row with that key was last delivered, or ""."""
         found = self._fetch_rows(self._statements.where_sent, {"at_session": session, "at_key": key})
         return found[0][0] if found else ""
 
     def list_due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
-        """Timers that are due, oldest first; they stay until a commit deletes them."""
+        """Return timers that are due, oldest first; they stay until a commit deletes them."""
         found = self._fetch_rows(self._statements.due_timers, {"at_now": format_iso(now), "at_most": limit})
         return [row_mapping.to_timer(row) for row in found]
 
     def get_value(self, key: str) -> str | None:
-        """A small named value."""
+        """Return a small named value, or None."""
         found = self._fetch_rows(self._statements.value, {"at_key": key})
         return found[0][0] if found else None
 
@@ -309,14 +309,14 @@ class SqlStore:
         self._write(self._statements.set_value, {"key": key, "value": value})
 
     def swap_value(self, key: str, expected: str | None, value: str) -> bool:
-        """Set it if it is `expected` now; of several who try at once one succeeds."""
+        """Set the value if it is `expected` now; of several attempts at once one succeeds."""
         with self._database.write_one() as transaction:
             if expected is None:
                 return transaction.run(self._statements.add_value, {"key": key, "value": value}) == 1
             return transaction.run(self._statements.swap_value, {"at_key": key, "at_value": expected, "value": value}) == 1
 
     def open_erasure(self) -> "Erasure":
-        """What ops need to find and remove all that is stored of one person."""
+        """Return the object with which operations find and remove all stored data of one person."""
         from state.sql.erasure import Erasure  # noqa: PLC0415 - the bot never needs it
 
         return Erasure(self._dialect)
@@ -326,7 +326,7 @@ class SqlStore:
         self._database.close()
 
     def _call(self, function: Function, *given: bytes) -> bytes:
-        """The server's answer to one call; made anew where another transaction came between."""
+        """Call the server function and return its answer; repeated if another transaction interfered."""
 
         def attempt() -> bytes:
             with self._database.write_one() as transaction:
@@ -339,7 +339,7 @@ class SqlStore:
             transaction.run(statement, params)
 
     def _fetch_journal_rows(self, statement: Statement, params: Params) -> tuple[list[Row], dict[str, str]]:
-        """Rows of the journal, and the keys they need as they are now: none is kept, since another process may erase it."""
+        """Return rows of the journal and the current keys for them: keys are not cached, because another process may erase them."""
         with self._database.read() as transaction:
             found = transaction.fetch_rows(statement, params)
             return found, writing.fetch_secrets(transaction, self._statements, row_mapping.collect_key_ids(found))
@@ -350,7 +350,7 @@ class SqlStore:
 
 
 def _mark_fresh(new: Sequence[InboxRow], fresh: Sequence[str]) -> list[bool]:
-    """For each input whether it was added; the same once more in one call was known by then."""
+    """Return for each input whether it was added; a duplicate within one call counts as known."""
     left = set(fresh)
     answer = []
     for row in new:
@@ -360,7 +360,7 @@ def _mark_fresh(new: Sequence[InboxRow], fresh: Sequence[str]) -> list[bool]:
 
 
 def _to_readable_rows(claimed: Iterable[Row]) -> list[InboxRow]:
-    """The rows; one that cannot be read is left to who asks for it by itself: the inputs of this call are stored."""
+    """Convert the claimed rows. One that cannot be read is left to `take_inbox`, because the inputs of this call are stored already."""
     found = []
     for row in claimed:
         with suppress(ValueError):

@@ -1,6 +1,6 @@
-"""The tables as SQLAlchemy sees them (ring 1). What creates them is `state.migrations`; a test compares the two.
+"""The tables for SQLAlchemy. `state.migrations` creates them; a test compares the two.
 
-Moments are ISO 8601 text of one width, so they sort as text; JSON is canonical text, never a database's own JSON type.
+Times are ISO 8601 text of fixed width, so they sort as text; JSON is canonical text, never a database's JSON type.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ metadata = MetaData(
 )
 
 Position = BigInteger().with_variant(Integer, "sqlite")
-"""A number the database counts up; SQLite does so only for its plain INTEGER."""
+"""An auto-incremented number; SQLite supports that only for plain INTEGER."""
 
 
 def _text(name: str, **more: Any) -> Column[str]:
@@ -44,7 +44,7 @@ def _position() -> Column[int]:
 
 
 def _keyed(name: str, *columns: Column[Any]) -> Table:
-    """A table that lives in the tree of its key: SQLite then writes one page instead of two."""
+    """Build a table that is stored in the tree of its key: SQLite then writes one page instead of two."""
     return Table(name, metadata, *columns, sqlite_with_rowid=False)
 
 
@@ -59,7 +59,7 @@ events = Table(
     _number("v"),
     _text("actor"),
     _text("data"),
-    # Of this record and, through it, of all before; what it follows is the hash one row earlier.
+    # The hash covers this record and the previous hash, and so all records before; the previous hash is in the previous row.
     _text("hash"),
     PrimaryKeyConstraint("stream", "seq"),
     UniqueConstraint("id"),
@@ -71,7 +71,7 @@ leases = _keyed(
     _text("owner"),
     _number("epoch"),
     _text("until"),
-    # The end of the stream that this lease guards: the next number, and proof against a cut tail.
+    # The end of the stream that this lease guards: its last seq, and proof that no records were cut off.
     _number("seq"),
     _text("hash"),
 )
@@ -97,8 +97,8 @@ inbox = Table(
 _new = inbox.c.status == "new"
 Index("ix_inbox_new", inbox.c.session, inbox.c.lane, inbox.c.pos, sqlite_where=_new, postgresql_where=_new)
 
-# Holds only what is still to be delivered or was given up: it stays small, so SQLite needs no further index. PostgreSQL, which keeps
-# removed rows for a while, has one more: ix_outbox_new, made by r0002.
+# Holds only rows to be delivered or given up: it stays small, so SQLite needs no further index. PostgreSQL, which keeps removed rows for a
+# while, has one more: ix_outbox_new, created by r0002.
 outbox = Table(
     "outbox",
     metadata,
@@ -131,7 +131,7 @@ effects = _keyed(
 )
 Index("ix_effects_stream", effects.c.stream, effects.c.status)
 
-# What follows from journal and effects by the rule of `state.journal.record_index`; a row goes when its call is erased.
+# Follows from journal and effects by the rule of `state.journal.record_index`; a row is removed when its call is erased.
 mentions = _keyed(
     "mentions",
     _text("about", primary_key=True),
@@ -153,11 +153,11 @@ person_keys = _keyed(
     "person_keys",
     _text("key_id", primary_key=True),
     _text("person"),
-    # Empty once the person is erased: the row stays, to tell that from damage and to repeat the erasure after a restore.
+    # Empty once the person is erased: the row stays, to tell erasure from damage and to repeat the erasure after a restore.
     _text("secret"),
     _text("created_at"),
     _text("erased_at"),
 )
 LIVE: ColumnElement[bool] = literal_column("secret <> ''")
-"""Written out, not bound, so that SQLite sees that the index below serves."""
+"""A literal, not a parameter, so that SQLite uses the partial index below."""
 Index("ix_person_keys_live", person_keys.c.person, unique=True, sqlite_where=LIVE, postgresql_where=LIVE)

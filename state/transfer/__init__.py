@@ -1,1 +1,1 @@
-"""Backups, restoring them, and moving between databases (ring 1): exact rows, whatever kind of database they come from or go to."""
+"""Backups, their restore, and moves between databases: exact rows, independent of the kind of database."""

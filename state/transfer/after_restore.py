@@ -1,4 +1,4 @@
-"""What a restored database must no longer do by itself, as plain changes of its rows (ring 1). No event tells of these one by one."""
+"""Changes to the rows of a restored database, so that nothing is done twice. No event records them one by one."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ NOTE = "came back with a backup: it may have been worked on since"
 
 @dataclass(frozen=True, kw_only=True)
 class SetAside:
-    """An input that is not worked."""
+    """An input that is not worked on after the restore."""
 
     session: str
     kind: str
@@ -23,12 +23,15 @@ class SetAside:
 
 
 def expire_leases(connection: Connection) -> None:
-    """Nobody holds a session any more."""
+    """End every lease."""
     connection.execute(update(leases).values(owner=""))
 
 
 def set_aside(connection: Connection) -> list[SetAside]:
-    """Inputs that may have been worked on since: their people are told to look and to ask again. Timers and the portal's events stay."""
+    """Set aside inputs that may have been worked on since the backup: their people are asked to check and ask again.
+
+    Timers and events of the portal stay.
+    """
     harmless = or_(inbox.c.kind == "timer", inbox.c.session.like("portal:%"))
     waiting = and_(inbox.c.status == "new", inbox.c.attempts < SET_ASIDE, ~harmless)
     found = connection.execute(select(inbox.c.session, inbox.c.kind, inbox.c.received_at).where(waiting).order_by(inbox.c.pos))
@@ -38,14 +41,14 @@ def set_aside(connection: Connection) -> list[SetAside]:
 
 
 def mark_cards(connection: Connection, at: str) -> tuple[list[str], list[str]]:
-    """(effects whose card waits, those whose row is damaged): each one's call says from now on that it came with a backup."""
+    """Mark the call of every waiting card as restored from a backup; return the marked effects, and those with a damaged row."""
     waiting = select(effects.c.effect_id, effects.c.call).where(effects.c.status == "requested").order_by(effects.c.effect_id)
     cards, damaged = [], []
     for effect_id, text in connection.execute(waiting).all():
         place = row_mapping.build_call_place(effect_id)
         try:
             call = {**decode_checksummed(place, text), RESTORED_CARD: at}
-        except DamagedRow:  # nothing is ever done by it
+        except DamagedRow:  # a damaged call can never run
             damaged.append(effect_id)
             continue
         connection.execute(update(effects).where(effects.c.effect_id == effect_id).values(call=encode_checksummed(place, call)))
@@ -54,13 +57,13 @@ def mark_cards(connection: Connection, at: str) -> tuple[list[str], list[str]]:
 
 
 def list_running_calls(connection: Connection) -> list[tuple[str, str]]:
-    """(effect, stream) of the calls that were approved or started."""
+    """Return (effect, stream) of the calls that were approved or started."""
     doubtful = select(effects.c.effect_id, effects.c.stream).where(effects.c.status.in_(("approved", "started")))
     return [(effect_id, stream) for effect_id, stream in connection.execute(doubtful.order_by(effects.c.updated_at))]
 
 
 def record_restore(connection: Connection, *, made_at: str, at: str) -> None:
-    """Leave word of the restore, for doors to which old inputs may come a second time."""
+    """Store when the backup was made and restored, for channels that may deliver old inputs a second time."""
     value = orjson.dumps({"made_at": made_at, "restored_at": at}).decode()
     connection.execute(values.delete().where(values.c.key == RESTORED))
     connection.execute(values.insert().values(key=RESTORED, value=value))

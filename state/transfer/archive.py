@@ -1,6 +1,6 @@
-"""The file of a backup (ring 1): a zip with a manifest. What reads it believes nothing: names, sizes and digests are checked first.
+"""The file of a backup: a zip with a manifest. On reading, names, sizes and digests are verified before anything is trusted.
 
-Nothing is ever unpacked to a name that the archive gives; whoever wants a part gets its bytes.
+Nothing is ever unpacked to a path from the archive; callers get the bytes of a part.
 """
 
 import fcntl
@@ -26,7 +26,7 @@ LEVEL = 3
 BLOCK = 1 << 20
 LONGEST_LINE = 256 * 1024 * 1024
 MAX_RATIO = 300
-"""No honest part packs better by this much; the first megabytes may."""
+"""The highest compression ratio that is accepted beyond RATIO_FREE_BYTES; no genuine part exceeds it."""
 RATIO_FREE_BYTES = 64 * 1024 * 1024
 _ENCRYPTED = 0x1
 
@@ -34,16 +34,19 @@ Progress = Callable[[str], None]
 
 
 class BadBackup(StoreError):
-    """The file is not a whole backup, or not one that this program can read; nothing was written."""
+    """The file is not a complete backup, or not one that this program can read; nothing was written."""
 
 
 class NotWritten(StoreError):
-    """The backup could not be written; nothing is left of it."""
+    """The backup could not be written; no file is left."""
 
 
 @contextmanager
 def create_archive(path: Path) -> Iterator[zipfile.ZipFile]:
-    """A new archive, under its name only when it is whole and on the disk. NotWritten where that name is taken or the disk full."""
+    """Create an archive that gets its name only when it is complete and on disk.
+
+    Raises NotWritten if the name is taken or the disk is full.
+    """
     if os.path.lexists(path):
         raise NotWritten(f"{path} is there already, and is not overwritten")
     part = path.with_name(f".{path.name}.part")
@@ -69,10 +72,10 @@ def create_archive(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 class Archive:
-    """A backup that was opened, its manifest believed only as far as it was checked. `check` reads all of it."""
+    """An opened backup. On opening only the manifest and the member list are verified; `check` verifies the content."""
 
     def __init__(self, file: IO[bytes], path: Path) -> None:
-        """BadBackup where it is no archive, its manifest no manifest of ours, or a member is not as the manifest says."""
+        """Read the manifest. Raises BadBackup if this is no archive, the manifest is invalid, or a member does not match it."""
         self.path = path
         try:
             self._zip = zipfile.ZipFile(file)
@@ -86,7 +89,7 @@ class Archive:
         self._check_members()
 
     def check(self, progress: Progress = lambda _: None) -> None:
-        """Read every part once and compare it with the manifest; BadBackup names the first that differs."""
+        """Read every part and compare it with the manifest. Raises BadBackup, naming the first part that differs."""
         for name, part in self.manifest.list_parts().items():
             progress(f"checking {name}")
             size, digest = 0, sha256()
@@ -99,7 +102,7 @@ class Archive:
                 raise BadBackup(f"{self.path.name}: {name} is not what was written there")
 
     def iterate_lines(self, name: str) -> Iterator[bytes]:
-        """The lines of a part that was checked."""
+        """Yield the lines of a part. Call `check` first."""
         with self._translate_errors(name), self._zip.open(self._members[name]) as member:
             while line := member.readline(LONGEST_LINE):
                 if not line.endswith(b"\n"):
@@ -107,11 +110,11 @@ class Archive:
                 yield line
 
     def read_bytes(self, name: str) -> bytes:
-        """A part that was checked."""
+        """Return the bytes of a part. Call `check` first."""
         return b"".join(self._read_blocks(name))
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the archive."""
         self._zip.close()
 
     def _read_blocks(self, name: str) -> Iterator[bytes]:
@@ -158,7 +161,7 @@ class Archive:
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
-    """The backup in the file `path`; BadBackup where it is none."""
+    """Open the backup in the file `path`. Raises BadBackup if it is none."""
     try:
         file = path.open("rb")
     except OSError as error:
@@ -172,21 +175,21 @@ def open_archive(path: Path) -> Iterator[Archive]:
 
 
 class ArchiveWriter:
-    """Puts parts into a new archive, and adds each up."""
+    """Writes parts into a new archive."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
-        """Take what `written` gave."""
+        """Write into the zip file from `create_archive`."""
         self._zip = archive
 
     @contextmanager
     def open_part(self, name: str) -> Iterator[Callable[[bytes], None]]:
-        """A part that is written piece by piece."""
+        """Open a part for writing it piece by piece."""
         info = _build_info(name)
         with self._zip.open(info, "w", force_zip64=True) as member:
             yield lambda data: (member.write(data), None)[1]
 
     def write_part(self, name: str, data: bytes) -> Part:
-        """A part that is there at once."""
+        """Write a whole part and return its size and digest."""
         info = _build_info(name)
         info.compress_type = zipfile.ZIP_STORED if name.endswith(".gz") else zipfile.ZIP_DEFLATED
         self._zip.writestr(info, data)
@@ -201,7 +204,7 @@ def _build_info(name: str) -> zipfile.ZipInfo:
 
 
 def _check_infos(infos: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
-    """By name; ValueError for what no backup of ours has: links, folders, names that lead elsewhere, bombs."""
+    """Return the members by name. Raises ValueError for links, folders, duplicates, paths out of the archive, encryption and zip bombs."""
     found: dict[str, zipfile.ZipInfo] = {}
     for info in infos:
         shown = repr(info.filename[:80])
@@ -226,7 +229,7 @@ def _format_few(names: set[str]) -> str:
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove what a killed backup left half; one that is being written is locked."""
+    """Remove partial files of interrupted backups; one that is still being written is locked and stays."""
     folder.mkdir(parents=True, exist_ok=True)
     for path in folder.glob(f".*{SUFFIX}.part"):
         with suppress(OSError), path.open("rb") as file:
@@ -235,7 +238,7 @@ def _remove_leftovers(folder: Path) -> None:
 
 
 def _publish(part: Path, path: Path) -> None:
-    """Give it its name without ever taking somebody else's."""
+    """Give the finished file its name without ever overwriting another file."""
     try:
         os.link(part, path)
     except FileExistsError:

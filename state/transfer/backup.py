@@ -1,4 +1,4 @@
-"""Makes a backup beside those who work with the database (ring 1): rows of one moment, audit logs of just before it. Changes nothing."""
+"""Makes a backup while others work with the database: rows of one moment, audit logs from just before it. Changes nothing."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -40,7 +40,7 @@ class CreatedBackup:
 def create(
     url: str, logs: Path, to: Path, *, now: Callable[[], datetime], program: str, progress: Progress = lambda _: None
 ) -> CreatedBackup:
-    """Write the backup to the file `to`; NotWritten or another StoreError where it could not be, and nothing is left of it."""
+    """Write the backup to the file `to`. If it fails, raises NotWritten or another StoreError and leaves no file."""
     for attempt in range(TRIES):
         try:
             manifest = _write_backup(url, logs, to, now=now, program=program, progress=progress)
@@ -62,7 +62,7 @@ def _write_backup(url: str, logs: Path, to: Path, *, now: Callable[[], datetime]
         erased = _list_erased(before)
     with create_archive(to) as file:
         writer = ArchiveWriter(file)
-        # A turn is stored before it is logged: so what these logs tell of is in the rows that are read after them.
+        # A turn is stored before it is logged, so everything in these logs is in the rows that are read after them.
         log_parts = _write_logs(logs, writer, progress)
         with open_reading(url) as found:
             made_at = format_iso(now())
@@ -87,7 +87,7 @@ def _write_backup(url: str, logs: Path, to: Path, *, now: Callable[[], datetime]
 
 
 def read_heads(found: DatabaseReading) -> Heads:
-    """Where every stream of it ends."""
+    """Count the streams and records and calculate a digest over where every stream ends."""
     digest, streams, records = sha256(), 0, 0
     order = "" if found.is_sqlite else ' COLLATE "C"'
     for session, seq, hash_ in found.query(f"SELECT session, seq, hash FROM leases WHERE seq > 0 ORDER BY session{order}"):  # noqa: S608 - our own word
@@ -119,7 +119,7 @@ def _write_logs(folder: Path, writer: ArchiveWriter, progress: Progress) -> dict
 
 
 def _read_files(log: Path) -> list[tuple[str, bytes]]:
-    """Every file of a log as they stood at one moment, read while its writers wait; a rewriting that is not yet in place counts."""
+    """Read every file of a log as of one moment, while its writers wait; a rewriting that is not in place yet counts as done."""
     try:
         with ExitStack() as locks:
             locks.enter_context(hold_shared_lock(build_archive_lock_path(log)))

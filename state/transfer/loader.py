@@ -1,4 +1,4 @@
-"""Fills an empty database with the rows of another one (ring 1). Until `finish` it is marked: nobody starts on half of it."""
+"""Fills an empty database with the rows of another one. Until `finish` it carries a mark, so that nobody starts on partial data."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -20,18 +20,18 @@ KNOWN_TABLES = frozenset({*metadata.tables, "alembic_version"})
 
 
 class NotEmpty(StoreError):
-    """Something is there already; nothing was touched."""
+    """The place to fill is not empty; nothing was changed."""
 
 
 class InUse(StoreError):
-    """A process works with it."""
+    """A process uses the database."""
 
 
 @contextmanager
 def open_for_loading(url: str, *, by: str) -> Iterator["DatabaseLoader"]:
-    """The empty database behind `url`, to ourselves. NotEmpty, InUse; StoreUnwritable where it cannot be opened or filled.
+    """Open the empty database at `url` exclusively; leftovers of an interrupted attempt are removed first.
 
-    One that an earlier try has left half filled is emptied first.
+    Raises NotEmpty, InUse, or StoreUnwritable if it cannot be opened or filled.
     """
     with ExitStack() as stack:
         path = find_sqlite_path(url)
@@ -50,13 +50,13 @@ def open_for_loading(url: str, *, by: str) -> Iterator["DatabaseLoader"]:
 
 
 def find_sqlite_path(url: str) -> Path | None:
-    """The file of a SQLite database, None for another kind."""
+    """Return the file of a SQLite database, None for another kind."""
     parsed = make_url(url)
     return Path(str(parsed.database)) if parsed.get_backend_name() == "sqlite" else None
 
 
 def hold_alone(folder: Path, stack: ExitStack) -> None:
-    """Hold the lock of the embedded database in `folder`; InUse where a bot does."""
+    """Hold the lock of the embedded database in `folder`. Raises InUse if a bot holds it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         stack.enter_context(FileLock(folder / "sdelka.lock", timeout=0))
@@ -67,10 +67,10 @@ def hold_alone(folder: Path, stack: ExitStack) -> None:
 
 
 class DatabaseLoader:
-    """See the module docstring; made by `open_for_loading`."""
+    """Fills one empty database; made by `open_for_loading`."""
 
     def __init__(self, dialect: Dialect, *, by: str) -> None:
-        """Raises NotEmpty."""
+        """Remove the tables of an incomplete attempt. Raises NotEmpty if there are others."""
         self._dialect = dialect
         self._by = by
         with self._begin() as connection:
@@ -82,13 +82,13 @@ class DatabaseLoader:
                 connection.execute(text(f"DROP TABLE {escape_name(name)}"))
 
     def begin(self, revision: str) -> None:
-        """Make the tables of that schema, marked as incomplete."""
+        """Create the tables of that schema and mark the database as incomplete."""
         with self._begin() as connection:
             schema.migrate(self._dialect, connection, "", revision)
             closed_mark.close(connection, "incomplete", by=self._by)
 
     def fill(self, tables: Iterable[tuple[TableShape, Iterable[Rows]]]) -> None:
-        """All rows, in one transaction; StoreError where a table or column is not one of that schema."""
+        """Insert all rows in one transaction. Raises StoreError if a table or its columns do not belong to the schema."""
         with self._begin() as connection:
             there = inspect(connection)
             known = {name: _list_columns(there, name) for name in KNOWN_TABLES & set(there.get_table_names())}
@@ -102,27 +102,27 @@ class DatabaseLoader:
 
     @contextmanager
     def read(self) -> Iterator[DatabaseReading]:
-        """What stands there now, read back."""
+        """Open what is stored in the database now, to verify it."""
         with open_on_dialect(self._dialect) as found:
             yield found
 
     def upgrade(self) -> None:
-        """From the schema of the rows to today's."""
+        """Migrate from the schema of the rows to the current one."""
         with self._begin() as connection:
             self._dialect.lock_schema(connection)
             schema.migrate(self._dialect, connection, schema.read_revision(connection))
 
     def build_store(self) -> SqlStore:
-        """The filled database as a store, marked as it is."""
+        """Return the filled database as a store; the mark stays."""
         return SqlStore(self._dialect)
 
     def finish(self) -> None:
-        """Take the mark away: from now on it is a database like any other."""
+        """Remove the mark: from now on it is a normal database."""
         with self._begin() as connection:
             closed_mark.remove(connection)
 
     def begin_change(self) -> AbstractContextManager[Connection]:
-        """A transaction of its own, for what has to be changed before it is finished."""
+        """Begin a transaction for changes before `finish`."""
         return self._begin()
 
     @contextmanager
@@ -151,7 +151,7 @@ def _list_columns(there: Any, name: str) -> list[str]:
 
 
 def _reset_sequences(connection: Connection) -> None:
-    """The numbers that PostgreSQL counts up go on behind the highest that is there."""
+    """Set PostgreSQL's sequences to continue after the highest stored number."""
     for name, table in metadata.tables.items():
         if "pos" in table.columns:
             serial = f"pg_get_serial_sequence('{name}', 'pos')"

@@ -1,4 +1,4 @@
-"""What a backup says of itself (ring 1): versions, counts, where the chains end, and the digest of each part."""
+"""The manifest of a backup: versions, counts, where the chains end, and the digest of each part."""
 
 import re
 from typing import Annotated, Literal
@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 FORMAT = 1
-"""Raised when an older program could not read what a newer one writes."""
+"""Increase it when older programs cannot read what this one writes."""
 MANIFEST = "manifest.json"
 LONGEST_MANIFEST = 64 * 1024 * 1024
 _NAME = re.compile(r"[a-z_]{1,60}", re.ASCII)
@@ -22,7 +22,7 @@ def _check_column(name: str) -> str:
 
 
 def check_log_name(name: str) -> str:
-    """A file of an audit log, in no folder; ValueError for any other name."""
+    """Return `name` if it is the plain file name of an audit log's file. Raises ValueError for any other name."""
     if _LOG.fullmatch(name) is None or _OF_A_LOG.fullmatch(name) is None:
         msg = f"{name[:80]!r} is no file of an audit log"
         raise ValueError(msg)
@@ -34,14 +34,14 @@ class _Frozen(BaseModel):
 
 
 class Part(_Frozen):
-    """One part: its bytes, unpacked."""
+    """One part: its unpacked size in bytes and its digest."""
 
     size: int = Field(ge=0)
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
 
 
 class TablePart(Part):
-    """A table."""
+    """A table: its columns, primary key, row count, size and digest."""
 
     columns: tuple[Annotated[str, AfterValidator(_check_column)], ...]
     key: tuple[Annotated[str, AfterValidator(_check_column)], ...]
@@ -49,7 +49,7 @@ class TablePart(Part):
 
 
 class Heads(_Frozen):
-    """Where the chains end: how many streams and records, and a digest over all (stream, number, hash)."""
+    """Where the chains end: the number of streams and records, and a digest over all (stream, seq, hash)."""
 
     streams: int
     records: int
@@ -57,7 +57,7 @@ class Heads(_Frozen):
 
 
 class ErasedPerson(_Frozen):
-    """Somebody whose key was gone already when the backup was made."""
+    """Somebody whose key was already deleted when the backup was made."""
 
     person: str
     key_id: str
@@ -65,7 +65,7 @@ class ErasedPerson(_Frozen):
 
 
 class Manifest(_Frozen):
-    """See the module docstring."""
+    """The manifest of a backup."""
 
     format: int
     id: str
@@ -78,11 +78,11 @@ class Manifest(_Frozen):
     logs: dict[Annotated[str, AfterValidator(check_log_name)], Part]
     heads: Heads
     open: dict[str, int]
-    """Cards that wait, approved and started calls, inputs: what a restore has to do with."""
+    """Counts of waiting cards, approved and started calls, and inputs: what a restore must deal with."""
     erased: tuple[ErasedPerson, ...]
-    """They are to be erased again wherever an older backup is restored."""
+    """The people to be erased again when an older backup is restored."""
 
     def list_parts(self) -> dict[str, Part]:
-        """Every part by its name in the archive."""
+        """Return every part by its name in the archive."""
         tables = {f"tables/{name}.jsonl": part for name, part in self.tables.items()}
         return {**tables, **{f"logs/{name}": part for name, part in self.logs.items()}}

@@ -1,4 +1,4 @@
-"""From one database to another, row for row (ring 1). The source stays as it is, but for a mark that nobody may start on it."""
+"""Copies one database into another, row for row. The source is only marked, so that nobody starts on it any more."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -26,12 +26,12 @@ WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type 
 
 
 class SamePlace(StoreError):
-    """Source and target are one database."""
+    """Source and target are the same database."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MoveResult:
-    """What was moved, the same at both ends."""
+    """The rows and heads that were moved, verified to be equal in both databases."""
 
     rows: dict[str, int]
     heads: Heads
@@ -40,7 +40,7 @@ class MoveResult:
 
 
 def format_url(url: str) -> str:
-    """A database for people: without user and password."""
+    """Describe a database for people, without user and password."""
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
         return f"SQLite {parsed.database}"
@@ -50,8 +50,8 @@ def format_url(url: str) -> str:
 def move(source: str, target: str, progress: Progress = lambda _: None) -> MoveResult:
     """Copy every row of `source` into the empty `target`, read both again, compare, and mark the source as moved.
 
-    InUse, NothingThere, SamePlace, NotEmpty before anything is changed; after any other error the source is as before, and the
-    target, if it was begun, is refused by whoever would start on it.
+    Raises InUse, NothingThere, SamePlace or NotEmpty before anything is changed. After any other error the source is unchanged and the
+    target, if begun, carries a mark so that nobody starts on it.
     """
     if make_url(source) == make_url(target) or (find_sqlite_path(source) and find_sqlite_path(source) == find_sqlite_path(target)):
         raise SamePlace("that is the database it stands in already")
@@ -69,8 +69,8 @@ def move(source: str, target: str, progress: Progress = lambda _: None) -> MoveR
             heads = read_heads(found)
             with loading.read() as there:
                 _compare(found, there, {name: one.sum() for name, one in counted.items()}, heads, progress)
-        loading.upgrade()  # the functions of PostgreSQL
-        # From here on the target is what counts: first the source is closed, so that at no moment both could be started on.
+        loading.upgrade()  # creates the functions of PostgreSQL
+        # From here on the target counts. The source is closed first, so that at no moment both can be started on.
         with held.begin() as connection:
             closed_mark.close(connection, "moved", to=format_url(target))
         loading.finish()
@@ -80,13 +80,16 @@ def move(source: str, target: str, progress: Progress = lambda _: None) -> MoveR
 
 
 def find_move_target(url: str) -> str:
-    """Where the database was moved to, "" where it was not. StoreError where it could not be taken back: an incomplete one, InUse."""
+    """Return where the database was moved to, "" if it was not. Raises StoreError if it is incomplete, InUse if a bot uses it."""
     with hold_exclusively(url) as held, held.begin() as connection:
         return _read_move_target(connection)
 
 
 def clear_moved_mark(url: str) -> str:
-    """Take the mark "moved" away; what it said, or "" where there was none. StoreError for an incomplete one, InUse."""
+    """Remove the mark "moved" and return its target, "" if there was none.
+
+    Raises StoreError if it is incomplete, InUse if a bot uses it.
+    """
     with hold_exclusively(url) as held, held.begin() as connection:
         was = _read_move_target(connection)
         if was:
@@ -104,15 +107,15 @@ def _read_move_target(connection: Connection) -> str:
 
 
 class ExclusiveDatabase:
-    """A database that nobody else works with for now."""
+    """A database that is held exclusively; made by `hold_exclusively`."""
 
     def __init__(self, dialect: Dialect) -> None:
-        """Made by `hold_exclusively`."""
+        """Work on an opened and locked database."""
         self._dialect = dialect
 
     @contextmanager
     def begin(self) -> Iterator[Connection]:
-        """A transaction in it; StoreUnwritable where it does not take it."""
+        """Begin a transaction. Raises StoreUnwritable if the database refuses it."""
         try:
             with self._dialect.engine.begin() as connection:
                 yield connection
@@ -122,7 +125,7 @@ class ExclusiveDatabase:
 
 @contextmanager
 def hold_exclusively(url: str) -> Iterator[ExclusiveDatabase]:
-    """Keep every bot from the database while the block runs; InUse where one is there, NothingThere for no SQLite file."""
+    """Keep every bot from the database while the block runs. Raises InUse if one is running, NothingThere for a missing SQLite file."""
     with ExitStack() as stack:
         path = find_sqlite_path(url)
         if path is not None:
@@ -141,7 +144,7 @@ def hold_exclusively(url: str) -> Iterator[ExclusiveDatabase]:
 
 @contextmanager
 def _hold_schema_lock(dialect: Dialect) -> Iterator[None]:
-    """The lock of the schema, which every program takes before it begins; who has begun already shows by a connection."""
+    """Hold the schema lock, which every starting program takes; a program already running is detected by its connection."""
     with dialect.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         if not connection.execute(text(f"SELECT pg_try_advisory_lock({SCHEMA_LOCK})")).scalar():
             raise InUse("a program is starting on the database: stop every bot first")
@@ -161,7 +164,7 @@ def _sum_pages(found: DatabaseReading, shape: TableShape, summing: TableSummer, 
 
 
 def _compare(found: DatabaseReading, there: DatabaseReading, sums: dict[str, TableSum], heads: Heads, progress: Progress) -> None:
-    """Everything is read back from the target, in the order of the source's columns."""
+    """Read everything back from the target, in the order of the source's columns. Raises RestoreMismatch on a difference."""
     for shape in found.shapes:
         progress(f"comparing {shape.name}")
         if there.sum_table(shape) != sums[shape.name]:

@@ -1,4 +1,4 @@
-"""Brings a checked backup into an empty place (ring 1). What it means for calls made since is `orchestrator.reports.restore`'s."""
+"""Restores a verified backup into an empty database and log folder. Calls made since are handled in `orchestrator.reports.restore`."""
 
 import os
 import shutil
@@ -18,20 +18,20 @@ from state.transfer.table_reader import PAGE, Rows, TableShape, TableSum, parse_
 from state.verify.database import OLDER
 
 SPACE_FACTOR = 3
-"""A row takes so many times its text: its keys, its indexes, the write-ahead log."""
+"""The space that a row takes, as a multiple of its text: with keys, indexes and the write-ahead log."""
 
 Settle = Callable[[DatabaseLoader], None]
-"""What has to be done before anybody may start on it."""
+"""Makes the changes that are needed before anybody may start on the database."""
 
 
 class RestoreMismatch(StoreError):
-    """What stands there is not what the backup holds."""
+    """What was stored differs from what the backup or the source holds."""
 
 
 def restore(archive: Archive, url: str, logs: Path, *, settle: Settle, progress: Progress = lambda _: None) -> None:
-    """Database and audit logs as they were, upgraded to today's schema, then `settle`d; until that is done nobody can start on it.
+    """Restore the database and the audit logs, upgrade the schema and call `settle`; nobody can start on it before all that is done.
 
-    BadBackup, NewerDatabase, NotEmpty and InUse before anything was written; StoreUnwritable, Differs after.
+    Raises BadBackup, NewerDatabase, NotEmpty and InUse before anything is written; StoreUnwritable and RestoreMismatch after.
     """
     manifest = archive.manifest
     if manifest.revision not in {HEAD, *OLDER}:
@@ -50,7 +50,7 @@ def restore(archive: Archive, url: str, logs: Path, *, settle: Settle, progress:
 
 
 def build_shape(name: str, part: TablePart) -> TableShape:
-    """A table as the manifest tells of it."""
+    """Return the shape of a table from its part of the manifest."""
     return TableShape(name=name, columns=part.columns, key=part.key)
 
 
@@ -76,14 +76,14 @@ def _iterate_pages(archive: Archive, shape: TableShape, progress: Progress) -> I
 
 
 def _verify_rows(loading: DatabaseLoader, manifest: Manifest, progress: Progress) -> None:
-    """Read back what was written, and compare it with what the backup says."""
+    """Read back the written rows and compare them with the manifest. Raises RestoreMismatch."""
     with loading.read() as found:
         for shape in found.shapes:
             progress(f"reading {shape.name} back")
             part = manifest.tables.get(shape.name)
             if part is None:
                 raise RestoreMismatch(f"the backup has no table {shape.name}, which schema {manifest.revision} has")
-            # In the order of the backup's columns: a table that was changed may have them in another one.
+            # In the column order of the backup: after a migration the order in the database may differ.
             if found.sum_table(build_shape(shape.name, part)) != TableSum(rows=part.rows, size=part.size, sha256=part.sha256):
                 raise RestoreMismatch(f"table {shape.name} was not stored as the backup holds it")
         if read_heads(found) != manifest.heads:
@@ -91,7 +91,7 @@ def _verify_rows(loading: DatabaseLoader, manifest: Manifest, progress: Progress
 
 
 def _check_space(manifest: Manifest, url: str, logs: Path) -> None:
-    """Told before, where it can be known: a full disk half way costs more."""
+    """Raise StoreUnwritable if the disk space will certainly not suffice: a disk that fills up half way costs more."""
     path = find_sqlite_path(url)
     wanted = {logs: sum(part.size for part in manifest.logs.values())}
     if path is not None:
@@ -104,7 +104,7 @@ def _check_space(manifest: Manifest, url: str, logs: Path) -> None:
 
 
 def _check_logs(archive: Archive, folder: Path) -> None:
-    """NotEmpty where LOG_DIR holds logs that are not this backup's, byte by byte."""
+    """Raise NotEmpty if the log folder holds logs that do not equal the backup's byte by byte."""
     known = {f"logs/{name}" for name in archive.manifest.logs}
     for log in list_logs(folder) if folder.is_dir() else []:
         for path in folder.iterdir():

@@ -1,6 +1,6 @@
-"""All rows of a database as they were at one moment, as lines that are the same for every kind of database (ring 1). Writes nothing.
+"""Reads all rows of a database as of one moment, as lines that are the same for every kind of database. Writes nothing.
 
-A line is a JSON list of the columns, rows come in the order of their key by bytes: so equal tables have equal digests.
+A line is a JSON list of the columns, and rows come in byte order of their key: so equal tables have equal digests.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ from state.verify.database import OLDER
 
 PAGE = 500
 TIMEOUT_SETTINGS = ("statement_timeout", "idle_in_transaction_session_timeout", "lock_timeout")
-"""Settings of a bot's session that have no place in work that takes as long as it takes."""
+"""Time limits of a bot's session that are switched off for long work."""
 
 Rows = list[tuple[Any, ...]]
 
@@ -33,12 +33,12 @@ class NothingThere(StoreError):
 
 
 class Unreadable(StoreError):
-    """A row holds what no row of ours holds: it is damaged, and a copy would carry the damage on unseen."""
+    """A row holds a value that this program never writes: it is damaged, and a copy would hide the damage."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableShape:
-    """A table as it is in the database, whatever its schema."""
+    """The name, columns and primary key of a table as they are in the database, whatever its schema."""
 
     name: str
     columns: tuple[str, ...]
@@ -47,7 +47,7 @@ class TableShape:
 
 @dataclass(frozen=True, kw_only=True)
 class TableSum:
-    """What a table came to: how many rows, how many bytes as lines, and their digest."""
+    """The number of rows of a table, their size in bytes as lines, and the digest of the lines."""
 
     rows: int
     size: int
@@ -55,31 +55,31 @@ class TableSum:
 
 
 class TableSummer:
-    """Adds lines up."""
+    """Adds up the lines of a table."""
 
     def __init__(self) -> None:
         self._rows = self._size = 0
         self._digest = sha256()
 
     def add(self, lines: bytes, rows: int) -> None:
-        """Take the next lines."""
+        """Add the next lines."""
         self._rows += rows
         self._size += len(lines)
         self._digest.update(lines)
 
     def sum(self) -> TableSum:
-        """What it came to so far."""
+        """Return the sum so far."""
         return TableSum(rows=self._rows, size=self._size, sha256=self._digest.hexdigest())
 
 
 @contextmanager
 def open_reading(url: str) -> Iterator["DatabaseReading"]:
-    """The database behind `url` as it is now, for as long as the block takes, beside those who work with it.
+    """Open the database at `url` as of now, for reading while others work with it.
 
-    NothingThere where there is none; NewerDatabase for one of a newer program; other StoreErrors where it cannot be read.
+    Raises NothingThere if there is none, NewerDatabase for one of a newer program, other StoreErrors if it cannot be read.
     """
     try:
-        with open_read_only(url) as dialect:  # whose lock is for the opening only
+        with open_read_only(url) as dialect:  # its lock is only held while opening
             pass
     except FileNotFoundError as error:
         raise NothingThere(str(error)) from None
@@ -89,7 +89,7 @@ def open_reading(url: str) -> Iterator["DatabaseReading"]:
 
 @contextmanager
 def open_on_dialect(dialect: Dialect) -> Iterator["DatabaseReading"]:
-    """The same for a database that is opened already."""
+    """Open an already opened database for reading as of now. Raises StoreError if it cannot be read."""
     driver: Any = dialect.engine.dialect.loaded_dbapi
     try:
         connection = dialect.engine.raw_connection()
@@ -100,22 +100,22 @@ def open_on_dialect(dialect: Dialect) -> Iterator["DatabaseReading"]:
     except driver.Error as error:
         raise StoreError(f"the database cannot be read: {_format_error(error)}") from None
     finally:
-        connection.invalidate()  # it ends the transaction, whatever came
+        connection.invalidate()  # this ends the transaction in every case
         dialect.engine.dispose()
 
 
 class DatabaseReading:
-    """One transaction, in which nothing changes that others write. Made by `reading`."""
+    """One transaction that sees no later changes of others. Made by `open_reading`."""
 
     def __init__(self, dialect: Dialect, driver: Any) -> None:
-        """Begin it; raises what `reading` does."""
+        """Begin the transaction; raises what `open_reading` raises."""
         self._driver = driver
         self.is_sqlite = dialect.engine.dialect.name == "sqlite"
         with dialect.engine.connect() as connection:
             there = inspect(connection)
             present = set(there.get_table_names()) & {*metadata.tables, "alembic_version"}
             self.mark = closed_mark.read(connection) if "values" in present else None
-            """Why nobody may start on it, None where they may."""
+            """Why nobody may start on the database, None if anybody may."""
             shapes = [_read_shape(there, name) for name in sorted(present - {"alembic_version"})]
         if self.is_sqlite:
             driver.execute("BEGIN")
@@ -135,16 +135,16 @@ class DatabaseReading:
         return schema
 
     def iterate_pages(self, shape: TableShape) -> Iterator[Rows]:
-        """The rows of a table in the order of its key, some at a time; without the mark that the database is closed."""
+        """Yield the rows of a table in key order, in pages; without the mark that the database is closed."""
         for page in self._fetch(_build_ordered_query(shape, self.is_sqlite)):
             yield [row for row in page if row[0] != closed_mark.KEY] if shape.name == "values" else page
 
     def query(self, sql: str) -> Rows:
-        """The answer to a question of ours, such as counts."""
+        """Return the rows of an internal query, such as counts."""
         return [tuple(row) for row in self._driver.execute(sql).fetchall()]
 
     def sum_table(self, shape: TableShape) -> TableSum:
-        """The table added up."""
+        """Sum up the table."""
         summing = TableSummer()
         for page in self.iterate_pages(shape):
             summing.add(render_lines(shape, page), len(page))
@@ -161,7 +161,7 @@ class DatabaseReading:
 
 
 def render_lines(shape: TableShape, rows: Sequence[tuple[Any, ...]]) -> bytes:
-    """The rows as lines; Unreadable for what is neither text nor a whole number nor nothing."""
+    """Render the rows as lines. Raises Unreadable for a value that is neither text, integer nor null."""
     out = []
     for row in rows:
         if not all(value is None or type(value) in {str, int} for value in row):
@@ -171,7 +171,7 @@ def render_lines(shape: TableShape, rows: Sequence[tuple[Any, ...]]) -> bytes:
 
 
 def parse_row(shape: TableShape, line: bytes) -> tuple[Any, ...]:
-    """The row behind a line; ValueError where it is none of that table."""
+    """Parse a row of the table from a line. Raises ValueError if it is none."""
     row = orjson.loads(line)
     if not isinstance(row, list) or len(row) != len(shape.columns):
         msg = f"a line of table {shape.name} is no row of it"
@@ -183,7 +183,7 @@ def parse_row(shape: TableShape, line: bytes) -> tuple[Any, ...]:
 
 
 def escape_name(name: str) -> str:
-    """A name of ours for SQL."""
+    """Quote one of this program's own names for SQL."""
     return f'"{name}"'
 
 
@@ -199,5 +199,5 @@ def _build_ordered_query(shape: TableShape, is_sqlite: bool) -> str:  # noqa: FB
 
 
 def _format_error(error: Exception) -> str:
-    """The driver's words without what they may quote of the rows."""
+    """Return the first line of the driver's message, without the row values that it may quote."""
     return (str(getattr(error, "orig", error)).splitlines() or [type(error).__name__])[0]

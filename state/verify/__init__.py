@@ -1,1 +1,1 @@
-"""Whether the journal is whole (ring 1): chains, heads, snapshots, large answers, and where on disk a damage is. Changes nothing."""
+"""Verifies that the journal is intact: chains, heads, snapshots, large answers, and where on disk damage is. Changes nothing."""

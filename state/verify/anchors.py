@@ -1,6 +1,6 @@
-"""Anchors (ring 1): where every stream and log stood at a moment, as one line to keep where the journal's writer cannot rewrite it.
+"""Anchors: where every stream and log stood at a moment, as one line to keep where the journal's writer cannot rewrite it.
 
-A chain alone does not notice that its end is gone or that all of it was written anew; compared with an anchor it does.
+A chain alone does not show that its end was cut off or that all of it was rewritten; compared with an anchor it does.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -40,27 +40,27 @@ class Anchor:
 
     @property
     def digest(self) -> str:
-        """One SHA-256 over all of it."""
+        """One SHA-256 over the whole anchor."""
         return hash_text(dumps([self.at, self.streams, self.logs]))
 
     def render_line(self) -> str:
-        """The anchor as one line of JSON."""
+        """Render the anchor as one line of JSON."""
         return dumps({"anchor": VERSION, "at": self.at, "digest": self.digest, "streams": self.streams, "logs": self.logs})
 
     def render_short(self) -> str:
-        """Only what proves a line that is kept elsewhere."""
+        """Render only the digest, which proves a full line that is kept elsewhere."""
         return dumps({"anchor": VERSION, "at": self.at, "digest": self.digest})
 
 
 def take_anchor(store: Store, logs: Path, now: datetime) -> Anchor:
-    """Where everything stands now; StoreUnwritable where the database cannot be read."""
+    """Take an anchor of the present state. Raises StoreUnwritable if the database cannot be read."""
     return Anchor(
         at=format_iso(now), streams={stream: (seq, hash_) for stream, seq, hash_ in store.list_heads()}, logs=_read_log_heads(logs)
     )
 
 
 def read_anchors(text: str) -> list[Anchor]:
-    """The anchors in a file, oldest first, whatever a syslog wrote before each; NoAnchor where there is none or one was changed."""
+    """Parse the anchors in a file, oldest first, skipping any syslog prefix. Raises NoAnchor if there is none or one was changed."""
     found = []
     for number, line in enumerate(text.splitlines(), start=1):
         begin = line.find('{"anchor":')
@@ -73,7 +73,7 @@ def read_anchors(text: str) -> list[Anchor]:
 
 
 def group_by_stream(anchors: Sequence[Anchor]) -> dict[str, list[tuple[int, str]]]:
-    """By stream: every record that an anchor names."""
+    """Return for each stream every record (seq, hash) that an anchor names."""
     found: dict[str, list[tuple[int, str]]] = {}
     for anchor in anchors:
         for stream, head in anchor.streams.items():
@@ -83,9 +83,10 @@ def group_by_stream(anchors: Sequence[Anchor]) -> dict[str, list[tuple[int, str]
 
 
 def check_logs(anchors: Sequence[Anchor], folder: Path, erased: Mapping[str, str] | None = None) -> Iterator[Finding]:
-    """Logs that end before an anchor, or have another record at its number. That a log's own chain leads to its head is another check.
+    """Yield findings for logs that end before an anchor or have another record at its number.
 
-    `erased` are the people whose erasure the journal tells of, with its moment: their log is deleted, and others' are rewritten then.
+    Whether a log's own chain leads to its head is checked elsewhere. `erased` maps erased people to the time of their erasure, which
+    deletes their log and rewrites others'.
     """
     present = _read_log_heads(folder)
     for name in sorted({name for anchor in anchors for name in anchor.logs}):
@@ -93,7 +94,7 @@ def check_logs(anchors: Sequence[Anchor], folder: Path, erased: Mapping[str, str
         mine = [(anchor, *anchor.logs[name]) for anchor in anchors if name in anchor.logs]
         hashes = {**_read_hashes(folder, name, {number for _, number, _ in mine}), now[0]: now[1]}
         for anchor, number, hash_ in mine:
-            if number <= now[0] and hashes.get(number, hash_) == hash_:  # one that is gone with its archive cannot be compared
+            if number <= now[0] and hashes.get(number, hash_) == hash_:  # a record that was removed with its archive cannot be compared
                 continue
             excuse = _explain_erasure(folder, name, {person: at for person, at in (erased or {}).items() if at > anchor.at})
             if excuse:
@@ -108,9 +109,9 @@ def check_logs(anchors: Sequence[Anchor], folder: Path, erased: Mapping[str, str
 
 
 def _read_hashes(folder: Path, name: str, numbers: Collection[int]) -> dict[int, str]:
-    """The hashes of these records of a log, as far as they are there and can be read."""
+    """Return the hashes of these records of a log, as far as they exist and can be read."""
     found = {}
-    with suppress(DamagedArchive, OSError):  # named by the check of the log itself
+    with suppress(DamagedArchive, OSError):  # reported by the check of the log itself
         for record in read_records(folder, parse_user(folder / name)):
             link = record.get(FIELD)
             if isinstance(link, dict) and link.get("n") in numbers:
@@ -119,7 +120,7 @@ def _read_hashes(folder: Path, name: str, numbers: Collection[int]) -> dict[int,
 
 
 def _explain_erasure(folder: Path, name: str, erased: Mapping[str, str]) -> str:
-    """How an erasure explains that a log is not as it was anchored, "" where none does."""
+    """Return how an erasure explains that a log differs from its anchor, "" if none does."""
     user = parse_user(folder / name)
     if user in erased:
         return f"the log was deleted when its person was erased ({erased[user]})"
@@ -131,7 +132,7 @@ def _explain_erasure(folder: Path, name: str, erased: Mapping[str, str]) -> str:
 
 
 def _parse_anchor(text: str, number: int) -> Anchor | None:
-    """None for a short one, which proves another line and cannot be checked alone."""
+    """Parse one anchor; None for a short one, which only proves another line. Raises NoAnchor."""
     try:
         held: dict[str, Any] = orjson.loads(text)
         if held["anchor"] > VERSION:

@@ -1,4 +1,4 @@
-"""The chain of one stream over its bare rows (ring 1): dense, hashed, known. Lean, for it looks at every record there is."""
+"""Verifies the chain of one stream on raw rows: dense, hashed, of known types. Optimised, because it reads every record."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -13,18 +13,18 @@ from state.journal.journal import RecordHead, hash_record, record_text
 from state.sql.raw_records import RawReader, Record
 
 MOST = 20
-"""So many findings of one stream are named; the rest would say the same."""
+"""The number of findings per stream that are kept; further ones would say the same."""
 
 LEAP = 10_000
-"""So many records are looked at before it is told how far the check has come."""
+"""The number of records between two progress reports."""
 
 ID_LENGTH, TS_LENGTH = 36, 27
-"""With ids and moments of these lengths a record's text can be cut into columns in one way only, so that nothing in them needs quoting."""
+"""With ids and times of these lengths a record's text can be split into columns in only one way, so they need no quoting."""
 
 
 @dataclass(kw_only=True)
 class Chain:
-    """What was seen of one stream: its last record, and what is wrong with it."""
+    """The state of the verification of one stream: its last record, and the findings."""
 
     stream: str
     seq: int = 0
@@ -37,16 +37,16 @@ class Chain:
     meant: bytes = b""
     """The hash that the last unsound record should have had."""
     newer: int = 0
-    """How many records were written by a newer program."""
+    """The number of records written by a newer program."""
 
     def add(self, kind: FindingKind, seq: int, why: str, *, of: str = "") -> None:
-        """Remember a finding, of the record or of its head."""
+        """Add a finding about the stream, or about its part `of`, such as its head."""
         if len(self.findings) < MOST:
             self.findings.append(Finding(kind=kind, place=f"{of} of {self.stream}" if of else self.stream, seq=seq, why=why))
 
 
 def check_next(chain: Chain, raw: RawReader) -> Iterator[int]:
-    """Check the records that follow what `chain` has seen; yields how many were read, now and then."""
+    """Verify the records that follow `chain`; yields from time to time how many were read."""
     whole = raw.is_sqlite
     while whole:
         begun = chain.seq
@@ -54,15 +54,15 @@ def check_next(chain: Chain, raw: RawReader) -> Iterator[int]:
             whole = raw.match_all(sound, chain.stream, after=begun, until=begun + LEAP)
         yield chain.seq - begun
         whole = whole and chain.seq == begun + LEAP
-    # What is left is looked at record by record: the end, or the first that is not sound and all behind it.
+    # The rest is verified record by record: the end, or the first unsound record and everything after it.
     yield from walk(chain, raw.read_records(chain.stream, chain.seq))
 
 
 @contextmanager
 def _pass_sound(chain: Chain) -> Iterator[Callable[..., bool]]:
-    """Says of one record after the other whether it follows soundly; with the block's end `chain` has seen those that do.
+    """Return a predicate whether the next record follows soundly; when the block ends, `chain` is advanced over those that did.
 
-    SQLite calls it in the midst of its query, which costs half of what handing each row over does. Whatever it raises means no.
+    SQLite calls it within its query, which costs half of fetching each row. If it raises, SQLite counts that as no.
     """
     quoted = orjson.dumps(chain.stream).replace(b"%", b"%%")
     number, join = b'","seq":%d,"stream":' + quoted + b',"ts":"', b"".join
@@ -91,7 +91,7 @@ def _pass_sound(chain: Chain) -> Iterator[Callable[..., bool]]:
 
 
 def walk(chain: Chain, pages: Iterable[list[Record]]) -> Iterator[int]:
-    """The same over rows that were read, whatever they are like: each one that is not as it was written is named."""
+    """Verify rows that were fetched, in any condition, and add a finding for each that is not as it was written."""
     middle = b',"stream":' + orjson.dumps(chain.stream) + b',"ts":"'
     frames: dict[tuple[bytes, int, bytes], tuple[bytes, bytes]] = {}
     at, head, last_ts = chain.seq, chain.hash.encode(), chain.ts
@@ -118,13 +118,13 @@ def walk(chain: Chain, pages: Iterable[list[Record]]) -> Iterator[int]:
 
 
 def _build_frame(name: str, version: int, actor: str) -> tuple[bytes, bytes]:
-    """How a record of that type and actor begins and ends; no end for a type that this program does not know, so that it is looked at."""
+    """Return the beginning and end of a record with that type and actor; an empty end for an unknown type, so that it is inspected."""
     known = name in type_names and version <= type_names[name].V
     return b'{"actor":%b,"data":' % orjson.dumps(actor), b'","type":%b,"v":%d}' % (orjson.dumps(name), version) if known else b""
 
 
 def _inspect(chain: Chain, row: Record, *, at: int, head: bytes) -> tuple[int, bytes]:
-    """A record that is not as most are: name what is wrong with it, if anything; the number and hash the next one follows."""
+    """Add findings for a record that failed the fast check, if something is wrong; return the number and hash that the next one follows."""
     seq, hash_ = row[0], row[-1]
     if not all(isinstance(value, bytes) for value in (*row[1:4], *row[5:])) or not isinstance(seq, int) or not isinstance(row[4], int):
         chain.add("damaged", at, "a column of the record is of another type than it was written with")
@@ -137,7 +137,7 @@ def _inspect(chain: Chain, row: Record, *, at: int, head: bytes) -> tuple[int, b
     if computed == hash_:
         _note_newer(chain, row)
     elif chain.meant and _hash_row(chain.stream, row, chain.meant) == hash_:
-        computed = b""  # the record before is whole: only the hash beside it is not what it was
+        computed = b""  # the previous record is intact: only its stored hash was changed
     else:
         chain.add("damaged", at, "its hash does not fit its text and the record before it")
     chain.meant = computed
@@ -154,7 +154,7 @@ def _note_newer(chain: Chain, row: Record) -> None:
 
 
 def _hash_row(stream: str, row: Record, head: bytes) -> bytes:
-    """What the record's hash should be after one with the hash `head`; empty where its text is none."""
+    """Return the hash the record should have after one with the hash `head`; empty if its text cannot be decoded."""
     seq, id_, ts, type_, version, actor, data, _ = row
     try:
         record = RecordHead(stream, seq, id_.decode(), ts.decode(), type_.decode(), version, actor.decode())

@@ -1,4 +1,4 @@
-"""The database under the journal (ring 1): is the file itself whole, and where on disk does what was found stand? Changes nothing."""
+"""Checks the database file itself and finds where on disk a finding is. Changes nothing."""
 
 import re
 import sqlite3
@@ -19,7 +19,7 @@ from state.sql.raw_records import RawReader
 from state.sql.sqlite_file import Spot, SqliteFile
 
 OLDER = frozenset(module.name[1:].partition("_")[0] for module in iter_modules(versions.__path__)) - {HEAD}
-"""The schemas before today's: each has its file in the folder `versions`."""
+"""The schemas before the current one: each has its file in the folder `versions`."""
 TABLE_LIST_DAMAGED = "the list of its tables (page 1) is damaged, so that its own message is no text"
 _PAGE = re.compile(r"\bpage (\d+)", re.IGNORECASE)
 _TREE = re.compile(r"\b[Tt]ree (\d+)")
@@ -34,13 +34,13 @@ _PLACES = (
 
 
 def find_sqlite_path(url: str) -> Path | None:
-    """The file of a SQLite database; None for another kind."""
+    """Return the file of a SQLite database; None for another kind."""
     parsed = make_url(url)
     return Path(str(parsed.database)) if parsed.get_backend_name() == "sqlite" and parsed.database else None
 
 
 def check_file(path: Path) -> Iterator[Finding]:
-    """What can be told before SQLite touches the file: a broken head, an early end, a damaged write-ahead log. OSError without a file."""
+    """Check the file before SQLite touches it: header, truncation, pages, write-ahead log. Raises OSError if there is no file."""
     with SqliteFile(path) as file:
         if not file.begins_well:
             yield Finding(kind="damaged", place="database", why="it does not begin as a SQLite file does", file=str(path), offset=0)
@@ -57,7 +57,7 @@ def check_file(path: Path) -> Iterator[Finding]:
 
 
 def explain_unchecked(url: str) -> str:
-    """Why a database cannot be checked at all although nothing is wrong with it: empty, or of an older program. "" where it is damaged."""
+    """Return why an intact database cannot be verified: it is empty or of an older program. "" if it is damaged."""
     try:
         with open_read_only(url) as dialect, dialect.engine.connect() as connection:
             if not inspect(connection).get_table_names():
@@ -69,7 +69,7 @@ def explain_unchecked(url: str) -> str:
 
 
 def check_structure(path: Path) -> Iterator[Finding]:
-    """SQLite's own check, of a database that the store does not open."""
+    """Run SQLite's integrity check on a database that the store cannot open."""
     try:
         with closing(sqlite3.connect(path)) as connection:
             connection.text_factory = bytes
@@ -83,20 +83,20 @@ def check_structure(path: Path) -> Iterator[Finding]:
 
 
 def parse_problems(problems: Sequence[str]) -> Iterator[Finding]:
-    """The lines of SQLite's own check."""
+    """Convert the lines of SQLite's integrity check to findings."""
     for line in problems:
         yield Finding(kind="damaged", place="database", why=f"SQLite says: {line}")
 
 
 def check_types(raw: RawReader) -> Iterator[Finding]:
-    """Values that are of another type than their column: nobody writes such."""
+    """Yield a finding for each value that does not have its column's type; this program writes none."""
     for table, column, key in raw.find_mistyped():
         why = f"{column} of the row {', '.join(str(part) for part in key)} is of another type than it was written with"
         yield Finding(kind="damaged", place=f"table {table}", why=why)
 
 
 def resolve_spots(path: Path, findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, each with its file and offset."""
+    """Return the findings, each with its file and offset."""
     with SqliteFile(path) as file:
         return [
             finding if finding.file or finding.kind == "note" else _set_spot(finding, _find_spot(file, finding)) for finding in findings
@@ -120,7 +120,7 @@ def _find_spot(file: SqliteFile, finding: Finding) -> Spot:
 
 
 def _find_record(file: SqliteFile, stream: str, seq: int) -> Spot:
-    """Where the record stands; where it is gone, the one before it."""
+    """Find the record; if it is gone, the one before it."""
     nowhere = file.find_table("events")
     for number in range(seq, max(0, seq - 2), -1):
         spot = file.find_row("events", (stream, number))

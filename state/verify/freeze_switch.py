@@ -1,4 +1,4 @@
-"""The switch that freezes writes against what its stream tells of it (ring 1). Changes nothing: which of the two is right is for people."""
+"""Compares the switch that freezes writes with the events of its stream. Changes nothing: people decide which of the two is right."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ _TURNS = frozenset({WritesFrozen.__name__, WritesReleased.__name__})
 
 
 def check_switch(store: Store) -> list[Finding]:
-    """What is wrong with the switch; looked at again where somebody worked it meanwhile. For a stream that is whole."""
+    """Return what is wrong with the switch; repeated if somebody set it meanwhile. Call it only for an intact stream."""
     found: list[Finding] = []
     for _ in range(TRIES):
         before = store.read_head(STREAM)
@@ -29,7 +29,7 @@ def check_switch(store: Store) -> list[Finding]:
 
 
 def _find_last(store: Store) -> StoredEvent | None:
-    """The event that says how the switch stands."""
+    """Return the last event that set the switch."""
     last, after = None, 0
     while page := store.read_events(STREAM, after=after, limit=PAGE):
         last = next((event for event in reversed(page) if event.type in _TURNS), last)

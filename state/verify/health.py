@@ -1,6 +1,6 @@
-"""How a database is doing, for a look that takes seconds (ring 1): schema, size, what the server is set to, what waits. Changes nothing.
+"""The state of a database, read within seconds: schema, size, server settings, what waits. Changes nothing.
 
-`state.verify.journal` reads everything; this asks what can be asked beside a busy bot.
+`state.verify.journal` reads everything; this reads only what can be asked while a bot is busy.
 """
 
 import sqlite3
@@ -38,15 +38,15 @@ SELECT name, reset_val FROM pg_settings WHERE name IN ('fsync', 'full_page_write
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """What stands in the tables."""
+    """The waiting work in the tables."""
 
     waiting: int
     oldest: str
     undelivered: int
     unknown: int
-    """Calls of the last day whose outcome nobody knows."""
+    """Calls of the last day with an unknown outcome."""
     held: int
-    """Leases that somebody holds now: of a stopped bot there are none."""
+    """Leases held now; a stopped bot holds none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ class Server:
 
 
 def read_schema(url: str) -> str:
-    """The schema's number, "" for a database without tables; raises StoreError where it cannot be read."""
+    """Return the schema's number, "" for a database without tables. Raises StoreError if it cannot be read."""
     try:
         with _connect(url) as connection:
             if not inspect(connection).has_table("alembic_version"):
@@ -78,7 +78,7 @@ def read_schema(url: str) -> str:
 
 
 def read_work(url: str, now: datetime) -> Work:
-    """What waits in a database of today's schema; raises StoreError where it cannot be read."""
+    """Return what waits in a database with the current schema. Raises StoreError if it cannot be read."""
     try:
         with _connect(url) as connection:
             return _read_work(connection, now)
@@ -87,7 +87,7 @@ def read_work(url: str, now: datetime) -> Work:
 
 
 def read_server(url: str) -> Server:
-    """The PostgreSQL server behind `url`; raises StoreError where it cannot be asked."""
+    """Return the state of the PostgreSQL server at `url`. Raises StoreError if it cannot be queried."""
     try:
         with _connect(url) as connection:
             number, version, standby, encoding, size, now, used, most, encrypted = connection.execute(text(_SERVER)).one()
@@ -111,7 +111,7 @@ def read_server(url: str) -> Server:
 
 
 def read_value(url: str, key: str) -> str | None:
-    """One named value, None where there is none, or no database yet; raises StoreError where it cannot be read."""
+    """Return one named value; None if there is none or no database yet. Raises StoreError if it cannot be read."""
     try:
         with _connect(url) as connection:
             row = connection.execute(select(values.c.value).where(values.c.key == key)).one_or_none()
@@ -123,7 +123,7 @@ def read_value(url: str, key: str) -> str | None:
 
 
 def explain_closed(url: str) -> str:
-    """Why nobody may start on this database, "" where anybody may; raises StoreError where it cannot be read."""
+    """Return why nobody may start on this database, "" if anybody may. Raises StoreError if it cannot be read."""
     try:
         with _connect(url) as connection:
             mark = closed_mark.read(connection)
@@ -133,7 +133,7 @@ def explain_closed(url: str) -> str:
 
 
 def run_quick_check(path: Path, seconds: float) -> list[str] | None:
-    """What SQLite's quick check says of the file, nothing where it is whole; None where that takes longer than `seconds`."""
+    """Return the problems that SQLite's quick check finds, none if the file is intact; None if it takes longer than `seconds`."""
     until = monotonic() + seconds
     try:
         with closing(_open_read_only(path)) as connection:
@@ -147,7 +147,7 @@ def run_quick_check(path: Path, seconds: float) -> list[str] | None:
 
 @contextmanager
 def _connect(url: str) -> Iterator[Connection]:
-    """A connection that cannot write: the last one to leave a SQLite file would else bring its log into it."""
+    """Open a connection that cannot write: otherwise the last one to close a SQLite file would write its log into it."""
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite":
         with open_read_only(url) as dialect, dialect.engine.connect() as connection:
@@ -177,7 +177,7 @@ def _read_work(connection: Connection, now: datetime) -> Work:
 
 
 def _may_write(connection: Connection) -> bool:
-    """Whether this role could write the journal; before its tables exist, whether it could make them."""
+    """Whether this role may write to the journal; before its tables exist, whether it may create them."""
     if inspect(connection).has_table("events"):
         return bool(
             connection.execute(text("SELECT has_table_privilege('events', 'INSERT') AND has_table_privilege('leases', 'UPDATE')")).scalar()
@@ -186,6 +186,6 @@ def _may_write(connection: Connection) -> bool:
 
 
 def _build_error(error: Exception) -> StoreError:
-    """The driver's words in one line; what it quotes of a statement is left out."""
+    """Build a StoreError with the driver's message on one line, without the statement."""
     said = " ".join(str(getattr(error, "orig", None) or error).split())
     return StoreError(said[:300])

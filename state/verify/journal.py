@@ -1,4 +1,4 @@
-"""The whole journal, looked through once (ring 1): file, chains, heads, anchors, snapshots, switch, large answers. Repairs nothing."""
+"""Verifies the whole journal in one pass: file, chains, heads, anchors, snapshots, switch, large answers. Repairs nothing."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,42 +20,42 @@ TRIES = 3
 
 
 class StreamChecker(Protocol):
-    """Knows what the events of one stream and its effects must be like."""
+    """Checks what the events of one stream and its effects say against each other."""
 
     def add_event(self, event: StoredEvent) -> None:
         """Take the next event of the stream."""
         ...
 
     def list_findings(self, rows: Sequence[EffectRow]) -> Iterable[Finding]:
-        """What does not hold, given all rows of the effects table that belong to the stream."""
+        """Return the findings, given all rows of the effects table that belong to the stream."""
         ...
 
     @property
     def count(self) -> int:
-        """How many effects there were."""
+        """The number of effects."""
         ...
 
 
 @dataclass(kw_only=True)
 class JournalReport:
-    """What was looked at and what was found."""
+    """What was verified and what was found."""
 
     streams: int = 0
     records: int = 0
     effects: int = 0
     findings: list[Finding] = field(default_factory=list)
     uncheckable: str = ""
-    """Why the database is none that this program could check: empty, or of an older one."""
+    """Why this program could not check the database: it is empty or of an older program."""
 
 
 Anchors = Mapping[str, Sequence[tuple[int, str]]]
-"""By stream: the records (seq, hash) that its chain must pass through."""
+"""By stream: the records (seq, hash) that its chain must contain."""
 
 
 def verify_journal(url: str, *, judge: Callable[[str], StreamChecker], anchors: Anchors, progress: Callable[[int], None]) -> JournalReport:
-    """Everything that is wrong with the journal behind `url`, each with its place on disk where that is a SQLite file.
+    """Return everything that is wrong with the journal at `url`, each finding with its place on disk for a SQLite file.
 
-    Works beside a running bot. FileNotFoundError where there is no database at all; nothing else is raised for what it holds.
+    Works beside a running bot. Raises FileNotFoundError if there is no database; no content of the database raises an error.
     """
     path = database.find_sqlite_path(url)
     if path and not path.is_file():
@@ -105,12 +105,12 @@ def _check_journal(look: _Check) -> None:
     found.extend(check_switch(look.store) if whole else ())
     found.extend(check_blobs(look.store, spoken_of, look.raw.list_digests()))
     found.extend(database.parse_problems(look.raw.list_problems()))
-    if all(finding.kind == "note" for finding in found):  # what follows from a damaged journal says nothing
+    if all(finding.kind == "note" for finding in found):  # further comparisons with a damaged journal would mean nothing
         found.extend(find_differences(look.raw.ask))
 
 
 def _check_chain(look: _Check, stream: str) -> Chain:
-    """The stream up to its head; a running bot may append while we read, so the head is asked for last and caught up with."""
+    """Verify the stream up to its head. A running bot may append meanwhile, so the head is read last and the chain continued up to it."""
     chain = Chain(stream=stream)
     for _ in range(TRIES):
         try:
@@ -148,7 +148,7 @@ def _check_anchor(chain: Chain, raw: RawReader, seq: int, wanted: str) -> None:
 
 
 def _check_meaning(look: _Check, stream: str, spoken_of: dict[str, tuple[str, int]]) -> list[Finding]:
-    """What a whole chain says: its effects and its snapshot. Looked at again where the bot wrote meanwhile."""
+    """Verify the meaning of an intact chain: its effects and its snapshot. Repeated if the bot wrote meanwhile."""
     found: list[Finding] = []
     for _ in range(TRIES):
         before = look.store.read_head(stream)
@@ -161,7 +161,7 @@ def _check_meaning(look: _Check, stream: str, spoken_of: dict[str, tuple[str, in
         except Exception as error:  # noqa: BLE001 - see verify_journal
             return [Finding(kind="damaged", place=f"snapshot of {stream}", why=f"it cannot be read: {error}")]
         found = list(_feed_events(look.store, stream, (judge.add_event, folded.add_event)))
-        # What nobody could read to its end says nothing of snapshot and effects: to compare them would accuse what is whole.
+        # If the events could not be read to the end, comparing snapshot and effects with them would blame intact data.
         found = found or [*folded.list_findings(), *_check_rows(look, stream, judge)]
         if not found or look.store.read_head(stream) == before:
             break
@@ -183,7 +183,7 @@ def _check_rows(look: _Check, stream: str, judge: StreamChecker) -> Iterable[Fin
 
 
 def _read_effects_singly(look: _Check, stream: str) -> tuple[list[EffectRow], list[Finding]]:
-    """The rows of the stream that can be read, and the damage of those that cannot."""
+    """Return the rows of the stream that can be read, and findings for those that cannot."""
     rows, damaged = [], []
     for effect_id in look.raw.list_effect_ids(stream):
         try:
@@ -202,7 +202,7 @@ def _feed_events(store: Store, stream: str, sees: Sequence[Callable[[StoredEvent
             page = store.read_events(stream, after=after, limit=limit)
         except Exception as error:  # noqa: BLE001 - see verify_journal
             if limit > 1:
-                limit = 1  # one by one to the record that it is
+                limit = 1  # one by one, to find the record at fault
                 continue
             yield Finding(kind="damaged", place=stream, seq=after + 1, why=f"the hash fits, but what it says cannot be read: {error}")
             return

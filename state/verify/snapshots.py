@@ -1,4 +1,4 @@
-"""A stream's snapshot against the fold of its events (ring 1). Changes nothing."""
+"""Compares a stream's snapshot with the fold of its events. Changes nothing."""
 
 from collections.abc import Iterator
 
@@ -10,16 +10,16 @@ from state.journal.store import Snapshot, Store, StoredEvent
 
 
 class SnapshotChecker:
-    """Sees the events of one stream in order; the state it comes to at the snapshot's place must be the snapshot's."""
+    """Folds the events of one stream in order; the state at the snapshot's seq must equal the snapshot."""
 
     def __init__(self, stream: str, snapshot: Snapshot | None) -> None:
-        """`snapshot` is what the store has of it."""
+        """`snapshot` is the stored snapshot of the stream, if there is one."""
         self._stream = stream
         self._snapshot = snapshot
         self._state = fold.create_state()
         self._at = 0
         self.blobs: dict[str, int] = {}
-        """The large answers that the events speak of, each with the seq of one that does."""
+        """The digests of large answers that the events refer to, each with the seq of one such event."""
 
     def add_event(self, event: StoredEvent) -> None:
         """Take the next event."""
@@ -31,7 +31,7 @@ class SnapshotChecker:
             self._at = event.seq
 
     def list_findings(self) -> Iterator[Finding]:
-        """What is wrong with the snapshot."""
+        """Yield what is wrong with the snapshot."""
         snapshot = self._snapshot
         if snapshot is None:
             return
@@ -54,7 +54,10 @@ class SnapshotChecker:
 
 
 def check_blobs(store: Store, spoken_of: dict[str, tuple[str, int]], stored: list[str]) -> Iterator[Finding]:
-    """Large answers that are gone or not what their name says; `spoken_of` by digest: the stream and seq of an event that needs it."""
+    """Yield findings for large answers that are missing or do not match their digest.
+
+    `spoken_of` maps a digest to the stream and seq of an event that needs it.
+    """
     for digest in sorted({*spoken_of, *stored}):
         stream, seq = spoken_of.get(digest, ("", None))
         try:

@@ -13,7 +13,7 @@ POSITION = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
 def upgrade() -> None:
-    """Create every table; all of it or nothing."""
+    """Create every table in one transaction."""
     _journal()
     _queues()
     _small_tables()

@@ -1,4 +1,7 @@
-"""One key a person: what is personal in records from now on is sealed under it, and gone when it is. An index for PostgreSQL's outbox."""
+"""Adds the table of keys, one per person: personal data of new records is encrypted with it and erased with it.
+
+Adds an index for the outbox in PostgreSQL.
+"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -13,7 +16,7 @@ _COLUMNS = ("key_id", "person", "secret", "created_at", "erased_at")
 
 
 def upgrade() -> None:
-    """Add the table; records that are there stay as they are, in clear."""
+    """Add the table; existing records stay unencrypted."""
     op.create_table(
         "person_keys",
         *(Column(name, Text, nullable=False) for name in _COLUMNS),
@@ -23,6 +26,6 @@ def upgrade() -> None:
     live = sa.text("secret <> ''")
     op.create_index("ix_person_keys_live", "person_keys", ["person"], unique=True, sqlite_where=live, postgresql_where=live)
     if op.get_bind().dialect.name == "postgresql":
-        # SQLite's outbox holds only what is to be delivered. PostgreSQL's holds, until it is vacuumed, all that ever was.
+        # SQLite's outbox holds only what is still to be delivered. PostgreSQL's holds every removed row until it is vacuumed.
         columns = ["session", "key", "pos"]
         op.create_index("ix_outbox_new", "outbox", columns, postgresql_where=sa.text("status = 'new'"))

@@ -1,4 +1,4 @@
-"""`effects.epoch` goes: it was written with every change and read by nobody; what fences a commit is the epoch of its lease."""
+"""Drops `effects.epoch`: it was written with every change and never read; a commit is fenced by the epoch of its lease."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Where the journal speaks of a record or a call: what `/history` and `GET /audit` look up. Filled from the journal that is there."""
+"""Adds the table `mentions` (which records and calls an event is about) for `/history` and `GET /audit`, filled from the journal."""
 
 import logging
 
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 def upgrade() -> None:
-    """Make the table and fill it, all in the one transaction of the upgrade: who is killed in it begins anew."""
+    """Create the table and fill it in the one transaction of the upgrade: after a crash the upgrade starts from the beginning."""
     op.create_table(
         "mentions",
         *(Column(name, Text, nullable=False) for name in ("about", "what", "event_id", "effect_id")),
@@ -40,7 +40,7 @@ def _tell(done: int, of: int) -> None:
 
 
 def _end_older_programs(connection: Connection) -> None:
-    """A process of the older program that still runs would commit without the table: its sessions end, and its function goes."""
-    connection.exec_driver_sql("UPDATE leases SET owner = ''")  # waits for the commits that are under way
+    """End the leases of older programs that still run and drop their commit function: they would commit without filling the table."""
+    connection.exec_driver_sql("UPDATE leases SET owner = ''")  # waits for the commits under way
     for (function,) in connection.exec_driver_sql(_COMMITS).all():
         connection.exec_driver_sql(f"DROP FUNCTION {function}")
