@@ -1,6 +1,6 @@
-"""Lines that code adds to a turn's reply: what was made without a card, and that a list holds only the person's own records. Ring 2.
+"""Lines and buttons that code adds to a reply; it changes nothing that the model wrote.
 
-What one press asks for: first examples, and what to make of text of others that came without a word about it. Ring 2, pure.
+They are: changes made without a card, a note that a list holds only the person's own records, example requests, and buttons for a forward.
 """
 
 from collections.abc import Mapping
@@ -21,13 +21,13 @@ from state.journal.store import EffectRow
 
 _TITLE = 80
 _OPERATORS = "!=<>@%*?~"
-"""What stands before the name of a field in a filter."""
+"""The characters that may stand before a field's name in a filter."""
 _SINGLE_RECORD_KEYS = ("ID", "TITLE", "NAME", "LAST_NAME")
-"""Who asks by one of these means certain records, not a list of all."""
+"""A filter by one of these fields asks for particular records, not for a list of all."""
 
 
 async def add_made_lines(reply: Reply, context: Context, names: Names) -> Reply:
-    """The reply with one line for each change that needed no card, unless it names them already. Raises StoreError."""
+    """Return the reply with one line for each change made without a card, unless it lists them already. Raises StoreError."""
     if any(notice.code == "done-before" for notice in reply.notices):
         return reply
     lines = []
@@ -44,11 +44,11 @@ def _is_made_without_card(row: EffectRow) -> bool:
 
 
 def _build_made_line(row: EffectRow, names: Names, *, user: int) -> Notice:
-    """«Создана сделка «Ромашка» №484», with the address of the card."""
+    """Return a line such as «Создана сделка «Ромашка» №484», with the link to the record."""
     name, call = build_doubt_args(row.effect_id, row.call), row.call["call"]
     created = str((row.outcome or {}).get("created") or "")
     target, number = _find_record(created, call)
-    title = _format_title(name, call["params"]) if name["verb"] == "add" else ""  # that of what is there already stands in `call-named`
+    title = _format_title(name, call["params"]) if name["verb"] == "add" else ""  # an existing title is in `call-named`
     shown = " ".join(part for part in (f"«{title}»" if title else "", f"№{number}" if number else "") if part)
     args = {
         **name,
@@ -62,7 +62,7 @@ def _build_made_line(row: EffectRow, names: Names, *, user: int) -> Notice:
 
 
 def _format_title(name: Mapping[str, Any], params: Mapping[str, Any]) -> str:
-    """How the new record is called; a contact by both names."""
+    """Return the title of the new record; for a contact, the first and last name."""
     person = params.get("fields")
     if name["entity"] != "contact" or not isinstance(person, Mapping):
         return "" if str(name["title"]).startswith("№") else str(name["title"])
@@ -70,7 +70,7 @@ def _format_title(name: Mapping[str, Any], params: Mapping[str, Any]) -> str:
 
 
 def _find_record(created: str, call: Mapping[str, Any]) -> tuple[str, int]:
-    """What to look at: what was made, or what it was made on; ("", 0) where there is no one record."""
+    """Return the record that was created, or else the one that was changed; ("", 0) if there is not exactly one."""
     kind, _, number = created.rpartition(":")
     if number.isdigit() and kind and (kind != "comment"):
         return kind, int(number)
@@ -79,8 +79,8 @@ def _find_record(created: str, call: Mapping[str, Any]) -> tuple[str, int]:
 
 
 def add_own_only_notices(reply: Reply, context: Context, catalogue: Catalogue) -> Reply:
-    """The reply with one line for each kind of record of which only the person's own were read, and nothing had asked for that."""
-    if context.actor.sees != "own" or not reply.parts:  # of a turn that was cut short nothing is shown
+    """Add a note for each entity of which only the person's own records were read, although the filter did not ask for it."""
+    if context.actor.sees != "own" or not reply.parts:  # nothing is shown of a turn that was cut short
         return reply
     read = [
         item.entity
@@ -101,7 +101,7 @@ def _is_narrowed_to_own(slot: str, outcome: Outcome, context: Context, catalogue
 
 
 def _has_any_key(asked: Any, wanted: frozenset[str], entity: str) -> bool:
-    """Whether the filter that was proposed says whose or which records are wanted, at whatever depth."""
+    """Whether the proposed filter already says whose or which records are wanted, at any depth."""
     if isinstance(asked, Mapping):
         return any(
             fields.to_field_key(str(key).lstrip(_OPERATORS), entity) in wanted or _has_any_key(value, wanted, entity)
@@ -112,16 +112,16 @@ def _has_any_key(asked: Any, wanted: frozenset[str], entity: str) -> bool:
 
 FORWARD_BUTTON: Final = "forward"
 FORWARD_REQUESTS: Final = ("lead", "task")
-"""What one press makes of it."""
+"""What one click turns a forwarded text into."""
 
 
 def list_examples(mode: Mode) -> tuple[str, ...]:
-    """Requests to begin with; none that would read in the mode in which nothing is sent, reads neither (S004-38)."""
+    """Return the example requests for `mode`; in shadow mode none that reads, since nothing is sent then, not even reads (S004-38)."""
     return ("example-task",) if mode == "shadow" else ("example-deals", "example-task", "example-sum")
 
 
 def add_forward_buttons(reply: Reply, turn: TurnInput) -> Reply:
-    """The reply with its buttons, where the person has not said yet what they want; a reply that asks something itself stays as it is."""
+    """Return the reply with buttons for a quoted text without a request; a reply that asks something itself stays as it is."""
     if turn.text or not turn.quoted or turn.origin not in {"typed", "voice"} or reply.choices or reply.confirmations:
         return reply
     made = tuple(Action(words=(FORWARD_BUTTON, turn.turn_id, wish), label=Notice(code=f"button-make-{wish}")) for wish in FORWARD_REQUESTS)

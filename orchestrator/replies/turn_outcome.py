@@ -1,4 +1,4 @@
-"""What a turn says at its end beyond its engine's words: why it was cut short, what became of its changes, where links lead. Ring 2."""
+"""Completes the reply at the end of a turn: why it was cut short, what became of its changes, and where links may lead."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,18 +19,18 @@ NOT_BEGUN = Notice(code="not-begun")
 PLANNED = Notice(code="shadow-now")
 UNKNOWN_REASON = Notice(code="no-reason-known")
 MAX_NAMED = 10
-"""So many changes are named in one sentence or have a line of their own, the others are counted."""
+"""How many changes one sentence names, or have a line of their own; the others are only counted."""
 
 Name = Mapping[str, Any]
-"""The arguments of `call-named`, with the id of the effect."""
+"""The arguments of the notice `call-named`, with the effect id."""
 ChangeFate = tuple[Literal["made", "not_made", "unknown", "told"], Notice | None]
-"""What became of a change, and the sentence for that; "told" where its card or the look of the recovery says so."""
+"""What became of a change, and the sentence for that; "told" if its card or recovery says so."""
 REPORTED: ChangeFate = ("told", None)
 
 
 @dataclass(kw_only=True)
 class _Changes:
-    """What became of the changes that a turn has proposed, in their order."""
+    """What became of the changes that a turn proposed, in their order."""
 
     made: list[Name] = field(default_factory=list)
     unknown: list[Notice] = field(default_factory=list)
@@ -38,36 +38,36 @@ class _Changes:
 
     @property
     def made_notices(self) -> list[Notice]:
-        """What was made, in one sentence."""
+        """The changes made, in one sentence."""
         return [Notice(code="done-before", args={"calls": _format_names(self.made)})] if self.made else []
 
     @property
     def not_made_notices(self) -> list[tuple[Notice, Notice]]:
-        """What was not made, one sentence for each reason: (reason, sentence)."""
+        """The changes not made, one sentence for each reason: (reason, sentence)."""
         whys = _unique([why for _, why in self.not_made])
         named = [(why, _format_names([name for name, its in self.not_made if its == why])) for why in whys]
         return [(why, Notice(code="not-made", args={"calls": calls, "why": why.model_dump(mode="json")})) for why, calls in named]
 
 
 async def build_early_end(reason: EndReason, context: Context, notice: Notice, *, partly: Notice | None = None) -> TurnEnd:
-    """The end of a turn that did not get to its own: what became of its changes is said, the cards it made go out.
+    """Return the end of a turn that was cut short: it reports what became of the changes and sends out the cards that were made.
 
-    `partly` is said in the place of `notice` where something was done. Raises StoreError.
+    `partly` replaces `notice` if something was changed. Raises StoreError.
     """
     changes = await _collect_changes(context)
     opening = partly if partly is not None and changes.made else notice
     notices = [opening, *changes.made_notices, *changes.unknown, *(told for _, told in changes.not_made_notices)]
     made = [item.confirmation_id for item in context.results if isinstance(item, Pending)]
-    entries = context.state["agent"]["confirmations"].values()  # those too that a process before this one made
+    entries = context.state["agent"]["confirmations"].values()  # includes cards made by an earlier process
     waiting = [item["confirmation_id"] for item in entries if item["status"] == "requested" and item.get("turn_id") == context.turn.turn_id]
     cards = tuple(dict.fromkeys([*made, *waiting]))
     return TurnEnd(reason=reason, reply=Reply(notices=tuple(_unique(notices)), confirmations=cards, turn_id=context.turn.turn_id))
 
 
 async def add_change_notices(end: TurnEnd, context: Context) -> TurnEnd:
-    """Where the model's words do not say it, code says what was done, and to which change a reason belongs. Raises StoreError.
+    """Return the end with notices of what was changed and why not, where the model's text does not report it. Raises StoreError.
 
-    Who hears only of the trouble would ask for all of it again. Words beside a card were written before any step was judged.
+    A person who reads only of the failure would request everything again. Text beside a card was written before any step was evaluated.
     """
     reply = end.reply
     silent = not reply.parts or (end.reason == "waiting" and _has_failure(context))
@@ -81,7 +81,7 @@ async def add_change_notices(end: TurnEnd, context: Context) -> TurnEnd:
 
 
 def _has_failure(context: Context) -> bool:
-    """Whether a step was refused, or a name in it fits nothing."""
+    """Whether a step was refused, or a name in it could not be resolved."""
     refused = any(isinstance(item, Outcome) and item.status == "refused" for item in context.results)
     return refused or any(step.get("problem") for step in context.proposed_steps.values())
 
@@ -99,7 +99,7 @@ async def _collect_changes(context: Context) -> _Changes:
             found.made.append(name)
         elif standing == "not_made" and last[_build_request_key(step)] == _parse_plan(
             slot
-        ):  # what was proposed again later is told as it stands then
+        ):  # a change proposed again later is reported by that later step
             name = await _describe_change(slot, row, context, unless_waiting=sentence == NOT_BEGUN)
             if name is not None:
                 found.not_made.append((name, sentence or UNKNOWN_REASON))
@@ -107,7 +107,7 @@ async def _collect_changes(context: Context) -> _Changes:
 
 
 def _find_row_fate(row: EffectRow, came: Outcome | Pending | None) -> ChangeFate:
-    """What became of a change whose call was begun, or asked for."""
+    """Return the fate of a change whose call was begun or waits for confirmation."""
     if row.status == "succeeded":
         return "made", None
     if row.call["confirmation_id"]:
@@ -121,7 +121,7 @@ def _find_row_fate(row: EffectRow, came: Outcome | Pending | None) -> ChangeFate
 
 
 def _find_rowless_fate(slot: str, context: Context) -> ChangeFate:
-    """What became of a change of which nothing was begun."""
+    """Return the fate of a change that has no stored effect."""
     refused, problem = context.recorded.refused_steps.get(slot), context.proposed_steps[slot].get("problem")
     match context.outcomes.get(slot):
         case Pending():
@@ -142,7 +142,7 @@ def _find_rowless_fate(slot: str, context: Context) -> ChangeFate:
 
 
 async def _describe_change(slot: str, row: EffectRow | None, context: Context, *, unless_waiting: bool = False) -> Name | None:
-    """How a sentence names the change; None for a read, and for what waits on a card if that is asked."""
+    """Return how a sentence names the change; None for a read and, if `unless_waiting`, for a change that waits on a card."""
     if row is not None:
         return build_doubt_args(row.effect_id, row.call)
     described = await context.describe_change(slot)
@@ -153,7 +153,7 @@ async def _describe_change(slot: str, row: EffectRow | None, context: Context, *
 
 
 def _format_names(names: Sequence[Name]) -> list[dict[str, Any]]:
-    """The names as sentences within a sentence, each once."""
+    """Return the names as nested notices, without duplicates and at most `MAX_NAMED`."""
     kept = [name for number, name in enumerate(names) if _strip_effect_id(name) not in map(_strip_effect_id, names[:number])]
     listed: list[dict[str, Any]] = [{"code": "call-named", "args": dict(name)} for name in kept[:MAX_NAMED]]
     return [*listed, {"code": "and-more", "args": {"count": len(kept) - MAX_NAMED}}] if len(kept) > MAX_NAMED else listed
@@ -176,7 +176,7 @@ def _parse_plan(slot: str) -> str:
 
 
 def strip_foreign_links(reply: Reply, turn: TurnInput, actor: Actor, known: frozenset[str]) -> Reply:
-    """The reply without addresses that lead elsewhere than to `known` hosts and those the person named."""
+    """Return the reply without links to hosts other than those in `known` or in the person's own text."""
     hosts = known | extract_hosts(turn.text)
     parts = tuple(
         Text(text=strip_unknown_links(part.text, hosts, locale=actor.locale)) if isinstance(part, Text) else part for part in reply.parts

@@ -1,4 +1,4 @@
-"""The audit record of each iteration and decision for ops (S004-43 … S004-47, X9). Fails open: it never disturbs a turn."""
+"""Writes an audit record of each iteration and each decision for ops (S004-43 … S004-47, X9). A failure here never disturbs a turn."""
 
 import asyncio
 from collections import deque
@@ -17,30 +17,30 @@ from state.clock import Clock, format_iso
 from state.trace import get_trace_id
 
 SCHEMA = 2
-"""Of docs/audit-record.schema.json."""
+"""Version of docs/audit-record.schema.json that the records follow."""
 BACKLOG = 200
-"""Records that may wait for a slow disk; then turns wait too."""
+"""How many records may wait for a slow disk; beyond that, turns wait too."""
 KEPT_ENTRIES = 5
-"""Of what only grows, a record carries the last few; the journal has all."""
+"""How many of the latest confirmations and finished calls a record carries: both lists only grow, and the journal holds them in full."""
 CONFIRMATION_KEYS = ("confirmation_id", "effect_id", "method", "params", "status", "requested_by", "requested_by_name", "fingerprint")
-"""What a record of a decision keeps of its card."""
+"""The fields of the card that the record of a decision keeps."""
 
 
 class Audit:
     """Writes masked records to the interaction log of each user."""
 
     def __init__(self, log: InteractionLogger, clock: Clock) -> None:
-        """Keep the log."""
+        """Keep the interaction log and start the single writer thread."""
         self._log = log
         self._clock = clock
         self._thread = ThreadPoolExecutor(1, "audit")
-        """One, so that the records of a person keep their order."""
+        """One thread only, so that the records of a person keep their order."""
         self._unwritten: deque[Future[None]] = deque()
 
     async def record_iteration(
         self, entry: Iteration, *, actor: Actor, session: str, turn_id: str, text: str, mode: Mode, state: Mapping[str, Any]
     ) -> None:
-        """One iteration: input, blocks, requests, answers, state, who, tokens, timings."""
+        """Record one iteration: input, blocks, requests, answers, state, who asked, tokens and timings."""
         await self._write(
             actor.key,
             {
@@ -62,7 +62,7 @@ class Audit:
         )
 
     async def record_decision(self, *, actor: Actor, session: str, entry: Mapping[str, Any], via: str, outcome: Mapping[str, Any]) -> None:
-        """A person's decision and what it led to."""
+        """Record a person's decision about a card and its outcome."""
         await self._write(
             actor.key,
             {
@@ -78,15 +78,18 @@ class Audit:
         )
 
     async def record_failure(self, *, actor: Actor, session: str, turn_id: str, what: str) -> None:
-        """Something failed that ops should know of."""
+        """Record a failure that ops should know of."""
         await self._write(actor.key, {"type": "trouble", "session": session, "turn_id": turn_id, "errors": [what]})
 
     def wait(self, seconds: float = 5.0) -> None:
-        """Block until all that was handed in is in the log, as the end of the program does; TimeoutError where that takes longer."""
+        """Block until all records handed in so far are in the log; called at shutdown. Raises TimeoutError after `seconds`."""
         self._thread.submit(lambda: None).result(seconds)
 
     async def _write(self, user: str, record: Mapping[str, Any]) -> None:
-        """Frozen at once, since the state goes on changing; masked and written behind the person's back, who waits for the answer only."""
+        """Serialize the record at once, because the state goes on changing, and queue it for the writer thread.
+
+        Masking and writing happen in that thread, so the person does not wait for them. Waits only when `BACKLOG` records are queued.
+        """
         trace = {"trace_id": get_trace_id()} if get_trace_id() else {}
         frozen = orjson.dumps({"timestamp": format_iso(self._clock.now()), "user": user, "v": SCHEMA, **trace, **record}, default=str)
         while self._unwritten and self._unwritten[0].done():
@@ -96,7 +99,7 @@ class Audit:
         self._unwritten.append(self._thread.submit(copy_context().run, self._write_masked, user, frozen))
 
     def _write_masked(self, user: str, frozen: bytes) -> None:
-        """Without secrets; most records hold none, and a look at the whole text tells: those are taken as they are."""
+        """Write the record with its secrets masked; a record whose text holds no secret, as most do, is written as it is."""
         if is_free_of_secrets(frozen.decode()):
             self._log.write(user, frozen)
         else:
@@ -104,7 +107,7 @@ class Audit:
 
 
 def trim_state(state: Mapping[str, Any]) -> dict[str, Any]:
-    """agent_state as ops read it: confirmations by what and who, without what cards show and buttons carry."""
+    """Return the agent state as ops need it: confirmations without previews and button nonces, and only the latest entries."""
     left_out = ("preview", "before", "provenance", "reasons", "nonce")
     confirmations = [
         {key: value for key, value in entry.items() if key not in left_out}

@@ -1,4 +1,4 @@
-"""Typed commands: fixed code, read only but for /new and /stop, the same in every mode; the model is not asked (DESIGN §3). Ring 2."""
+"""Typed commands, answered by fixed code in every mode; the model is not asked. Only /new and /stop change anything."""
 
 from collections.abc import Awaitable, Callable
 
@@ -23,14 +23,14 @@ from state.journal.store import InboxRow, OutboxRow
 Command = Callable[[Actor, Session, Tools], Awaitable[Reply]]
 
 COMMANDS = ("start", "help", "new", "stop", "pending", "today", "history", "reminders", "mode", "status", "language", "settings")
-"""What is offered; some of them are worked by features."""
+"""The commands offered to everybody; some of them are handled by features."""
 ADMIN_COMMANDS = ("freeze", "unfreeze")
-"""What is offered to administrators besides."""
+"""The commands offered to administrators in addition."""
 _IN_PRIVATE = frozenset({"language", "settings"})
 
 
 def list_commands(actor: Actor, session: str) -> tuple[str, ...]:
-    """What works for this person in this conversation: settings in their own Telegram chat only."""
+    """Return the commands that work for `actor` in this session; settings are offered only in the person's own Telegram chat."""
     names = tuple(name for name in COMMANDS if session == actor.key or name not in _IN_PRIVATE)
     return (*names, *ADMIN_COMMANDS) if actor.role == "admin" else names
 
@@ -60,7 +60,10 @@ async def run_command(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def _run_pending(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> None:
-    """What waits here, and for a lead what waits for their decision in other conversations, which bring it themselves."""
+    """Show the cards that are open in this session; for a lead, also request those that wait for their decision in other sessions.
+
+    The other sessions send their cards themselves.
+    """
     count, wanted = await lead_inbox.find_pending_elsewhere(row, actor, session, tools)
     rows = await build_pending_rows(session, tools.store, of_others=count)
     await session.commit(actor=actor.key, outbox=rows, inbox_new=wanted, inbox_done=[row.id])
@@ -69,12 +72,12 @@ async def _run_pending(row: InboxRow, actor: Actor, session: Session, tools: Too
 
 
 async def _answer_card_button(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> None:
-    """The two buttons of a card that decide nothing: look again at an unknown outcome, show the exact call."""
+    """Handle the two card buttons that decide nothing: "check" looks at an unknown outcome again, "details" shows the exact call."""
     named = row.body.get("confirmation_id", "")
     entry = session.state["agent"]["confirmations"].get(named)
     rows: list[OutboxRow] = []
     if entry is None and row.body["name"] == "check":
-        effect = await session.find_effect(named)  # a call without a card is named by itself
+        effect = await session.find_effect(named)  # a call without a card: the id in the button is the effect id
         if effect is None or effect.stream != session.stream:
             rows.append(outbox.build_reply_row(session.key, build_reply(Notice(code="details-none")), session.now))
         else:
@@ -110,10 +113,10 @@ async def _new(actor: Actor, session: Session, tools: Tools) -> Reply:
 
 
 async def _run_stop(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> None:
-    """What runs ends, a call on its way heard to its end; what waits behind it is left out, named, and one press brings it back.
+    """Stop the running turn and drop the requests queued behind it; the reply counts them and has a button that queues them again.
 
-    What somebody else asked for goes on, unless a lead stops it. The moment of the stop is stored before anything ends: whoever comes to
-    the next request knows of it.
+    A call that was already sent is awaited to its end. A request of somebody else goes on, unless a lead stops it. The time of the stop is
+    stored before anything ends, so that whoever takes the next request knows of it.
     """
     person = await stop_queue.find_requester(session, tools)
     theirs = not stop_queue.may_stop(actor, person)
@@ -129,7 +132,7 @@ async def _run_stop(row: InboxRow, actor: Actor, session: Session, tools: Tools)
         shown = outbox.build_reply_row(session.key, reply, session.now)
         turn = session.state["turn"] if running else None
         events = [stop_queue.build_stop_event(row, actor.key)] if behind else []
-        if turn is not None:  # should the process die before its end, whoever goes on with it learns of it
+        if turn is not None:  # if the process dies before the turn ends, its successor must know of the stop
             events.append(stop_queue.build_stop_event(row, (person or actor).key, turn_id=turn["turn_id"]))
         await session.commit(*events, actor=actor.key, outbox=[shown], inbox_done=[row.id])
     finally:
@@ -158,7 +161,7 @@ async def _status(actor: Actor, session: Session, tools: Tools) -> Reply:
 
 
 async def _build_freeze_notices(tools: Tools) -> list[Notice]:
-    """That writing is stopped, where it is."""
+    """Return the notice that writes are frozen, or nothing when they are not."""
     standing = await tools.gate.deps.switch.find_freeze()
     return [] if standing is None else [Notice(code="frozen-now", args=build_freeze_args(standing))]
 

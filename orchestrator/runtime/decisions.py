@@ -1,4 +1,4 @@
-"""A person's decision about a card, and cards whose time is over. Overtakes a running turn. Ring 2."""
+"""Applies a person's decision about a card and closes expired cards. Runs in the express lane, so it overtakes a running turn."""
 
 import contextlib
 from collections.abc import Mapping
@@ -22,16 +22,16 @@ from state.journal.store import EffectConflict, InboxRow, OutboxRow
 LONGEST_REASON: Final = 500
 _ACCESS_LOST: Final = "no-access-any-more"
 OVER_HTTP: Final = "http"
-"""Who decides over the HTTP API is answered by it: the chat of the card is told what changed, and nothing of what did not count."""
+"""A decision over the HTTP API is answered by the API itself: the chat of the card sees what changed, but no word of a void decision."""
 
 
 async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Apply one press, typed answer or API decision; the card is edited, the press answered once (facts/telegram §5)."""
+    """Apply one button click, typed answer or API decision: the card is edited and the click is answered exactly once."""
     actor = await _admit_decider(row, session, tools)
     if actor is None:
         return
     body = row.body
-    if not isinstance(body["approve"], bool):  # "no" is a true value too: a door that sends words must not approve by accident
+    if not isinstance(body["approve"], bool):  # the string "no" is truthy: a client that sends words must not approve by accident
         raise TypeError("a decision is true or false")
     decision = Decision(
         confirmation_id=body["confirmation_id"],
@@ -57,16 +57,16 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def run_expiry(row: InboxRow, session: Session, tools: Tools) -> None:
-    """The time of a card is over: close it and show that."""
+    """Close a card that has expired and show that it has."""
     del tools
     confirmation_id = row.body["confirmation_id"]
     entry = session.state["agent"]["confirmations"].get(confirmation_id)
     timer = confirmations.drop_timer({"confirmation_id": confirmation_id}, session)
     if entry is None or entry["status"] != "requested":
-        shown = [_build_card(confirmation_id, session)] if entry and entry["status"] == "expired" else []  # by a program that died here
+        shown = [_build_card(confirmation_id, session)] if entry and entry["status"] == "expired" else []  # by a process that died here
         await session.commit(actor="system", timers=[timer], outbox=shown, inbox_done=[row.id])
         return
-    with contextlib.suppress(EffectConflict):  # decided in this very moment: the decision wins
+    with contextlib.suppress(EffectConflict):  # decided at this very moment: the decision wins
         await confirmations.expire(entry, session, [])
     rows = [_build_card(confirmation_id, session)]
     if session.state["agent"]["confirmations"][confirmation_id]["status"] == "expired":
@@ -76,30 +76,30 @@ async def run_expiry(row: InboxRow, session: Session, tools: Tools) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _ButtonClick:
-    """A decision, how it is answered and in which chat."""
+    """A decision, and where it is answered."""
 
     decision: Decision
     toast: str
     reply_chat: str
-    """The chat in which it was made: a lead's own, or that of the card."""
+    """The chat in which the decision was made: a lead's own chat, or that of the card."""
     leads_notified: bool
-    """Leads were asked, so the one who asked waits somewhere else and is told what came of it."""
+    """True if leads were asked: the requester is then in another chat and gets the decision as a message."""
 
     @property
     def quiet(self) -> bool:
-        """Whether it is answered elsewhere than in a chat."""
+        """Whether the decision is answered by the HTTP API and not in a chat."""
         return self.decision.via == OVER_HTTP
 
 
 def _find_reply_chat(row: InboxRow, session: Session) -> str:
-    """Where the person is answered: a lead who was asked in their own chat is answered there."""
+    """Return the chat in which the person is answered: a lead who was asked in their own chat is answered there."""
     entry = session.state["agent"]["confirmations"].get(row.body["confirmation_id"]) or {}
     person = str(row.actor["key"])
     return person if person in (entry.get("told") or ()) else session.key
 
 
 def build_failure_rows(row: InboxRow, session: Session) -> list[OutboxRow]:
-    """What a lead reads in their own chat of a press or a reason that could not be worked, besides the one who asked."""
+    """Return the message for a lead, in their own chat, whose click or reason could not be handled; the requester is told separately."""
     entry = session.state["agent"]["confirmations"].get(str(row.body.get("confirmation_id")))
     if entry is None or (door := _find_reply_chat(row, session)) == session.key:
         return []
@@ -108,7 +108,7 @@ def build_failure_rows(row: InboxRow, session: Session) -> list[OutboxRow]:
 
 
 async def _admit_decider(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
-    """As `admitted`, but whoever has lost access is told in the chat in which they pressed."""
+    """Return the actor as `admit_actor` does; a person who has lost access is told so in the chat in which they clicked."""
     door = _find_reply_chat(row, session)
     over_http = row.body["via"] == OVER_HTTP
     if door == session.key and not over_http:
@@ -123,7 +123,7 @@ async def _admit_decider(row: InboxRow, session: Session, tools: Tools) -> Actor
 
 
 async def finish_approved(effect_id: str, confirmation_id: str, session: Session, tools: Tools) -> None:
-    """Go on with a call that was approved before the program stopped and never started."""
+    """Run a call that was approved before the process stopped and that never started."""
     decided = await tools.gate.resume_approved(effect_id, mode=tools.mode, ledger=session)
     if decided.reopened and decided.notice is not None:
         told = outbox.build_reply_row(session.key, build_reply(decided.notice), session.now)
@@ -145,7 +145,7 @@ def _is_void(decided: DecisionResult) -> bool:
 
 
 def _build_refusals(decided: DecisionResult, press: _ButtonClick, session: Session, row: InboxRow) -> list[DecisionRefused]:
-    """What the journal keeps of a decision over the API that did not count: there it is the answer, and proof of who tried."""
+    """Return the journal event of a void decision made over the API: it is the API's answer and the record of who tried."""
     entry = session.state["agent"]["confirmations"].get(press.decision.confirmation_id) or {}
     if not press.quiet or not _is_void(decided) or decided.notice is None or _is_same(press.decision, entry):
         return []
@@ -153,7 +153,7 @@ def _build_refusals(decided: DecisionResult, press: _ButtonClick, session: Sessi
 
 
 def _is_same(decision: Decision, entry: Mapping[str, Any]) -> bool:
-    """Whether the card was decided by this very decision: it came twice, or its program died in the middle."""
+    """Whether the card was decided by this very decision: it arrived twice, or the process died while handling it."""
     return bool(entry.get("approved_by" if decision.approve else "denied_by") == decision.actor.key)
 
 
@@ -171,7 +171,7 @@ def _build_refusal(row: InboxRow, by: str, code: str, entry: Mapping[str, Any]) 
 
 
 def _build_announcement(entry: Mapping[str, Any], press: _ButtonClick, session: Session) -> list[OutboxRow]:
-    """What goes out in the same commit as the decision itself, before the call runs."""
+    """Return the rows that go out in the commit of the decision itself, before the call runs."""
     now, decision = session.now, press.decision
     status = "approved" if decision.approve else "denied"
     changed = {**entry, "status": status, f"{status}_by_name": decision.actor.name, f"{status}_at": now.isoformat()}
@@ -185,7 +185,7 @@ def _build_announcement(entry: Mapping[str, Any], press: _ButtonClick, session: 
 
 
 def _build_closing_rows(decided: DecisionResult, press: _ButtonClick, session: Session, tools: Tools) -> list[OutboxRow]:
-    """The card as it stands after the decision, and the toast when the decision did not count."""
+    """Return the card as it is after the decision, and a toast if the decision was void."""
     rows: list[OutboxRow] = []
     now, decision = session.now, press.decision
     entry = session.state["agent"]["confirmations"].get(decision.confirmation_id)
@@ -195,7 +195,7 @@ def _build_closing_rows(decided: DecisionResult, press: _ButtonClick, session: S
     if press.quiet and _is_void(decided) and not decided.reopened and not _is_same(decision, entry or {}):
         return rows
     if _is_void(decided) and decided.notice is not None and not press.quiet:
-        if press.toast and not decided.reopened:  # else the press was answered with the approval
+        if press.toast and not decided.reopened:  # otherwise the approval has already answered the click
             rows.append(outbox.build_toast_row(press.reply_chat, press.toast, decided.notice, now))
         else:
             rows.append(outbox.build_reply_row(press.reply_chat, build_reply(decided.notice), now))
@@ -209,14 +209,17 @@ def _build_closing_rows(decided: DecisionResult, press: _ButtonClick, session: S
 
 
 def _find_successor(confirmation_id: str, session: Session) -> str:
-    """The open card that took the place of this one when it drifted, or "". Also one that a crash kept from being shown."""
+    """Return the id of the open card that replaced this one because of drift, or "".
+
+    That card may also be one that a crash kept from being shown.
+    """
     entries = session.state["agent"]["confirmations"]
     wanted = build_effect_id(f"{entries[confirmation_id]['effect_id']}/again")
     return next((key for key, item in entries.items() if item["effect_id"] == wanted and item["status"] == "requested"), "")
 
 
 def _build_lead_news(decided: DecisionResult, press: _ButtonClick, session: Session) -> list[OutboxRow]:
-    """The one who asked a lead and went on with other things is told in words what the lead decided: an edited card says nothing aloud."""
+    """Return the message that tells the requester what the lead decided: an edited card sends no notification."""
     entry = session.state["agent"]["confirmations"].get(press.decision.confirmation_id)
     if not press.leads_notified or entry is None or press.decision.actor.key == entry["requested_by"]:
         return []
@@ -225,7 +228,7 @@ def _build_lead_news(decided: DecisionResult, press: _ButtonClick, session: Sess
         reason = press.decision.reason
         denied = Notice(code="lead-denied-why", args={**about, "reason": reason}) if reason else Notice(code="lead-denied", args=about)
         rows = [outbox.build_reply_row(session.key, build_reply(denied), session.now)]
-        if not press.toast and not press.quiet:  # the reason came as words, which are answered too
+        if not press.toast and not press.quiet:  # the reason was typed as a message, which is answered too
             rows.append(
                 outbox.build_reply_row(
                     press.reply_chat,
@@ -245,7 +248,7 @@ def _build_lead_approved_row(entry: Mapping[str, Any], who: str, outcome: Outcom
 
 
 def _build_expiry_rows(entry: Mapping[str, Any], session: Session) -> list[OutboxRow]:
-    """Nobody decided in time: both sides hear of it."""
+    """Return the messages that tell the requester and the leads that nobody decided in time."""
     if not entry.get("told"):
         return []
     about = {"who": ", ".join(entry.get("told_names") or ()), "what": find_title(entry)}
@@ -255,12 +258,12 @@ def _build_expiry_rows(entry: Mapping[str, Any], session: Session) -> list[Outbo
 
 
 def find_title(entry: Mapping[str, Any]) -> str:
-    """What the request is about, in one word: the record's name, or the method."""
+    """Return a short name of what the request is about: the record's title, or else the method."""
     return str((entry.get("preview") or {}).get("title") or entry["method"])
 
 
 def _build_settled_cards(confirmation_id: str, session: Session, tools: Tools, at: str = "") -> list[OutboxRow]:
-    """The card of a call that has run, with what can be done about it; of an undo also the card that it took back."""
+    """Return the card of a call that has run, with its undo button where undo is possible; for an undo, also the card it took back."""
     entries = session.state["agent"]["confirmations"]
     original = undo_policy.find_original(entries[confirmation_id], entries)
     shown = [entries[confirmation_id], *([original] if original is not None and "preview" in original else [])]

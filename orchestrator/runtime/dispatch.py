@@ -1,4 +1,4 @@
-"""One stored input: which part works it by its kind, and what is said and stored of one that cannot be worked. Ring 2."""
+"""Hands one stored input to the part that handles its kind; decides what is stored and said of an input that cannot be handled."""
 
 import logging
 
@@ -14,11 +14,11 @@ from state.journal.store import SET_ASIDE, InboxRow
 log = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 3
-"""How often an input is begun; one that is begun once more has brought the program down each time."""
+"""How often an input is begun at most; one that comes up again after that has crashed the process each time."""
 
 
 async def run_input(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Work one input to its end; a kind that nobody knows is put aside. Raises what its part raises."""
+    """Handle one input to its end; an unknown kind is quarantined. Errors of the handler are passed on."""
     match row.kind:
         case "message":
             whole = await merge_inputs.merge_fragments(row, session, tools.store)
@@ -37,22 +37,25 @@ async def run_input(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 def _find_handler(row: InboxRow, tools: Tools) -> Handler | None:
-    """What works inputs of that kind, outside of conversations and decisions."""
+    """Return the handler that a feature registered for inputs of this kind, or None."""
     if row.kind == "press":
         return tools.handlers.buttons.get(row.body["words"][0])
     return tools.handlers.inbox.get(row.kind)
 
 
 async def quarantine_input(row: InboxRow, session: Session, store: AsyncStore, portal: PortalWatcher | None) -> None:
-    """Tell the person first: a crash in between tells them twice, in the same message, but never not at all."""
-    if ":" not in session.key or session.key.startswith(SESSION):  # nobody reads there
+    """Quarantine an input that cannot be handled, after telling the person.
+
+    The person is told first: a crash in between repeats that message under the same key, but it is never left out.
+    """
+    if ":" not in session.key or session.key.startswith(SESSION):  # nobody reads such sessions
         await _quarantine_system_input(row, session, portal)
         await store.finish_inbox(row.id, "quarantined", f"gave up after {MAX_ATTEMPTS} attempts")
         return
     current = session.state["turn"]
     events = [TurnFinished(turn_id=row.id, reason="failed")] if current and current["turn_id"] == row.id else []
     over = [timers.drop(row, session)] if row.kind == "timer" else []
-    came_back = row.attempts > SET_ASIDE  # with a backup: it may have been worked on since
+    came_back = row.attempts > SET_ASIDE  # restored from a backup: it may have been handled since
     reply = build_reply(Notice(code="restored-not-worked") if came_back else Notice(code="failed", args={"id": row.id[-8:]}))
     told = outbox.build_reply_row(session.key, reply, session.now, key=f"gave-up:{row.id}")
     await session.commit(*events, actor="system", outbox=[told, *decisions.build_failure_rows(row, session)], timers=over)
@@ -61,7 +64,7 @@ async def quarantine_input(row: InboxRow, session: Session, store: AsyncStore, p
 
 
 async def _quarantine_system_input(row: InboxRow, session: Session, portal: PortalWatcher | None) -> None:
-    """An input of the system's own: what is due again and again is put off, since an input that is given up rings no more."""
+    """Log an input of the system itself; its timer is rescheduled, because a timer whose input is quarantined never fires again."""
     log.error("an input is given up", extra={"action": "event_failed", "row": row.id, "kind": row.kind})
     if row.kind == "timer" and portal is not None and session.key.startswith(SESSION):
         await portal.reschedule(row, session)

@@ -1,4 +1,4 @@
-"""What becomes of words before they are a request: an answer to a question of ours, or nothing, because of a /stop. Ring 2."""
+"""Recognizes messages that are not requests: an answer to a question of the bot, or a request cancelled by /stop."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -15,9 +15,10 @@ from state.journal.store import InboxRow
 
 
 async def recognize_answer(row: InboxRow, session: Session, store: AsyncStore) -> InboxRow | None:
-    """The input that a message is when it answers such a question, None for any other. Raises StoreError.
+    """Return the input that the message is when it answers a question of the bot, None for any other message. Raises StoreError.
 
-    A value answers the very message that asks for it; a reason is the next thing that the lead writes where they were asked.
+    A new field value must reply to the very message that asked for it; a denial reason is the next message of the lead in the chat in which
+    they were asked.
     """
     if row.kind != "message" or row.body.get("origin") != "typed" or not row.body.get("text") or "pieces" in row.body:
         return None
@@ -34,7 +35,7 @@ async def recognize_answer(row: InboxRow, session: Session, store: AsyncStore) -
 
 
 def build_dropped_event(row: InboxRow, session: Session) -> RequestDropped | None:
-    """What is noted of a request that came before its person said /stop and was not begun by then; None for any other."""
+    """Return the event for a request that arrived before its person's /stop and had not begun; None for any other request."""
     if not is_cancelled(row, session) or (session.state["turn"] or {}).get("turn_id") == row.id:
         return None
     person = str(row.actor.get("key", ""))
@@ -43,7 +44,7 @@ def build_dropped_event(row: InboxRow, session: Session) -> RequestDropped | Non
 
 
 def is_cancelled(row: InboxRow, session: Session) -> bool:
-    """Whether its person has said /stop after it came, or somebody who may while it was worked."""
+    """Whether the person sent /stop after this request arrived, or somebody allowed to stop it did so while it ran."""
     turn = session.state["turn"] or {}
     if turn.get("turn_id") == row.id and turn.get("stopped"):
         return True
@@ -51,13 +52,16 @@ def is_cancelled(row: InboxRow, session: Session) -> bool:
 
 
 def wake(store: AsyncStore) -> None:
-    """Have an input begun at once that a handler put into another lane; nobody else tells of those."""
+    """Wake the workers for an input that a handler put into another lane; nothing else reports such inputs."""
     for listener in store.listeners:
         listener()
 
 
 def build_cross_session_row(kind: str, row: InboxRow, home: str, body: Mapping[str, Any], session: Session) -> InboxRow:
-    """What `row` asks of another conversation, once for each; whoever hands it in wakes the workers."""
+    """Return the input of `kind` for session `home` that `row` gives rise to, once per `row` and session.
+
+    The caller must wake the workers once it is stored.
+    """
     return InboxRow(
         id=generate_id(),
         source=f"{kind}:{row.id}:{home}",
@@ -71,7 +75,7 @@ def build_cross_session_row(kind: str, row: InboxRow, home: str, body: Mapping[s
 
 
 def _to_kind(row: InboxRow, kind: str, body: dict[str, Any]) -> InboxRow:
-    """The same words as an input of another kind; made anew after a crash it is the same one."""
+    """Return the same message as an input of another kind; its id is derived, so a rebuild after a crash gives the same input."""
     said = {"text": row.body["text"], "message_id": row.body.get("message_id", 0)}
     return InboxRow(
         id=uuid5(UUID_NAMESPACE, f"{row.id}/{kind}").hex,
@@ -86,7 +90,7 @@ def _to_kind(row: InboxRow, kind: str, body: dict[str, Any]) -> InboxRow:
 
 
 def build_system_row(kind: str, session: str, source: str, now: datetime, *, body: Mapping[str, Any] | None = None) -> InboxRow:
-    """An input of nobody's asking for that conversation, once for each source; it overtakes what people asked for."""
+    """Return an input of the system for `session`, stored once per `source`; in the express lane, so it overtakes people's requests."""
     return InboxRow(
         id=generate_id(),
         source=source,

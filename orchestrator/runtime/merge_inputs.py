@@ -1,7 +1,7 @@
-"""What was sent as several messages and is one input is one input again. Ring 2; judges nothing.
+"""Merges messages that were sent separately but are one request; interprets none of them.
 
-Three kinds: a paste that the messenger cut, messages of others forwarded with a word about them (before or after), and short messages
-sent one right after the other. Text of others stays apart from the person's own words: it never instructs.
+That is: a paste cut by the messenger, forwards with the person's comment, and short messages in quick succession. Quoted text stays apart
+from the person's own words: it must never act as an instruction.
 """
 
 import asyncio
@@ -18,29 +18,29 @@ from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow
 
 CUT = 4000
-"""Messengers cut a long paste at about 4,096 UTF-16 units: whatever is this long goes on in the next message."""
+"""Messengers cut a long paste at about 4,096 UTF-16 units: a message this long is taken to continue in the next one."""
 CUT_PAUSE = 1.5
-"""Seconds that a piece waits for the next one."""
+"""Seconds to wait for the next part of a cut paste."""
 FORWARD_PAUSE = 0.3
-"""Seconds that what was forwarded waits for the rest of it, and what a person wrote for a forward that it is the comment of.
+"""Seconds to wait for further forwards, and after a message that may be the comment on a forward.
 
-Messengers send a comment first and what it is about some tens of milliseconds later. The sign of life does not wait.
+Messengers send the comment first and the forward some tens of milliseconds later. The typing indicator does not wait for this.
 """
 MAX_PASTE = 20_000
 LEAD_IN = 300
-"""A first line up to so many characters that ends with a colon is the person's own word about what follows."""
+"""Maximum characters of a first line that ends with a colon to count as the person's own words about the rest."""
 AT_ONCE = 3
-"""Seconds within which a messenger sends the pieces one after the other."""
+"""Seconds within which a messenger sends the parts of one message."""
 QUICK = 1
-"""So many whole seconds of the messenger's clock lie between messages of one breath."""
+"""Maximum difference, in whole seconds of the messenger's clock, between short messages that are merged."""
 FRESH = timedelta(seconds=0.5)
-"""What is worked on as soon as it comes has nothing behind it yet."""
+"""An input younger than this is handled on arrival, so nothing can be queued behind it yet."""
 
 
 async def merge_fragments(row: InboxRow, session: Session, store: AsyncStore) -> InboxRow | None:
-    """The input with what belongs to it, as one in the place of the first; None where nothing is left to be worked on.
+    """Return the input merged with what belongs to it, in the place of the first part; None if nothing is left to handle.
 
-    A turn that has begun stays as it is, and so does what was joined before a crash.
+    A turn that has already begun is left as it is, and so is an input that was merged before a crash.
     """
     asked = await recognize_answer(row, session, store)
     if asked is not None:
@@ -66,14 +66,14 @@ async def merge_fragments(row: InboxRow, session: Session, store: AsyncStore) ->
 
 
 def _find_fault(length: int) -> Notice | None:
-    """Why so many characters cannot be worked on: too many, or pictures without a word."""
+    """Return why a text of `length` characters cannot be handled: too long, or pictures without text; None if it can."""
     if length > MAX_PASTE:
         return Notice(code="too-long", args={"length": length, "limit": MAX_PASTE})
     return None if length else Notice(code="only-text")
 
 
 async def _collect_fragments(row: InboxRow, session: Session, store: AsyncStore) -> list[InboxRow]:
-    """The input with what belongs to it. What is worked on as soon as it comes has at most a forward behind it that is still on its way."""
+    """Return the input with its further parts; one handled on arrival waits only for a forward that may still be on its way."""
     if _find_pause([row]) or session.now - row.received_at >= FRESH:
         return await _wait_for_fragments(row, store)
     if not _may_be_comment(row):
@@ -84,12 +84,12 @@ async def _collect_fragments(row: InboxRow, session: Session, store: AsyncStore)
 
 
 def _may_be_comment(row: InboxRow) -> bool:
-    """Whether a forward may follow: of messengers, which say when each was sent."""
+    """Whether a forward may follow this message; only messengers that give each message a sending time are considered."""
     return bool(row.body.get("text")) and not row.body.get("quoted") and isinstance(row.body.get("at"), int)
 
 
 async def _wait_for_fragments(row: InboxRow, store: AsyncStore) -> list[InboxRow]:
-    """The pieces that are there, waiting a moment for the next one where more is likely to come."""
+    """Return the parts that have arrived, waiting a moment for the next one where more are likely."""
     pieces = _select_fragments(row, await store.list_waiting_inbox(row.session, row.lane))
     while pause := _find_pause(pieces):
         await asyncio.sleep(pause)
@@ -101,7 +101,7 @@ async def _wait_for_fragments(row: InboxRow, store: AsyncStore) -> list[InboxRow
 
 
 def _find_pause(pieces: Sequence[InboxRow]) -> float:
-    """Seconds until the next look, 0 where nothing more is to be expected."""
+    """Return the seconds to wait before looking again, 0 if nothing more is expected."""
     last = pieces[-1]
     if _is_cut(last):
         return CUT_PAUSE
@@ -111,7 +111,7 @@ def _find_pause(pieces: Sequence[InboxRow]) -> float:
 
 
 def _select_fragments(first: InboxRow, waiting: Sequence[InboxRow]) -> list[InboxRow]:
-    """The first and what the same person sent right after it, as far as it belongs together."""
+    """Return the first input and those that the same person sent right after it, as far as they belong together."""
     pieces, length = [first], _count_chars(first.body)
     for row in (item for item in waiting if item.id != first.id):
         if not (_is_typed(row) and row.actor == first.actor and _is_continuation(pieces, row)):
@@ -124,7 +124,7 @@ def _select_fragments(first: InboxRow, waiting: Sequence[InboxRow]) -> list[Inbo
 
 
 def _is_continuation(pieces: Sequence[InboxRow], row: InboxRow) -> bool:
-    """Whether `row` goes on with the last piece."""
+    """Whether `row` continues the last of `pieces`."""
     last = pieces[-1]
     if not _is_at_once(last, row):
         return False
@@ -140,7 +140,7 @@ def _is_continuation(pieces: Sequence[InboxRow], row: InboxRow) -> bool:
 
 
 def _is_joined_forward(pieces: Sequence[InboxRow], row: InboxRow) -> bool:
-    """One more of those that were forwarded, or the one word about them, before or after; each says when it was sent."""
+    """Whether `row` is another forward, or the single comment before or after the forwards; needs the sending times of both."""
     if not _has_dates(pieces[-1], row):
         return False
     if _is_of_others(row):
@@ -149,7 +149,7 @@ def _is_joined_forward(pieces: Sequence[InboxRow], row: InboxRow) -> bool:
 
 
 def _is_quick(piece: InboxRow, after: InboxRow) -> bool:
-    """Two messages of one breath. Where the messenger does not say when they were sent, each stands for itself."""
+    """Whether two messages were sent in quick succession; always False if the messenger gives no sending times."""
     return _has_dates(piece, after) and 0 <= after.body["at"] - piece.body["at"] <= QUICK
 
 
@@ -158,12 +158,12 @@ def _has_dates(piece: InboxRow, after: InboxRow) -> bool:
 
 
 def _is_typed(row: InboxRow) -> bool:
-    """Written or forwarded by the person: no button, no choice, no voice."""
+    """Whether the person wrote or forwarded this message: not a button, a choice or a voice message."""
     return row.kind == "message" and row.body.get("origin") == "typed"
 
 
 def _is_of_others(row: InboxRow) -> bool:
-    """Nothing but text of somebody else."""
+    """Whether the message holds only text of somebody else."""
     return not row.body.get("text") and bool(row.body.get("quoted"))
 
 
@@ -173,7 +173,10 @@ def _is_cut(row: InboxRow) -> bool:
 
 
 def _is_at_once(piece: InboxRow, after: InboxRow) -> bool:
-    """Whether both were sent as one: by the messenger's own clock where it tells, since a bot that was away gets everything together."""
+    """Whether both were sent at the same time.
+
+    The messenger's clock counts where it is given, because a bot that was offline receives everything together.
+    """
     if _has_dates(piece, after):
         return 0 <= int(after.body["at"]) - int(piece.body["at"]) <= AT_ONCE
     return abs((after.received_at - piece.received_at).total_seconds()) <= AT_ONCE
@@ -184,7 +187,7 @@ def _count_chars(body: Mapping[str, Any]) -> int:
 
 
 def _join(pieces: Sequence[InboxRow]) -> InboxRow:
-    """One input of them all, in the place of the first."""
+    """Return one input made of all `pieces`, in the place of the first."""
     first = pieces[0]
     text, quoted = _split_cut_paste(pieces) if _is_cut(first) and not _is_mixed(pieces) else _split_own_and_quoted(pieces)
     kept = {name: first.body[name] for name in ("at", "message_id") if name in first.body}
@@ -192,12 +195,12 @@ def _join(pieces: Sequence[InboxRow]) -> InboxRow:
 
 
 def _is_mixed(pieces: Sequence[InboxRow]) -> bool:
-    """Whether own words and words of others are among them as such."""
+    """Whether `pieces` hold both the person's own messages and forwarded ones."""
     return len({_is_of_others(piece) for piece in pieces}) > 1
 
 
 def _split_cut_paste(pieces: Sequence[InboxRow]) -> tuple[str, str]:
-    """A paste that was cut: text of others (DESIGN §3: prose), with the first line of the person apart if it is short."""
+    """Split a cut paste into the person's short first line, if there is one, and the pasted text, which counts as quoted."""
     first = pieces[0]
     everything = "\n".join(piece.body.get("text") or piece.body.get("quoted") or "" for piece in pieces)
     line, _, rest = everything.partition("\n")
@@ -206,7 +209,7 @@ def _split_cut_paste(pieces: Sequence[InboxRow]) -> tuple[str, str]:
 
 
 def _split_own_and_quoted(pieces: Sequence[InboxRow]) -> tuple[str, str]:
-    """The person's own words, and those of others; a cut piece of a message is a paste whoever sent it."""
+    """Split `pieces` into the person's own words and quoted text; a cut part counts as a paste whoever sent it."""
     own = [str(piece.body.get("text") or "") for piece in pieces if not _is_cut(piece)]
     others = [str(piece.body.get("quoted") or "") or (str(piece.body.get("text") or "") if _is_cut(piece) else "") for piece in pieces]
     return "\n".join(filter(None, own)), "\n\n".join(filter(None, others))

@@ -1,6 +1,6 @@
-"""What is counted of the work of this process: a projection of the steps that it stored. Ring 2; knows no counters, holds nobody's words.
+"""Counts the work of this process from the events it commits. Holds no text of people and depends on no metrics library.
 
-A name that comes from a model, a provider or a portal never becomes a label here: only words of our own do.
+A name that comes from a model, a provider or a portal never becomes a label: only codes defined in this code base do.
 """
 
 from typing import Final, Protocol
@@ -26,41 +26,41 @@ from state.journal.store import Commit
 
 OTHER: Final = "other"
 CLASSES: Final = {"D": "delete", "C": "configuration", "M": "money", "N": "message", "W": "write", "R": "read"}
-"""The gravest first: that is what a batch of several counts as."""
+"""Ordered by severity, the gravest first: a batch with calls of several classes counts as the gravest of them."""
 GATE_REFUSALS: Final = frozenset({"frozen", "frozen-card", "denied-by-model"})
-"""Refusals whose sentence stands elsewhere."""
+"""Refusal codes whose sentences are defined elsewhere."""
 
 
 class Meter(Protocol):
-    """Counts. Called in the loop: it must not wait, and what it raises is only logged."""
+    """Receives the counts. Called in the event loop: it must not block, and exceptions that it raises are only logged."""
 
     def count_turn(self, result: str) -> None:
-        """A turn said its last word."""
+        """Count a finished turn by its result."""
         ...
 
     def count_model_answer(self, *, model: str, seconds: float, prompt: int, completion: int) -> None:
-        """One iteration had its answer; `model` is what the provider calls itself, whatever that is."""
+        """Count one iteration with a model answer; `model` is the provider's own name and may be any text."""
         ...
 
     def count_model_failure(self) -> None:
-        """One iteration had none that could be used."""
+        """Count one iteration without a usable model answer."""
         ...
 
     def count_call(self, call_class: str, outcome: str) -> None:
-        """One call of the portal: succeeded, refused, unknown, or what a later look at an unknown one found."""
+        """Count one call of the portal by outcome: succeeded, refused, unknown, or what a later look at an unknown one found."""
         ...
 
     def count_refusal(self, code: str) -> None:
-        """The gate refused a step."""
+        """Count a step that the gate refused."""
         ...
 
     def count_confirmation(self, became: str) -> None:
-        """A card was requested, approved, denied, expired or superseded."""
+        """Count a card that was requested, approved, denied, expired or superseded."""
         ...
 
 
 def count_commit(commit: Commit, meter: Meter) -> None:
-    """Tell `meter` what the stored step and those stored with it were."""
+    """Pass the events of the commit, and of the earlier steps stored with it, to `meter`."""
     for step in (*commit.earlier, commit):
         for event in step.events:
             _count(event, meter)
@@ -107,10 +107,10 @@ def _count_card(event: Event, meter: Meter) -> None:
 
 
 def to_class_word(call_class: str) -> str:
-    """The gravest of the classes that a call has, as a word."""
+    """Return the gravest class of a call as a word."""
     return next((word for letter, word in CLASSES.items() if letter in call_class), OTHER)
 
 
 def to_known_code(code: str) -> str:
-    """A reason of ours as it is, anything else as "other"."""
+    """Return `code` if it is defined in this code base, else "other", so that foreign text never becomes a label."""
     return code if code in SENTENCES or code in REFUSALS or code in GATE_REFUSALS else OTHER

@@ -1,4 +1,4 @@
-"""What a session is owed when it is opened after a crash: unknown outcomes named and shown, approved calls gone on with. Ring 2."""
+"""Restores a session that is opened after a crash: unknown outcomes are resolved and shown, approved calls are resumed."""
 
 import logging
 from collections.abc import Callable
@@ -23,7 +23,7 @@ RECHECK = TIMER
 
 
 async def recover(session: Session, tools: Tools) -> None:
-    """Before any input of the session is worked on. Sends no write that could have been sent before."""
+    """Recover the session before any of its inputs is handled. Sends no write that may already have been sent."""
     for found in await tools.gate.recover(session, announce=_build_announcer(session, tools)):
         await _tell_unclear(found, session, tools)
     for row in await session.list_effects("approved"):
@@ -31,12 +31,12 @@ async def recover(session: Session, tools: Tools) -> None:
             await finish_approved(row.effect_id, row.call["confirmation_id"], session, tools)
         except StoreError:
             raise
-        except Exception:  # one row that cannot be gone on with must not keep the session from opening
+        except Exception:  # one row that cannot be resumed must not keep the session from opening
             log.exception("an approved call cannot be gone on with", extra={"action": "recovery_failed", "effect_id": row.effect_id})
 
 
 async def reconcile_when_settled(effect_id: str, session: Session, tools: Tools) -> Timer | None:
-    """Look at an unknown outcome once the portal is done with it whatever it was; the timer to do that later if it is too early."""
+    """Look at an unknown outcome once the portal must have finished the call; return a timer for later if it is too early."""
     row = await session.find_effect(effect_id)
     if row is not None and row.status == "unknown" and (left := calculate_wait(row, session)):
         await reset_wait(row, session)
@@ -46,7 +46,7 @@ async def reconcile_when_settled(effect_id: str, session: Session, tools: Tools)
 
 
 async def reconcile_now(effect_id: str, session: Session, tools: Tools) -> None:
-    """Look now at an outcome that is still unknown, because a person wants to know."""
+    """Look now at an outcome that is still unknown, because a person asked."""
     row = await session.find_effect(effect_id)
     if row is None or row.status != "unknown":
         return
@@ -55,13 +55,16 @@ async def reconcile_now(effect_id: str, session: Session, tools: Tools) -> None:
 
 
 async def _tell_unclear(found: RecoveredEffect, session: Session, tools: Tools) -> None:
-    """A verdict was told with the commit that stored it; that there is none changes nothing but is told too."""
+    """Tell the person that the outcome is still unclear; a clear verdict was already told in the commit that stored it."""
     if found.reconciled.verdict == "unclear":
         await session.commit(actor="system", outbox=_build_announcer(session, tools)(found))
 
 
 def _build_announcer(session: Session, tools: Tools) -> Callable[[RecoveredEffect], list[OutboxRow]]:
-    """What a person reads of a call whose answer never came: a sentence, the card as it will stand, and that of what it took back."""
+    """Return a function that builds what a person is told of a call without an answer.
+
+    It gives a sentence, the card in its new state, and the card of the call that it took back, if it was an undo.
+    """
 
     def rows(found: RecoveredEffect) -> list[OutboxRow]:
         stored, seen, now = found.row.call, found.reconciled, session.now
@@ -84,7 +87,7 @@ def _build_announcer(session: Session, tools: Tools) -> Callable[[RecoveredEffec
 
 
 def _find_undo_offer(found: RecoveredEffect, now: datetime, tools: Tools) -> tuple[str, ...]:
-    """The call that turned out to be done, where it can be taken back: without a card no other message offers that."""
+    """Return the effect id if the call turned out to have succeeded and can be undone: without a card, no other message offers undo."""
     deps, done = tools.gate.deps, replace(found.row, status="succeeded", updated_at=now)
     offered = found.reconciled.verdict == "done" and undo_policy.is_undo_offered(
         done, now=now, policy=deps.policy, catalogue=deps.catalogue
@@ -102,5 +105,5 @@ def _build_verdict_notice(found: RecoveredEffect) -> Notice:
 
 
 def _is_partly_known(seen: Reconciled) -> bool:
-    """Whether the portal shows of a batch what became of some of its commands, and not the same of all."""
+    """Whether the portal shows the outcome of some commands of a batch, while the batch as a whole is unclear."""
     return seen.verdict == "unclear" and any(report.status != "unknown" for report in seen.commands)

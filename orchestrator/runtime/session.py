@@ -1,10 +1,7 @@
-"""One session under its lease: its folded state, and the only way to append to its journal. Ring 2.
+"""One session under its lease: its folded state, the only way to append to its journal, and read-only views for the front ends.
 
-Within the process several tasks may work for a session (a turn and a decision); commits are taken one by one. Between processes the
-lease decides, and every append is fenced by its epoch. A step is either committed (durable when the call returns) or noted (part of the
-state at once, stored with the next commit): docs/adr/0014-cost-of-a-turn.md says which is which.
-
-What doors may read of a session: projections of the journal. Never changes anything. Ring 2.
+Tasks of one process (a turn and a decision) commit one after the other; between processes the lease decides, and every append is fenced by
+its epoch. docs/adr/0014-cost-of-a-turn.md says which steps are committed at once and which are buffered until the next commit.
 """
 
 import asyncio
@@ -47,18 +44,18 @@ log = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=60)
 BUFFER_SECONDS = 0.05
-"""Seconds after which a noted step is stored by itself, when no commit came that would take it along."""
+"""Seconds after which a buffered step is stored by itself if no commit has taken it along."""
 CARD_MAY_WAIT = timedelta(days=7)
-"""So long a card may have waited whose call is looked for: the journal names its record where it was asked for."""
+"""How far back calls about a record are looked for: a card may wait this long, and its index entry dates from the request."""
 MAX_CALLS = 200
-"""So many calls about one record are looked at, the youngest."""
+"""Maximum number of calls about one record that are examined, the newest first."""
 _NOT_OVER = frozenset({"requested", "approved", "started"})
 INLINE_RESULT = 2048
-"""Answers above this many characters lie once in the blob table (DESIGN §2)."""
+"""Answers longer than this many characters are stored once in the blob table."""
 
 
 class Session:
-    """See the module docstring. Made by `open_session`; implements the gate's Ledger."""
+    """One open session, created by `open_session`. Implements the gate's Ledger."""
 
     def __init__(self, store: AsyncStore, clock: Clock, lease: Lease, state: dict[str, Any], seq: int) -> None:
         """Take over a loaded state; use `open_session` instead."""
@@ -71,43 +68,46 @@ class Session:
         self._seq = seq
         self._snapshot_seq = seq
         self._stored = seq
-        """Where the journal ends as far as we know: where a commit was stored though we heard otherwise, the next one is refused."""
+        """The last event of the journal that this process knows of.
+
+        If a commit was stored although its caller saw an error, the next commit is refused because of this number.
+        """
         self._order = asyncio.Lock()
         self._buffered: list[Commit] = []
         self._effects: dict[str, EffectRow | None] = {}
-        """Effects as they were read or noted since the last commit, and `_own`."""
+        """Effects read or buffered since the last commit, together with `_own_effects`."""
         self._own_effects: dict[str, EffectRow] = {}
-        """See `_keep_own_effects`."""
+        """Unfinished effects that this session has stored itself; see `_keep_own_effects`."""
         self._unreported_conflict: EffectConflict | None = None
-        """Of a note that was stored by itself, while nobody waited who could hear of it."""
+        """The conflict of a buffered step that the timer stored, when no caller was there to receive the error."""
         self._store_timer: asyncio.TimerHandle | None = None
         self._storing: set[asyncio.Task[None]] = set()
         self.used_at = clock.now()
-        """When something was last committed."""
+        """The time of the last commit."""
         self.watchers: list[Callable[[Sequence[EffectChange]], None]] = []
-        """Told of the effects of each commit, once it is stored and before anything comes of it."""
+        """Called with the effects of each commit, after it is stored and before anything external follows from it."""
 
     @property
     def now(self) -> datetime:
-        """The present moment."""
+        """The current time."""
         return self._clock.now()
 
     def mark(self) -> str:
-        """A point in time that no clock which is set can belie."""
+        """Return a mark for `measure_since` that stays valid when the system clock is set."""
         return self._clock.mark()
 
     def measure_since(self, mark: str) -> timedelta | None:
-        """How long ago that was; None where nobody can tell."""
+        """Return the time since `mark`; None if it cannot be measured."""
         return self._clock.measure_since(mark)
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """The state after all that was committed or noted."""
+        """The state after everything that was committed or buffered."""
         return self._state
 
     @property
     def seq(self) -> int:
-        """The number of the last event."""
+        """The number of the last event, committed or buffered."""
         return self._seq
 
     async def commit(
@@ -120,9 +120,12 @@ class Session:
         inbox_done: Sequence[str] = (),
         inbox_new: Sequence[InboxRow] = (),
     ) -> None:
-        """Append in one transaction with all that was noted, and fold. Raises EffectConflict, StaleEpoch or StoreUnwritable.
+        """Append the events with all buffered steps in one transaction, then fold them.
 
-        Then nothing of the step is kept; what was noted before waits on, or is stored by itself where only the step conflicts.
+        Raises EffectConflict, StaleEpoch or StoreUnwritable.
+
+        After an error nothing of this step is kept. Earlier buffered steps stay buffered, or are stored by themselves if only this step
+        conflicts.
         """
         step = self._build_step(events, actor, effects=effects, outbox=outbox, timers=timers, inbox_done=inbox_done, inbox_new=inbox_new)
         async with self._order:
@@ -137,9 +140,10 @@ class Session:
         outbox: Sequence[OutboxRow] = (),
         timers: Sequence[Timer] = (),
     ) -> None:
-        """Fold at once, store with the next commit or within SOON. Raises EffectConflict and keeps nothing.
+        """Fold the events at once; store them with the next commit or after `BUFFER_SECONDS`. Raises EffectConflict and keeps nothing then.
 
-        Only for what a crash may undo: before anything outside comes of it (a call, an answer) there is a commit or a `flush`.
+        Only for steps that a crash may undo: a commit or a `flush` must come before any external effect that follows from them (a call, an
+        answer).
         """
         step = self._build_step(events, actor, effects=effects, outbox=outbox, timers=timers)
         async with self._order:
@@ -150,12 +154,15 @@ class Session:
             self._store_timer = asyncio.get_running_loop().call_later(BUFFER_SECONDS, self._store_soon)
 
     async def flush(self) -> None:
-        """Store what was noted; raises EffectConflict, StaleEpoch or StoreUnwritable."""
+        """Store the buffered steps. Raises EffectConflict, StaleEpoch or StoreUnwritable."""
         if self._buffered or self._unreported_conflict is not None:
             await self._store_waiting()
 
     async def flush_plan(self) -> None:
-        """As `flush`, before a read: what reads before it have answered may wait, since asking again does no harm."""
+        """Flush before a read, unless only results of earlier reads are buffered.
+
+        Losing those in a crash does no harm, since reads can be repeated.
+        """
         if self._unreported_conflict is not None or not all(_is_reads_only(step) for step in self._buffered):
             await self._store_waiting()
 
@@ -176,7 +183,7 @@ class Session:
         )
 
     async def _check_effects(self, step: Commit) -> None:
-        """The effects as `step` will leave them; EffectConflict where one does not stand as it must."""
+        """Check the effects of `step` against their expected statuses and keep their new rows. Raises EffectConflict on a mismatch."""
         changed: dict[str, EffectRow | None] = {}
         for change in step.effects:
             row = changed.get(change.effect_id) or await self.find_effect(change.effect_id)
@@ -186,7 +193,7 @@ class Session:
         self._effects |= changed
 
     async def _store_and_fold(self, step: Commit) -> None:
-        """Both or neither, whoever is cancelled meanwhile: a state that missed a stored event would part from the journal."""
+        """Store the step and fold it: both or neither, even if the caller is cancelled, so that the state never misses a stored event."""
 
         def fold() -> None:
             self._buffered = []
@@ -195,7 +202,7 @@ class Session:
         try:
             await self._store_steps([*self._buffered, step], self._build_due_snapshot(), fold)
         except EffectConflict:
-            with contextlib.suppress(EffectConflict):  # what the caller hears of is the conflict of its own step
+            with contextlib.suppress(EffectConflict):  # the caller must get the conflict of its own step
                 await run_to_end(self._store_one_by_one())
             raise
 
@@ -209,7 +216,7 @@ class Session:
                     await run_to_end(self._store_one_by_one())
 
     async def _store_one_by_one(self) -> None:
-        """Each waiting step by itself; the state without those that conflict is read anew. EffectConflict if there are any."""
+        """Store each buffered step by itself; those that conflict are dropped and the state is loaded again. Raises EffectConflict then."""
         conflict: EffectConflict | None = None
         while self._buffered:
             try:
@@ -224,8 +231,8 @@ class Session:
             raise conflict
 
     async def _store_steps(self, steps: Sequence[Commit], snapshot: Snapshot | None, then: Callable[[], None]) -> None:
-        """Write the steps in one transaction, then do what goes with it, even when nobody waits for it any more."""
-        if self._store_timer is not None:  # also when this fails: nothing is stored behind the back of who then gives the session up
+        """Write the steps in one transaction, then call `then`, even if the caller is cancelled."""
+        if self._store_timer is not None:  # even if this fails: nothing may be stored behind a caller who then discards the session
             self._store_timer.cancel()
             self._store_timer = None
 
@@ -244,16 +251,16 @@ class Session:
         await self._store.commit_then(replace(steps[-1], earlier=steps[:-1], snapshot=snapshot, after=self._stored), stored)
 
     def _keep_own_effects(self, steps: Sequence[Commit]) -> None:
-        """How the effects stand that this session has put where they are and that are not over; others are looked up again.
+        """Keep the rows of unfinished effects that this session stored itself, so that they need no lookup.
 
-        Nobody else may change its own while the lease is held, and no step of a lease that was lost is stored.
+        That is safe: nobody else may change them while the lease is held, and no step under a lost lease is stored.
         """
         rows = {change.effect_id: self._effects.get(change.effect_id) for step in steps[:-1] for change in step.effects}
         rows |= {change.effect_id: _apply_change(self._effects.get(change.effect_id), change, steps[-1]) for change in steps[-1].effects}
         for effect_id, row in rows.items():
             if row is None or row.status not in _NOT_OVER:
                 self._own_effects.pop(effect_id, None)
-            else:  # a call that will be run is kept as it is stored: nobody else holds it
+            else:  # a call that will run is kept in its stored form, so that nobody else can modify it
                 self._own_effects[effect_id] = replace(row, call=loads(dumps(row.call))) if row.status == "requested" else row
         self._effects = dict(self._own_effects)
 
@@ -263,7 +270,10 @@ class Session:
         self._seq += len(step.encoded_events)
 
     def _store_soon(self) -> None:
-        """Nobody waits for it: what cannot be stored now is tried again by the next commit, whose caller hears of it and of a conflict."""
+        """Store the buffered steps when the timer fires.
+
+        After an error the next commit tries again, and its caller gets the error or the conflict.
+        """
         self._store_timer = None
         task = asyncio.ensure_future(self._store_waiting())
         self._storing.add(task)
@@ -279,47 +289,53 @@ class Session:
             log.warning("what was noted is not stored yet: %s", error, extra={"action": "note_not_stored", "session": self.key})
 
     def _raise_dropped_conflict(self) -> None:
-        """Raise the EffectConflict that nobody heard of yet."""
+        """Raise the EffectConflict of a dropped step that no caller has received yet."""
         dropped, self._unreported_conflict = self._unreported_conflict, None
         if dropped is not None:
             raise dropped
 
     def _build_due_snapshot(self) -> Snapshot | None:
-        """The state with all that waits, every SNAPSHOT_EVERY events; that is stored with it, so it never runs ahead of the log."""
+        """Return a snapshot every SNAPSHOT_EVERY events.
+
+        It includes buffered steps and is stored with them, so it never runs ahead of the log.
+        """
         if self._seq - self._snapshot_seq < SNAPSHOT_EVERY:
             return None
         return build_snapshot(self.stream, self._seq, self._state)
 
     async def find_effect(self, effect_id: str) -> EffectRow | None:
-        """One effect's row, as it stands with all that was noted."""
+        """Return the row of an effect, including buffered changes; None if there is none."""
         known = self._effects
         if effect_id not in known:
-            row = await self._store.find_effect(effect_id)  # for nobody, where a commit came between
-            return known.setdefault(effect_id, row)  # what was noted meanwhile is newer
+            row = await self._store.find_effect(effect_id)  # the answer goes into the old cache if a commit replaced it meanwhile
+            return known.setdefault(effect_id, row)  # a row buffered meanwhile is newer
         return known[effect_id]
 
     def mark_effect_absent(self, effect_id: str) -> None:
-        """Whoever made that id knows that nothing is stored under it: the next look, or note, need not ask the store."""
+        """Record that nothing is stored under this id, which spares the next `find_effect` or `buffer` a query."""
         self._effects.setdefault(effect_id, None)
 
     async def list_effects(self, status: EffectStatus) -> list[EffectRow]:
-        """The session's effects in that status."""
+        """Return the session's effects in that status; flushes first."""
         await self.flush()
         return await self._store.list_effects(self.stream, status)
 
     async def find_calls_about(self, record: str, within: timedelta) -> list[EffectRow]:
-        """Changes of "deal:481" that came into the journal within that time, some before too, of all sessions, oldest first."""
+        """Return changes of `record` ("deal:481") of all sessions, oldest first.
+
+        Holds all that were journaled `within` this time, and possibly some earlier ones.
+        """
         return await self._store.read(_read_calls_about, record, build_lower_id(SystemClock().now() - within - CARD_MAY_WAIT))
 
     async def renew(self) -> None:
-        """Keep the lease; raises SessionTaken when it is lost."""
+        """Renew the lease. Raises SessionTaken if it was lost."""
         now = self._clock.now()
         lease = await self._store.acquire(self.key, self._lease.owner, now, now + LEASE)
         if lease is None or lease.epoch != self._lease.epoch:
             raise SessionTaken(f"another process works on {self.key}")
 
     async def close(self) -> None:
-        """Store what waits and give the lease up."""
+        """Store the buffered steps and release the lease."""
         try:
             await self.flush()
         finally:
@@ -328,14 +344,14 @@ class Session:
             await self._store.release(self._lease)
 
     async def discard(self) -> None:
-        """Give the lease up without storing what waits: it belongs to a state that is not believed any more."""
+        """Release the lease without storing the buffered steps, because the state may differ from the journal."""
         if self._store_timer is not None:
             self._store_timer.cancel()
         await self._store.release(self._lease)
 
 
 async def open_session(store: AsyncStore, clock: Clock, key: str, owner: str) -> Session:
-    """Take the lease of `key` and load its state; raises SessionTaken when another process holds it."""
+    """Take the lease of `key` and load its state. Raises SessionTaken if another process holds it."""
     now = clock.now()
     lease = await store.acquire(key, owner, now, now + LEASE)
     if lease is None:
@@ -345,7 +361,10 @@ async def open_session(store: AsyncStore, clock: Clock, key: str, owner: str) ->
 
 
 def _read_calls_about(store: Store, record: str, after: str) -> list[EffectRow]:
-    """Ids tell when an event was made by the machine's own clock. A row that is not as it was written says nothing."""
+    """Return the newest calls about `record` whose event id is greater than `after`, oldest first.
+
+    Event ids are made by the machine's own clock, so they order by time. A row that fails its checksum is left out.
+    """
     youngest = [one.effect_id for one in store.list_last_index_entries(record, "call", MAX_CALLS) if one.event_id > after]
     rows = []
     for effect_id in dict.fromkeys(reversed(youngest)):
@@ -359,13 +378,13 @@ def _do_nothing() -> None:
 
 
 def _is_reads_only(step: Commit) -> bool:
-    """Whether it holds nothing but what calls that change nothing came to."""
+    """Whether the step holds nothing but results of read-only calls."""
     only_events = not (step.effects or step.outbox or step.timers or step.inbox_done or step.inbox_new)
     return only_events and all(isinstance(event, CallSucceeded | CallRefused) and event.call_class == "R" for event in step.events)
 
 
 def _apply_change(row: EffectRow | None, change: EffectChange, step: Commit) -> EffectRow:
-    """The effect's row once `step` is stored."""
+    """Return the effect's row as it will be once `step` is stored."""
     return EffectRow(
         effect_id=change.effect_id,
         stream=row.stream if row else step.stream,
@@ -390,11 +409,11 @@ def _move_to_blob(event: Event, blobs: dict[str, str]) -> Event:
 
 
 async def load_session_state(store: AsyncStore, session: str) -> Mapping[str, Any]:
-    """The folded state of a session, empty when nothing has happened in it."""
+    """Return the folded state of a session; empty if nothing has happened in it."""
     state, _ = await store.read(load_state, f"session:{session}")
     return state
 
 
 async def list_open_cards(store: AsyncStore, session: str) -> list[dict[str, Any]]:
-    """The confirmations of a session that wait, oldest first."""
+    """Return the open confirmations of a session, oldest first."""
     return list_open_confirmations(dict(await load_session_state(store, session)))

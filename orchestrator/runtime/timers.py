@@ -1,4 +1,4 @@
-"""Due timers become inbox rows, and are worked on in the session they belong to. Ring 2."""
+"""Turns due timers into inbox rows, and handles those rows in the session that they belong to."""
 
 from datetime import datetime, timedelta
 
@@ -15,7 +15,7 @@ RETRY_AFTER = timedelta(hours=1)
 
 
 async def collect_due_rows(store: AsyncStore, now: datetime) -> list[InboxRow]:
-    """One inbox row for each timer that is due; the same timer gives the same source, so it is stored once."""
+    """Return one inbox row for each due timer; the same timer gives the same source, so it is stored once."""
     return [_build_row(timer, now) for timer in await store.list_due_timers(now)]
 
 
@@ -33,7 +33,7 @@ def _build_row(timer: Timer, now: datetime) -> InboxRow:
 
 
 async def run_timer(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Do what the timer was set for; the timer goes with the same commit as its effect."""
+    """Do what the timer was set for; the timer is deleted in the same commit as its effect."""
     match row.body["kind"]:
         case confirmations.TIMER:
             await run_expiry(row, session, tools)
@@ -43,16 +43,16 @@ async def run_timer(row: InboxRow, session: Session, tools: Tools) -> None:
         case kind if (handler := tools.handlers.timers.get(kind)) is not None:
             await handler(row, session, tools)
         case other:
-            await session.commit(actor="system", timers=[drop(row, session)])  # or it would be due for ever
+            await session.commit(actor="system", timers=[drop(row, session)])  # otherwise the timer would stay due for ever
             await tools.store.finish_inbox(row.id, "quarantined", f"unknown timer {other}")
 
 
 def drop(row: InboxRow, session: Session) -> Timer:
-    """Takes the timer of that input away; without it the timer would be due for ever."""
+    """Return the deletion of the input's timer; without it the timer would stay due for ever."""
     return Timer(id=row.body["timer"], due_at=session.now, session=session.key, kind="", delete=True)
 
 
 def reschedule(row: InboxRow, session: Session) -> Timer:
-    """The same timer once more, later: over what comes again and again a program may have died once too often."""
+    """Return the same timer, due after `RETRY_AFTER`: for a recurring task that may have crashed the process too often."""
     body = {key: value for key, value in row.body.items() if key not in {"timer", "kind"}}
     return Timer(id=row.body["timer"], due_at=session.now + RETRY_AFTER, session=session.key, kind=row.body["kind"], body=body)

@@ -1,7 +1,7 @@
-"""One turn: record the input, run the engine, record the end, answer. Read this first. Ring 2.
+"""One turn: records the input, runs the engine, records the end and answers. Start reading here.
 
-A turn is an inbox row of lane "turn". Everything it says goes out with the commit that ends it, so an answer and its events stand or fall
-together. A turn that died is run again from its top: recorded model answers and effect slots keep it from doing anything twice.
+A turn is an inbox row of the lane "turn". All it says is part of the commit that ends it, so the answer and its events are stored together
+or not at all. A crashed turn runs again from its top; recorded model answers and effect slots prevent any repetition.
 """
 
 import asyncio
@@ -33,22 +33,22 @@ from state.journal.store import InboxRow, OutboxRow, StoreError
 log = logging.getLogger(__name__)
 
 MAX_TURNS = 512
-"""A bound for the memory, far above the people of one company: somebody whose model is silent must not hold up anybody else."""
+"""Limits memory use and is far above the people of one company: a model that hangs for one person must not block the others."""
 
 RefreshActor = Callable[[Actor], Actor | None]
 Handler = Callable[[InboxRow, Session, "Tools"], Awaitable[None]]
-"""Works one input to its end: it commits what came of it together with the input being done. Raises StoreError."""
+"""Handles one input to its end, committing the results together with `inbox_done`. Raises StoreError."""
 Receive = Callable[[Sequence[InboxRow]], Awaitable[object]]
 """Stores inputs durably."""
 PeriodicTask = Callable[[Receive, datetime], Awaitable[None]]
-"""Looks whether something has become due that no timer knows of yet, and hands in inputs; may raise StoreError."""
+"""Checks for work that has become due without a timer, and submits inputs for it. May raise StoreError."""
 ShowPartial = Callable[[str, Any], Awaitable[None]]
-"""(session, the visible text so far or a notice of how far it is) → shown as a draft; may be dropped."""
+"""(session, visible text so far or a progress notice) → shown as a draft; may be dropped."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Handlers:
-    """What a feature does with its own inputs, by their kind: bootstrap puts the features together here and nowhere else."""
+    """The handlers of a feature for its own inputs, by kind; they are merged in bot/features.py and nowhere else."""
 
     inbox: Mapping[str, Handler] = field(default_factory=dict)
     timers: Mapping[str, Handler] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Handlers:
 
 
 def merge_handlers(*features: Handlers) -> Handlers:
-    """All of them; ValueError where two want the same inputs."""
+    """Return the handlers of all features in one table. Raises ValueError if two features handle the same inputs."""
     return Handlers(
         inbox=_merge_tables("inputs", [one.inbox for one in features]),
         timers=_merge_tables("timers", [one.timers for one in features]),
@@ -78,21 +78,21 @@ def _merge_tables(name: str, tables: Sequence[Mapping[str, Handler]]) -> dict[st
 
 
 class Stoppable(Protocol):
-    """Something that a person may stop."""
+    """Running work that a person may stop."""
 
     @property
     def actor(self) -> Actor:
-        """Whoever asked for it."""
+        """The person who requested it."""
         ...
 
     def stop(self) -> None:
-        """End it soon; a call on its way is heard to its end."""
+        """Stop soon; a call that was already sent is awaited."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tools:
-    """What turns and decisions work with; made once by bootstrap."""
+    """The services that turns and decisions use; built once by bootstrap."""
 
     store: AsyncStore
     gate: Gate
@@ -103,25 +103,25 @@ class Tools:
     mode: Mode
     show_partial: ShowPartial
     allowed_hosts: frozenset[str]
-    """Where addresses in answers may lead: the portal and what the policy lists."""
+    """Hosts that links in answers may point to: the portal and those that the policy lists."""
     refresh_actor: RefreshActor
-    """The rights that somebody has now, None for those who have none any more."""
+    """Returns the person with their present rights, None if they have lost access."""
     model_budget: ModelBudget = UNLIMITED
     handlers: Handlers = Handlers()
     periodic_tasks: Sequence[PeriodicTask] = ()
-    """Made every twenty seconds, one after the other."""
+    """Run every `PERIOD` (20) seconds, one after the other."""
     frequent_tasks: Sequence[PeriodicTask] = ()
-    """The same every three: what somebody who has just saved a file waits for."""
+    """Run every `FREQUENT_PERIOD` (3) seconds: for changes that somebody who has just saved a file is waiting to see."""
     running: dict[str, Stoppable] = field(default_factory=dict)
-    """What each session is at, a turn or a recording that is being heard, for /stop."""
+    """The running work of each session, for /stop: a turn, or a voice message being transcribed."""
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_TURNS))
-    """So many turns run at once, however their words came in."""
+    """Limits how many turns run at once, whichever channel they came from."""
 
 
 async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Work one input to its end; raises StoreError when the journal cannot be written (then nothing more was done)."""
+    """Handle one input to its end. Raises StoreError if the journal cannot be written; nothing more has been done then."""
     async with tools.turns:
-        left_out = build_dropped_event(row, session)  # whoever said /stop while it waited for its place does not want it any more
+        left_out = build_dropped_event(row, session)  # a /stop may have come while the request waited for a free place
         if left_out is not None:
             await session.commit(left_out, actor=left_out.by, inbox_done=[row.id])
             return
@@ -130,13 +130,13 @@ async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
 
 @dataclass
 class _StartingTurn:
-    """A turn whose engine does not run yet, for a /stop that comes so early."""
+    """A turn whose engine does not run yet; it takes a /stop that comes this early."""
 
     actor: Actor
     stopped: bool = False
 
     def stop(self) -> None:
-        """It ends as soon as it has begun."""
+        """Make the turn end as soon as its engine starts."""
         self.stopped = True
 
 
@@ -194,7 +194,7 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def admit_actor(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
-    """The sender with the rights they have now; an input of somebody who has lost access is closed with a sentence."""
+    """Return the sender with their present rights; for a person who has lost access, answer so, close the input and return None."""
     stored = Actor.model_validate(row.actor)
     actor = tools.refresh_actor(stored)
     if actor is None:
@@ -203,7 +203,10 @@ async def admit_actor(row: InboxRow, session: Session, tools: Tools) -> Actor | 
 
 
 def build_access_denied_rows(row: InboxRow, chat: str, session: Session) -> list[OutboxRow]:
-    """What somebody without access reads there: of a press only they do, where others read along, and its button stops turning."""
+    """Return the message that a person without access gets in `chat`.
+
+    A button click in a group is answered only by a toast, which others do not see and which ends the button's waiting state.
+    """
     gone = Notice(code="no-access-any-more")
     callback = str(row.body.get("callback_id") or "")
     toast = [outbox.build_toast_row(chat, callback, gone, session.now)] if callback else []
@@ -212,7 +215,7 @@ def build_access_denied_rows(row: InboxRow, chat: str, session: Session) -> list
 
 
 def _build_turn_input(row: InboxRow, session: Session) -> TurnInput | None:
-    """The turn's input; None when it answers a question that is no longer open."""
+    """Return the turn's input; None if it answers a question that is no longer open."""
     body = row.body
     choice: Mapping[str, Any] = {}
     if body.get("answers"):
@@ -234,7 +237,7 @@ def _build_turn_input(row: InboxRow, session: Session) -> TurnInput | None:
 
 
 async def _may_answer(turn: TurnInput, actor: Actor, session: Session, tools: Tools) -> bool:
-    """Whether a choice is made by whoever was asked: in a group anybody can press, and it goes on with a request of theirs."""
+    """Whether a choice was made by the person who was asked: in a group anybody can click, but it continues that person's request."""
     if not turn.answers or session.key == actor.key:
         return True
     await session.flush()
@@ -244,13 +247,13 @@ async def _may_answer(turn: TurnInput, actor: Actor, session: Session, tools: To
 
 
 def _build_click_toasts(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:
-    """The answer to the press that the input is, where it was left to us."""
+    """Return the answer to the button click behind this input, if it has not been answered yet."""
     callback = str(row.body.get("callback_id") or "")
     return [outbox.build_toast_row(session.key, callback, notice, session.now)] if callback else []
 
 
 async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools, *, toasts: Sequence[OutboxRow] = ()) -> RecordedTurn:
-    """Record the input once; what a dead process already recorded of the turn, when it is being resumed."""
+    """Record the input once; for a resumed turn, return what the crashed process already recorded of it."""
     current = session.state["turn"]
     if current and current["turn_id"] == turn.turn_id:
         await session.flush()
@@ -276,13 +279,13 @@ async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools, 
 
 
 async def _has_waiting_stop(actor: Actor, session: Session, tools: Tools) -> bool:
-    """Whether a /stop came in while nobody worked: the lane that it is in may be behind this one."""
+    """Whether a /stop arrived while no process was running: its lane may be read after this one."""
     waiting = await tools.store.list_waiting_inbox(session.key, "express")
     return any(row.kind == "command" and row.body.get("name") == "stop" and row.actor.get("key") == actor.key for row in waiting)
 
 
 def _build_answered_question(turn: TurnInput, session: Session) -> list[OutboxRow]:
-    """The question without its buttons and with the answer, in the same message."""
+    """Return the question again, in the same message, without its buttons and with the chosen answer."""
     if not turn.answers:
         return []
     question = turn.choice["question"]
@@ -292,7 +295,7 @@ def _build_answered_question(turn: TurnInput, session: Session) -> list[OutboxRo
 
 
 async def _run_engine(engine: Engine, context: Context, tools: Tools, session: Session) -> TurnEnd:
-    """The engine's end, or the end that its failure deserves; only a journal that cannot be written goes further up."""
+    """Run the engine and return its end, or the end that fits its failure; only StoreError and cancellation by shutdown are raised."""
     task = asyncio.ensure_future(engine.run(context))
     context.set_cancel_callback(task.cancel)
     early = tools.running.get(session.key)
@@ -308,7 +311,7 @@ async def _run_engine(engine: Engine, context: Context, tools: Tools, session: S
         return await build_early_end("budget", context, Notice(code=error.reason))
     except asyncio.CancelledError:
         if not context.stopped:
-            task.cancel()  # the program stops: a call on its way is heard to its end, the rest waits for the restart
+            task.cancel()  # the process stops: a call that was sent is awaited, the rest is left to the restart
             with contextlib.suppress(asyncio.CancelledError):
                 await task
             raise
@@ -325,7 +328,7 @@ async def _run_engine(engine: Engine, context: Context, tools: Tools, session: S
 
 
 async def _issue_budget_warning(context: Context, actor: Actor, session: Session, tools: Tools) -> tuple[Notice, Event] | None:
-    """That most of the month's budget is used, where this turn has used some of it. Its answers are counted once they are stored."""
+    """Return the warning that most of the month's budget is used, if this turn used any; flushes so that its answers are counted."""
     if not context.iterations or await tools.model_budget.describe_usage(actor, session.now) is None:
         return None
     await session.flush()
@@ -333,7 +336,7 @@ async def _issue_budget_warning(context: Context, actor: Actor, session: Session
 
 
 async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session, row: InboxRow, *, told: Sequence[Event] = ()) -> None:
-    """One commit: the end, the answer, the cards, and the input done."""
+    """Commit the end, the answer, the cards and the finished input together."""
     event = TurnFinished(
         turn_id=turn.turn_id,
         reason=end.reason,
@@ -351,7 +354,7 @@ async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session,
 
 
 def _list_withdrawn_cards(session: Session) -> list[str]:
-    """Cards that the model took back in this turn: their buttons must go."""
+    """Return the cards that the model withdrew in this turn: their buttons must disappear."""
     begun = (session.state["turn"] or {}).get("started", "")
     entries = session.state["agent"]["confirmations"].values()
     denied = (entry for entry in entries if entry["status"] == "denied" and entry.get("via") == "model" and "nonce" in entry)

@@ -1,4 +1,4 @@
-"""TurnContext as engines get it: one turn of one session, with the journal, the gate and the model behind it. Ring 2."""
+"""The TurnContext that engines receive: one turn of one session, with access to the journal, the gate and the model."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -30,41 +30,41 @@ class Model(Protocol):
     """What the context needs of a model client."""
 
     async def stream_chat(self, payload: dict[str, Any], on_delta: Callable[[str], Awaitable[None]] | None) -> Any:
-        """One answer with text, token counts, model name and seconds."""
+        """Return one answer with text, token counts, model name and seconds."""
         ...
 
 
 class ModelBudget(Protocol):
-    """Whether people may use the model this month."""
+    """Limits how much of the model each person may use in a month."""
 
     async def find_refusal(self, actor: Actor, now: datetime) -> Notice | None:
-        """Why the model is not asked for this person, None while it is; raises StoreError."""
+        """Return why the model is not asked for this person, None if it is. Raises StoreError."""
         ...
 
     async def issue_warning(self, actor: Actor, now: datetime) -> tuple[Notice, Event] | None:
-        """What the person is told once when little is left, and the event that remembers it; raises StoreError."""
+        """Return the single warning that little is left and the event that marks it as given, or None. Raises StoreError."""
         ...
 
     async def describe_usage(self, actor: Actor, now: datetime) -> Notice | None:
-        """How much is used, None for who has no limit; raises StoreError."""
+        """Return how much is used, None for a person without a limit. Raises StoreError."""
         ...
 
 
 class UnlimitedBudget:
-    """Everybody may."""
+    """A budget without limits."""
 
     async def find_refusal(self, actor: Actor, now: datetime) -> Notice | None:
-        """Nothing stands in the way."""
+        """Return None: the model is always asked."""
         del actor, now
         return None
 
     async def issue_warning(self, actor: Actor, now: datetime) -> tuple[Notice, Event] | None:
-        """Nothing runs out."""
+        """Return None: there is nothing to warn of."""
         del actor, now
         return None
 
     async def describe_usage(self, actor: Actor, now: datetime) -> Notice | None:
-        """There is no limit."""
+        """Return None: there is no limit."""
         del actor, now
         return None
 
@@ -74,7 +74,7 @@ UNLIMITED = UnlimitedBudget()
 
 @dataclass(kw_only=True)
 class Iteration:
-    """What the audit log says of one iteration (S004-43 … S004-47)."""
+    """What the audit log records of one iteration (S004-43 … S004-47)."""
 
     number: int
     blocks: dict[str, Any] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class Iteration:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnServices:
-    """What a turn can reach beyond its session."""
+    """The services that a turn uses beyond its session."""
 
     gate: Gate
     model: Model
@@ -98,18 +98,18 @@ class TurnServices:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedTurn:
-    """What a dead process already recorded of this turn, by iteration."""
+    """What an earlier, crashed process recorded of this turn, by iteration."""
 
     is_fresh: bool = False
-    """The turn begins here and now: nothing is stored of any of its places."""
+    """True if the turn begins here and now: nothing is stored for any of its slots."""
     answers: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     plans: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     refused_steps: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What the gate has refused, by slot: nothing else is stored of it."""
+    """The steps that the gate has refused, by slot; nothing else is stored of them."""
 
 
 class Context:
-    """One turn. `iterations` collects what the audit log will say, `results` what became of its calls."""
+    """One turn. `iterations` collects the audit records, `results` the outcomes of its calls."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class Context:
         reach: TurnServices,
         recorded: RecordedTurn,
     ) -> None:
-        """`recorded` is empty unless the turn is being resumed."""
+        """Set up the turn; `recorded` is empty unless the turn is being resumed."""
         self.turn = turn
         self.actor = actor
         self.mode: Mode = mode
@@ -134,34 +134,34 @@ class Context:
         self._model_budget = reach.model_budget
         self.recorded = recorded
         self.proposed_steps: dict[str, Mapping[str, Any]] = {}
-        """The steps of its plans and what else was submitted, by slot; those of an earlier process too."""
+        """The steps of its plans and the other submitted effects, by slot, including those of an earlier process."""
         self.outcomes: dict[str, Outcome | Pending] = {}
-        """What came of them in this process, by slot."""
+        """The outcomes of the submitted steps in this process, by slot."""
         for plan in recorded.plans.values():
             self._add_proposed_steps(plan["steps"])
         self._submitted_slots: set[str] = set()
-        """Slots that were submitted."""
+        """The slots that were submitted in this process."""
         self._show_partial = reach.show_partial
         self.stopped = False
         self._cancel: Callable[[], object] = lambda: None
 
     def set_cancel_callback(self, cancel: Callable[[], object]) -> None:
-        """How to interrupt the engine."""
+        """Set the function that interrupts the engine."""
         self._cancel = cancel
 
     def stop(self) -> None:
-        """The person wants no more of this turn."""
+        """Stop the turn at the person's request."""
         self.stopped = True
         self._cancel()
 
     @property
     def now(self) -> datetime:
-        """The present moment."""
+        """The current time."""
         return self._session.now
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """The session's state."""
+        """The folded state of the session."""
         return self._session.state
 
     @property
@@ -170,13 +170,13 @@ class Context:
         return self._gate.halt_on_block
 
     async def show_partial(self, text: str) -> None:
-        """Show the visible answer as far as it has come."""
+        """Show the visible part of the answer received so far."""
         await self._show_partial(text)
 
     async def ask_model(self, request: ModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelText:
-        """The recorded answer of this iteration, or a fresh one, noted: it is stored before anything outside comes of it.
+        """Return the recorded answer of this iteration, or ask the model; a new answer is stored before any external effect of it.
 
-        Raises ModelClientError, and OverBudget before it asks for somebody who may not use the model any more.
+        Raises ModelClientError, and OverBudget, before asking, for a person who may not use the model any more.
         """
         entry = Iteration(number=request.iteration)
         self.iterations.append(entry)
@@ -185,7 +185,7 @@ class Context:
             entry.raw, entry.model = known["text"], known.get("model", "")
             return ModelText(text=known["text"], recorded=True, prose=known.get("prose", False))
         if request.iteration > 1:
-            await self._session.flush()  # an answer that is there is never asked for again
+            await self._session.flush()  # a crash must not make the previous iterations ask the model again
         if (over := await self._model_budget.find_refusal(self.actor, self.now)) is not None:
             self.iterations.pop()
             raise OverBudget(over.code)
@@ -215,13 +215,13 @@ class Context:
         return ModelText(text=answer.text, prose=request.prose)
 
     async def query(self, name: str, **args: Any) -> Any:
-        """A read-only question; KeyError for a name that bootstrap did not give."""
+        """Run a registered read-only query. Raises KeyError for an unknown name."""
         return await self._queries[name](**args)
 
     async def submit(self, effect: Effect) -> Outcome | Pending:
-        """Through the gate, and onto the audit record. A call once begun is heard to its end, even when the turn is stopped.
+        """Submit the effect to the gate and record it for the audit. A call that has begun is awaited even if the turn is stopped.
 
-        A long list shows how far it is, and ends where it is when nobody waits for it any more.
+        A long read shows its progress, and ends early when nobody waits for it any more.
         """
         watch = ReadProgress(self._show_count)
         with attach_progress(watch):
@@ -243,7 +243,10 @@ class Context:
         return result
 
     def _skip_effect_lookup(self, slot: str) -> None:
-        """Of a turn that begins here no place can have an effect before it is submitted; should one have, its compare-and-set says so."""
+        """Tell the session that this slot has no stored effect, which saves a lookup in a turn that begins here.
+
+        Should there be one after all, the compare-and-set of its insert fails.
+        """
         if self.recorded.is_fresh and slot not in self._submitted_slots and slot.startswith(f"{self.turn.turn_id}/"):
             self._session.mark_effect_absent(build_effect_id(slot))
         self._submitted_slots.add(slot)
@@ -258,11 +261,11 @@ class Context:
             self.iterations[-1].calls.append(build_call_record(effect, result))
 
     def find_recorded_plan(self, iteration: int) -> Mapping[str, Any] | None:
-        """The plan recorded before a restart."""
+        """Return the plan that was recorded for this iteration before a restart, or None."""
         return self.recorded.plans.get(iteration)
 
     async def record(self, event: Event) -> None:
-        """Append an event; it is stored before anything outside comes of it."""
+        """Append an event; it is stored before any external effect that follows it."""
         if isinstance(event, PlanRecorded):
             self._add_proposed_steps(event.steps)
         await self._session.buffer(event, actor=self.actor.key)
@@ -271,23 +274,23 @@ class Context:
         self.proposed_steps |= {step["slot"]: step for step in steps}
 
     async def find_effect(self, slot: str) -> EffectRow | None:
-        """What is stored of the effect in that place of a plan."""
+        """Return the stored effect of that slot, or None."""
         return await self._session.find_effect(build_effect_id(slot))
 
     async def describe_change(self, slot: str) -> ProposalLabel | None:
-        """How a sentence names the change that was proposed there; None for what changes nothing."""
+        """Return how sentences name the change proposed in that slot; None if it changes nothing."""
         step = self.proposed_steps[slot]
         return await self._gate.describe_effect(Effect(method=step["method"], params=step["params"], slot=slot), self.actor)
 
     def record_iteration(self, iteration: int, blocks: Mapping[str, Any]) -> None:
-        """Keep the blocks for the audit record."""
+        """Keep the parsed blocks of an iteration for the audit record."""
         if not self.iterations or self.iterations[-1].number != iteration:
             self.iterations.append(Iteration(number=iteration))
         self.iterations[-1].blocks = dict(blocks)
 
 
 def build_call_record(effect: Effect, result: Outcome | Pending) -> dict[str, Any]:
-    """One request and its answer as the audit log keeps them (S004-45, S004-46, S004-71)."""
+    """Return one request and its answer in the form of the audit log (S004-45, S004-46, S004-71)."""
     base: dict[str, Any] = {"call_id": result.effect_id, "method": result.method, "proposed": dict(effect.params)}
     if isinstance(result, Pending):
         return base | {"status": "waiting", "confirmation_id": result.confirmation_id, "reasons": _list_codes(result.reasons)}
@@ -303,7 +306,7 @@ def build_call_record(effect: Effect, result: Outcome | Pending) -> dict[str, An
 
 
 def _format_step_state(result: Outcome | Pending) -> str:
-    """How a step stands, as the person sees it while the turn goes on."""
+    """Return the state of a step as shown to the person while the turn goes on."""
     return "waiting" if isinstance(result, Pending) else {"succeeded": "done"}.get(result.status, result.status)
 
 

@@ -1,6 +1,6 @@
-"""The orchestrator: takes inputs in durably, works each session in order, lets decisions and /stop overtake. Ring 2.
+"""The orchestrator: stores inputs, handles those of a session in order, and lets decisions and /stop overtake.
 
-One loop looks for sessions with new inbox rows; each (session, lane) is drained by one task. The lease keeps other processes out.
+One loop looks for sessions with new inbox rows; one task drains each (session, lane). The lease keeps other processes out.
 """
 
 import asyncio
@@ -28,31 +28,31 @@ log = logging.getLogger(__name__)
 POLL = 1.0
 PERIOD = 20.0
 FREQUENT_PERIOD = 3.0
-"""As often as the access file is looked at."""
+"""As often as the access file is checked for changes."""
 IDLE = timedelta(minutes=10)
 
 LaneKey = tuple[str, Lane]
 TellTrouble = Callable[[str, Notice], Awaitable[None]]
-"""(session, sentence): tell the person directly when not even the outbox can be written."""
+"""(session, sentence): tells the person directly when not even the outbox can be written."""
 
 
 class _ClaimedRow(NamedTuple):
-    """A row that was claimed as it came in, for the drain that begins with it."""
+    """A row claimed when it was received, for the drain task that starts with it."""
 
     row: InboxRow
     session: Session
-    """Held when it was claimed: under another one somebody else may have worked the row meanwhile."""
+    """The session that was open when the row was claimed; under another one, somebody else may have handled the row meanwhile."""
     alone: bool
-    """Nothing else waited in its lane; what comes later is passed over and looked for then."""
+    """True if nothing else waited in the lane, so the drain need not look for more; a row that comes later starts a new drain."""
 
 
 class Orchestrator:
-    """See the module docstring. `run` works until it is cancelled; `receive` is what doors call."""
+    """Runs all sessions of this process. `run` works until it is cancelled; front ends call `receive`."""
 
     def __init__(
         self, tools: Tools, clock: Clock, *, trouble: TellTrouble, portal: PortalWatcher | None = None, owner: str | None = None
     ) -> None:
-        """`portal` watches the portal's events, `owner` names this process in leases."""
+        """Set up; `portal` watches the portal's events, `owner` names this process in leases."""
         self.tools = replace(tools, handlers=merge_handlers(tools.handlers, portal.build_handlers())) if portal else tools
         self._portal = portal
         self._clock = clock
@@ -64,30 +64,33 @@ class Orchestrator:
         self._lanes: dict[LaneKey, asyncio.Task[None]] = {}
         self._holding: dict[LaneKey, asyncio.Task[None]] = {}
         self._claiming: set[LaneKey] = set()
-        """Lanes whose oldest row is being claimed: nobody begins to work them."""
+        """Lanes whose oldest row is being claimed: no drain may start on them."""
         self._claimed: dict[LaneKey, _ClaimedRow] = {}
         self._passed_over: set[LaneKey] = set()
         self._troubled: set[str] = set()
         self._excused: dict[str, int] = {}
-        """Attempts that came to nothing because of the store, and could not even be given back."""
+        """Attempts per row that failed because of the store and could not be returned; they do not count towards the limit."""
         self._left: dict[str, Session] = {}
-        """Sessions that were given up and not opened again; their leases are released at the end."""
+        """Sessions that were dropped and not opened again; their leases are released at the end."""
         self._group: asyncio.TaskGroup | None = None
-        """Of the drains; None while nothing may be begun."""
+        """The task group of the drains; None while none may be started."""
         self._ending = False
         self.listeners: list[Callable[[], None]] = []
         self.polled_at: float | None = None
-        """When it last looked for work, as `state.clock.elapsing` counts; older than a few seconds: it hangs, or does not run."""
+        """Time of the last look for work on the clock of `read_boottime`; if older than a few seconds, the loop hangs or does not run."""
 
     async def start_portal_watch(self) -> str:
-        """Find out what the portal has changed while nobody listened; the session that its events belong to. Raises StoreError."""
+        """Start the check for portal changes that were missed; return the session of the portal's events. Raises StoreError.
+
+        Raises SettingsError if the portal is not watched.
+        """
         if self._portal is None:
             raise SettingsError("the portal is not watched")
         await self.receive([self._portal.build_start_row(self._clock.now())])
         return self._portal.session
 
     async def receive(self, rows: Sequence[InboxRow]) -> list[bool]:
-        """Store inputs durably, then begin to work them; False where an input was known already. Raises StoreError."""
+        """Store inputs durably, then start to handle them; False for each input that was already stored. Raises StoreError."""
         lanes = {(row.session, row.lane) for row in rows}
         free = {lane: self._sessions[lane[0]] for lane in lanes if self._is_free(lane)}
         self._claiming |= free.keys()
@@ -108,7 +111,7 @@ class Orchestrator:
         return stored.fresh
 
     def _is_free(self, lane: LaneKey) -> bool:
-        """Whether this process may claim a row of that lane: it holds the session, and nothing of the lane is at work."""
+        """Whether this process may claim a row of the lane: it holds the session, and nothing of the lane is being handled."""
         return (
             not self._ending
             and lane[0] in self._sessions
@@ -116,7 +119,7 @@ class Orchestrator:
         )
 
     async def run(self) -> None:
-        """Work until cancelled; then let running calls end and give the leases up."""
+        """Work until cancelled; then let running calls finish and release the leases."""
         self.tools.store.listeners.append(self._wake.set)
         try:
             async with asyncio.TaskGroup() as group:
@@ -133,17 +136,17 @@ class Orchestrator:
             await self._close()
 
     async def _poll(self) -> None:
-        """Look at the database for what is not begun as it comes in: timers, other processes' inputs, sessions not held, second tries."""
+        """Poll the database for work that `receive` does not start: timers, inputs of other processes, sessions not open here, retries."""
         while True:
             self._wake.clear()
             await self._scan()
             self.polled_at = read_boottime()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(POLL):  # wait_for of Python 3.11 may swallow a cancel that meets a wake
+                async with asyncio.timeout(POLL):  # wait_for of Python 3.11 may swallow a cancellation that coincides with a wake-up
                     await self._wake.wait()
 
     async def _close(self) -> None:
-        """Give back what was claimed and not begun, and the leases; the trouble of one session is not that of the next."""
+        """Return the claimed rows that were not begun and release the leases; an error in one session does not affect the next."""
         while self._claimed:
             _, claimed = self._claimed.popitem()
             await self._return_row(claimed.row)
@@ -157,7 +160,7 @@ class Orchestrator:
                 log.warning("a session was not closed: %s", error, extra={"action": "session_not_closed"})
 
     async def is_idle(self) -> bool:
-        """True when no input waits and none is worked on."""
+        """Whether no input waits and none is being handled."""
         return not self._lanes and not await self.tools.store.list_ready_sessions()
 
     async def _scan(self) -> None:
@@ -188,20 +191,20 @@ class Orchestrator:
         return forget
 
     async def finish_running(self, within: float) -> bool:
-        """Begin nothing more and let what is under way end, for `within` seconds; whether all did. What still comes in stays stored."""
+        """Start nothing new and let running work finish within `within` seconds; return whether all did. New inputs only get stored."""
         self._ending = True
         if self._lanes:
             await asyncio.wait(list(self._lanes.values()), timeout=within)
         return not self._lanes
 
     def _start_passed_over(self, lanes: Iterable[LaneKey]) -> None:
-        """Work those of `lanes` that were passed over: the row may have come after the lane's last look."""
+        """Start those of `lanes` that `_start` passed over: their row may have come after the running drain's last look."""
         late = self._passed_over.intersection(lanes)
         self._passed_over -= late
         self._start(late)
 
     async def _drain(self, key: str, lane: Lane) -> None:
-        """Work the rows of one lane in order until none is left."""
+        """Handle the rows of one lane in order until none is left."""
         try:
             session = await self._open_session(key)
             self._holding[key, lane] = self._lanes[key, lane]
@@ -234,7 +237,7 @@ class Orchestrator:
                 await self._return_row(unbegun.row)
 
     async def _take_next(self, session: Session, lane: Lane) -> tuple[InboxRow | None, bool]:
-        """The row to work now, claimed as it came in or the oldest that waits, and whether none can be behind it."""
+        """Return the next row, already claimed or the oldest waiting, and whether no other row can follow it."""
         claimed = self._claimed.pop((session.key, lane), None)
         if claimed is not None and claimed.session is session:
             return claimed.row, claimed.alone
@@ -243,7 +246,7 @@ class Orchestrator:
         return await self.tools.store.take_inbox(session.key, lane), False
 
     async def _tell_trouble(self, key: str) -> None:
-        """Once for each time the store gives out, not once a second."""
+        """Tell the person once per failure of the store, not once per retry."""
         if key not in self._troubled:
             self._troubled.add(key)
             await self._trouble(key, Notice(code="store-trouble"))
@@ -255,12 +258,12 @@ class Orchestrator:
         try:
             await dispatch.run_input(row, session, self.tools)
             self._excused.pop(row.id, None)
-        except (StoreError, SessionTaken, asyncio.CancelledError):  # the store or a stop: nothing that this input is to blame for
+        except (StoreError, SessionTaken, asyncio.CancelledError):  # the store or a shutdown: not the fault of this input
             await self._return_row(row)
             raise
         except Exception:
             log.exception("input failed", extra={"action": "input_failed", "row": row.id, "kind": row.kind})
-            # Half a step may be noted: it is stored, and what is begun is recovered, before the input is tried again.
+            # Half a step may be buffered: store it, so that recovery resolves what has begun before the input is retried.
             with contextlib.suppress(StoreError):
                 await session.flush()
             self._drop_session(session.key)
@@ -273,7 +276,7 @@ class Orchestrator:
             self._excused[row.id] = self._excused.get(row.id, 0) + 1
 
     def _drop_session(self, key: str) -> None:
-        """Let go of a session whose state may have parted from the journal; it is opened anew."""
+        """Drop a session whose state may differ from the journal; it is opened anew."""
         session = self._sessions.pop(key, None)
         if session is not None:
             self._left[key] = session
@@ -284,7 +287,7 @@ class Orchestrator:
             if known is not None:
                 return known
             busy = [task for (name, _), task in self._holding.items() if name == key]
-            if busy:  # a lane still works with the state that was given up: a second one beside it would part from it
+            if busy:  # a lane still works with the dropped state: a second one beside it would diverge from it
                 await asyncio.wait(busy)
             session = await open_session(self.tools.store, self._clock, key, self._owner)
             if self._portal is not None:
@@ -295,7 +298,7 @@ class Orchestrator:
             return session
 
     async def _close_idle_session(self, key: str) -> None:
-        """Give up a session that nobody has used for a while; it is loaded again when somebody writes."""
+        """Close a session that has been idle for a while; it is loaded again when somebody writes."""
         async with self._opening.setdefault(key, asyncio.Lock()):
             if not any(name == key for name, _ in self._lanes):
                 session = self._sessions.pop(key, None)
@@ -303,7 +306,7 @@ class Orchestrator:
                     await session.close()
 
     async def _run_periodic_tasks(self, looks: Sequence[PeriodicTask], every: float) -> None:
-        """What fails in one round is tried again in the next."""
+        """Run the tasks one after the other, round by round; one that fails is run again in the next round."""
         while looks:
             for look in looks:
                 try:
@@ -313,7 +316,7 @@ class Orchestrator:
             await asyncio.sleep(every)
 
     async def _renew(self) -> None:
-        """Keep the leases of the sessions in use."""
+        """Renew the leases of the sessions in use and close the idle ones."""
         while True:
             await asyncio.sleep(LEASE.total_seconds() / 3)
             for key, session in list(self._sessions.items()):

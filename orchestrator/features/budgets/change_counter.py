@@ -1,4 +1,4 @@
-"""Counts the changes made for a person over all conversations and accounts, from the journal. Ring 2; each look reads what is new."""
+"""Counts the changes made for a person across all sessions and accounts, from the journal; each query reads only new events."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -14,37 +14,37 @@ from state.journal.daily_count import PastStart
 DAY: Final = timedelta(days=1)
 PAGE: Final = 500
 OVERLAP: Final = timedelta(seconds=10)
-"""Where several processes write, events of commits under way may appear behind ones that were read: so much is read once more."""
+"""How far back events are read again: with several writing processes, a slow commit may appear behind events already read."""
 
 
 class JournalChangeCounter:
-    """The gate's Tally over all sessions; one for a process."""
+    """The gate's ChangeCounter over all sessions; one per process."""
 
     def __init__(
         self, store: AsyncStore, wall: Callable[[], datetime] = lambda: SystemClock().now(), *, overlap: timedelta = OVERLAP
     ) -> None:
-        """`wall` is the clock that ids are made by; without an `overlap` only this process may write."""
+        """Start with nothing read; `wall` is the clock that makes event ids, and a zero `overlap` is safe only with one writing process."""
         self._store = store
         self._overlap = overlap
         self._wall = wall
         self._made: dict[str, dict[str, tuple[datetime, int]]] = {}
-        """By person and effect: when, how many. So a look costs what that person did, not what everybody did."""
+        """By person, then effect: time and number of changes. A query thus costs what that person did, not what everybody did."""
         self._added = 0
         self._read_to: datetime | None = None
 
     async def count_changes(self, actor: Actor, ledger: Ledger) -> int:
-        """How many changes were begun for this person within the last 24 hours; raises StoreError."""
+        """Return how many changes were begun for this person within the last 24 hours. Raises StoreError."""
         return sum(one.many for one in await self.list_changes(actor, ledger))
 
     async def list_changes(self, actor: Actor, ledger: Ledger) -> Sequence[PastStart]:
-        """The calls that were begun for this person within the last 24 hours; raises StoreError."""
+        """Return the calls that were begun for this person within the last 24 hours. Raises StoreError."""
         await self._read_new_events()
         if self._added >= PAGE:
             self._discard_old(ledger.now)
         return list(self._list_recent(actor, ledger.now))
 
     def _list_recent(self, actor: Actor, now: datetime) -> Iterator[PastStart]:
-        mine = {build_person_key(actor.key, actor.bitrix_user_id), actor.key}  # by the key alone: before calls named the employee
+        mine = {build_person_key(actor.key, actor.bitrix_user_id), actor.key}  # old calls have no employee
         for person in mine:
             for effect_id, (at, many) in self._made.get(person, {}).items():
                 if now - at < DAY:
@@ -67,7 +67,7 @@ class JournalChangeCounter:
         self._read_to = wall
 
     def _discard_old(self, now: datetime) -> None:
-        """What is older than a day counts for nobody."""
+        """Forget changes that are older than a day."""
         kept = {person: {key: item for key, item in mine.items() if now - item[0] < DAY} for person, mine in self._made.items()}
         self._made = {person: mine for person, mine in kept.items() if mine}
         self._added = 0

@@ -1,7 +1,4 @@
-"""Whether a person may still ask the model this month, and when they are told that little is left. Ring 2; the model is not asked here.
-
-How much of the model each person used in a month: a projection of the journal that reads only what is new. Ring 2; judges nothing.
-"""
+"""Sums each person's monthly use of the model from new journal events; refuses the model when the budget is used up, warns before."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
@@ -21,10 +18,10 @@ PAGE: Final = 2000
 
 
 class UsageTotals:
-    """Counts by person, month and model; as much memory as there are people who asked within two months."""
+    """Token counts by person, month and model; memory grows with the people who used the model within two months."""
 
     def __init__(self) -> None:
-        """Nobody has used anything."""
+        """Start with no usage."""
         self._used: dict[tuple[str, int], dict[str, Tokens]] = {}
         self._warned: set[tuple[str, int]] = set()
 
@@ -35,36 +32,36 @@ class UsageTotals:
             self._warned.add((str(data["person"]), int(data["month"])))
             return
         person = build_person_key(event.actor, data.get("user"))
-        month = data.get("month") or to_month(parse_iso(event.ts), "UTC")  # before answers said it themselves
+        month = data.get("month") or to_month(parse_iso(event.ts), "UTC")  # old events do not name the month
         used = self._used.setdefault((person, month), {})
         model = str(data.get("model") or "")
         read, written = used.get(model, (0, 0))
         used[model] = read + int(data.get("prompt_tokens") or 0), written + int(data.get("completion_tokens") or 0)
 
     def sum_by_model(self, person: str, month: int) -> dict[str, Tokens]:
-        """What the person used in that month, by model."""
+        """Return what the person used in that month, by model."""
         return dict(self._used.get((person, month), {}))
 
     def list_people(self, month: int) -> list[str]:
-        """Whoever used anything in it."""
+        """Return the people who used the model in that month, sorted."""
         return sorted(person for person, at in self._used if at == month)
 
     def list_months(self) -> list[int]:
-        """The months in which anybody used anything."""
+        """Return the months in which anybody used the model, sorted."""
         return sorted({at for _, at in self._used})
 
     def has_warning(self, person: str, month: int) -> bool:
-        """Whether they were told in that month that most of it is used."""
+        """Whether the person was warned in that month that most of the budget is used."""
         return (person, month) in self._warned
 
     def discard_before(self, before: int) -> None:
-        """Months before that one count for nobody any more."""
+        """Forget the months before `before`."""
         self._used = {place: used for place, used in self._used.items() if place[1] >= before}
         self._warned = {place for place in self._warned if place[1] >= before}
 
 
 class UsageReader:
-    """The totals as the journal has them now. One for a process."""
+    """Keeps the totals up to date with the journal. One per process."""
 
     def __init__(
         self,
@@ -73,17 +70,17 @@ class UsageReader:
         *,
         overlap: timedelta = timedelta(seconds=10),
     ) -> None:
-        """`wall` is the clock that ids are made by; without an `overlap` only this process may write."""
+        """Start with nothing read; `wall` is the clock that makes event ids, and a zero `overlap` is safe only with one writing process."""
         self._store = store
         self._wall = wall
         self._overlap = overlap
         self._read_to: datetime | None = None
         self._recent: dict[str, datetime] = {}
-        """Events of the overlap that were counted; they are met again."""
+        """Events within the overlap that were already counted, by id; they are read again and must be skipped."""
         self.totals = UsageTotals()
 
     async def refresh(self, now: datetime) -> UsageTotals:
-        """The totals, with all that is stored; months that are over everywhere at `now` are forgotten. Raises StoreError."""
+        """Read the new events and return the totals; months that are over in every time zone at `now` are forgotten. Raises StoreError."""
         wall = self._wall()
         since = find_month_start(wall)
         self.totals.discard_before(to_month(find_month_start(now), "UTC"))
@@ -113,7 +110,7 @@ def _read_page(store: Store, after: str) -> list[ClearEvent]:
 
 
 def sum_since(store: Store, since: datetime) -> UsageTotals:
-    """The totals of everything from `since` on, read in one go; for reports. Raises StoreError."""
+    """Return the totals of all events from `since` on, read in one go; for reports. Raises StoreError."""
     totals = UsageTotals()
     after = build_lower_id(since)
     while events := store.scan_clear(TYPES, after, PAGE):
@@ -124,27 +121,27 @@ def sum_since(store: Store, since: datetime) -> UsageTotals:
 
 
 def to_token_counts(used: dict[str, Tokens]) -> dict[str, Any]:
-    """Tokens by model for machines."""
+    """Return the tokens by model as JSON data."""
     return {model: {"input": read, "output": written} for model, (read, written) in sorted(used.items())}
 
 
 class MonthlyModelBudget:
-    """Watches over the budgets of the policy; where nobody has one it reads nothing. One for a process."""
+    """Applies the policy's monthly budgets; reads nothing for a person without one. One per process."""
 
     def __init__(self, policies: PolicySource, usage: UsageReader) -> None:
-        """Keep the parts."""
+        """Keep the policy source and the usage reader."""
         self._policies = policies
         self._usage = usage
         self._warned: set[tuple[str, int]] = set()
-        """By this process, though the journal may not tell of it yet."""
+        """Warnings given by this process, which may not be in the journal yet."""
 
     async def find_refusal(self, actor: Actor, now: datetime) -> Notice | None:
-        """Why the model is not asked for this person any more this month, None while it is. Raises StoreError."""
+        """Return why the model is not asked for this person for the rest of the month, None if it is. Raises StoreError."""
         percent = await self._calculate_percent(actor, now)
         return Notice(code="budget-over") if percent is not None and percent >= FULL else None
 
     async def issue_warning(self, actor: Actor, now: datetime) -> tuple[Notice, BudgetWarned] | None:
-        """What the person is told once a month, and the event that remembers it. Raises StoreError."""
+        """Return the warning given once a month and the event that records it, or None. Raises StoreError."""
         percent = await self._calculate_percent(actor, now)
         if percent is None or not WARN_AT <= percent < FULL:
             return None
@@ -155,7 +152,7 @@ class MonthlyModelBudget:
         return Notice(code="budget-warn", args={"percent": percent}), BudgetWarned(person=place[0], month=place[1], percent=percent)
 
     async def describe_usage(self, actor: Actor, now: datetime) -> Notice | None:
-        """For /status: how much of the month is used; None for who has no limit. Raises StoreError."""
+        """Return for /status how much of the month is used; None for a person without a limit. Raises StoreError."""
         percent = await self._calculate_percent(actor, now)
         return None if percent is None else Notice(code="budget-used", args={"percent": percent})
 
@@ -167,7 +164,7 @@ class MonthlyModelBudget:
         return budget.calculate_percent(self._sum_usage(await self._usage.refresh(now), actor, now), limits)
 
     def _sum_usage(self, totals: UsageTotals, actor: Actor, now: datetime) -> dict[str, tuple[int, int]]:
-        """What the person used, whatever the account; with what was counted under the bare key before answers named the employee."""
+        """Return what the person used on all accounts, including old answers counted under the bare key without an employee id."""
         month = to_month(now, actor.time_zone)
         used = totals.sum_by_model(build_person_key(actor.key, actor.bitrix_user_id), month)
         if actor.bitrix_user_id is not None:

@@ -1,8 +1,7 @@
-"""The switch that freezes writes, for this process: what the gate asks, and the way every door works it. Ring 2; it decides nothing.
+"""The switch that freezes all writes, as the gate reads it and every front end operates it; administrators are told of each change.
 
-Administrators are told, once, that writes were frozen or may start again. Ring 2.
-
-The input is stored with the switch itself, by whichever process or command worked it: a bot that runs tells them, whenever it runs.
+The input with that news is stored together with the switch, by whichever process or command operated it; a running bot delivers it, however
+late. Rights are not checked here.
 """
 
 import asyncio
@@ -22,38 +21,38 @@ from state.journal.freeze_switch import FreezeState, SwitchBusy, SwitchOperator,
 from state.journal.store import InboxRow, StoreUnwritable
 
 SURE_FOR: Final = 1.0
-"""Seconds in which nobody is asked again whether writes may start; that they are frozen is asked every time."""
+"""Seconds for which "not frozen" is cached; a frozen state is read anew every time."""
 PATIENCE: Final = 8.0
-"""Seconds of waiting for somebody who died with their hand on the switch."""
+"""Seconds to wait for a process that died while it operated the switch."""
 
 
 class LiveSwitch:
-    """The gate's Switch over the database. One for a process."""
+    """The gate's FreezeSwitch over the database. One per process."""
 
     def __init__(self, store: AsyncStore, clock: Callable[[], float] = read_boottime) -> None:
-        """Nothing is known yet; `clock` runs whatever becomes of the time of day."""
+        """Start without a cached state; `clock` is monotonic, unaffected by changes of the time of day."""
         self._store = store
         self._clock = clock
         self._free_at: float | None = None
 
     async def find_freeze(self) -> FreezeState | None:
-        """How it stands, None while writes may start; of other processes' work it may know a second late. Raises StoreError."""
+        """Return the freeze, None if writes may start; a change by another process may be seen a second late. Raises StoreError."""
         if self._free_at is not None and self._clock() - self._free_at < SURE_FOR:
             return None
         return await self._read_switch()
 
     async def fetch_freeze(self) -> FreezeState:
-        """Who stopped a call in this moment; blank where it was lifted again at once. Raises StoreError."""
+        """Return the freeze that has just stopped a call; an empty one if it was released again meanwhile. Raises StoreError."""
         return await self._read_switch() or FreezeState()
 
     async def freeze(self, hand: SwitchOperator, reason: str = "") -> SwitchResult:
-        """No write starts any more once it returns; administrators are told. Raises StoreError: nothing has changed."""
+        """Freeze writes: none starts once this returns, and administrators are told. Raises StoreError if nothing has changed."""
         self._free_at = None
         tell = [build_news_row("frozen", hand, reason=reason)]
         return await _retry_while_busy(lambda: self._store.write(freeze_switch.freeze, hand, reason, tell))
 
     async def release(self, hand: SwitchOperator, seq: int | None = None) -> SwitchResult:
-        """Writes may start again; with `seq` only if that freeze still holds. Administrators are told. Raises StoreError."""
+        """Release the freeze, with `seq` only if that one still holds; administrators are told. Raises StoreError."""
         tell = [build_news_row("released", hand)]
         return await _retry_while_busy(lambda: self._store.write(freeze_switch.release, hand, seq, tell))
 
@@ -65,12 +64,12 @@ class LiveSwitch:
 
 
 async def _retry_while_busy(attempt: Callable[[], Awaitable[SwitchResult]]) -> SwitchResult:
-    """What `attempt` answers once nobody else has the hand on the switch and the database takes it; its error where that takes too long."""
+    """Repeat `attempt` while the switch or the database is busy, and return its result; its error is raised after `PATIENCE` seconds."""
     until = read_boottime() + PATIENCE
     while True:
         try:
             return await attempt()
-        except (SwitchBusy, StoreUnwritable):  # others write without a pause: what stops them must not give up first
+        except (SwitchBusy, StoreUnwritable):  # other processes write continuously: a freeze must not give up before they do
             if read_boottime() > until:
                 raise
             await asyncio.sleep(0.05)
@@ -78,11 +77,11 @@ async def _retry_while_busy(attempt: Callable[[], Awaitable[SwitchResult]]) -> S
 
 NEWS_KIND: Final = "freeze_news"
 NEWS_SESSION: Final = "freeze-news"
-"""Not that of the switch itself, whose lease nobody may keep."""
+"""Not the session of the switch itself, whose lease nobody may keep."""
 
 
 def build_news_row(what: str, hand: SwitchOperator, *, reason: str = "") -> InboxRow:
-    """The input that tells of it; `what` is "frozen" or "released"."""
+    """Return the input that announces the change; `what` is "frozen" or "released"."""
     row_id = generate_id()
     return InboxRow(
         id=row_id,
@@ -97,7 +96,7 @@ def build_news_row(what: str, hand: SwitchOperator, *, reason: str = "") -> Inbo
 
 
 async def tell_administrators(row: InboxRow, session: Session, tools: Tools, *, staff: Staff) -> None:
-    """Every administrator but the one who did it reads it in their own chat. Raises StoreError."""
+    """Tell every administrator except the one who did it, each in their own chat. Raises StoreError."""
     del tools
     body: dict[str, Any] = dict(row.body)
     code = "frozen-news" if body["what"] == "frozen" else "released-news"

@@ -1,6 +1,6 @@
-"""/freeze, /unfreeze and its button: an administrator stops all writing to the portal at once, or lets it start again. Ring 2.
+"""/freeze, /unfreeze and its button: an administrator stops all writes to the portal at once, or lets them start again.
 
-To freeze takes one word. To lift it takes a press more, of a button that counts only for the very freeze under which it was shown.
+Freezing takes one command. Releasing takes another click, on a button that is valid only for the freeze under which it was shown.
 """
 
 from functools import partial
@@ -24,7 +24,7 @@ PRESS: Final = "unfreeze"
 
 
 def build_handlers(switch: FreezeSwitch, staff: Staff | None = None) -> Handlers:
-    """The two commands and the press; the news where there is somebody to tell."""
+    """Return the handlers of the two commands and the button; with `staff`, also that of the news to administrators."""
     return Handlers(
         inbox={freeze_switch.NEWS_KIND: partial(freeze_switch.tell_administrators, staff=staff)} if staff is not None else {},
         commands={"freeze": partial(_freeze, switch=switch), "unfreeze": partial(_ask_unfreeze, switch=switch)},
@@ -33,7 +33,7 @@ def build_handlers(switch: FreezeSwitch, staff: Staff | None = None) -> Handlers
 
 
 async def _freeze(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
-    """The command /freeze [reason]. Raises StoreError."""
+    """Handle the command /freeze [reason]. Raises StoreError."""
     actor = await _require_administrator(row, session, tools)
     if actor is None:
         return
@@ -44,7 +44,7 @@ async def _freeze(row: InboxRow, session: Session, tools: Tools, *, switch: Free
 
 
 async def _ask_unfreeze(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
-    """The command /unfreeze: how things stand, and the button. Raises StoreError."""
+    """Handle the command /unfreeze: show the freeze and the release button. Raises StoreError."""
     actor = await _require_administrator(row, session, tools)
     if actor is None:
         return
@@ -58,7 +58,7 @@ async def _ask_unfreeze(row: InboxRow, session: Session, tools: Tools, *, switch
 
 
 async def _release(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
-    """The press ("unfreeze", number of the freeze). Raises StoreError."""
+    """Handle the button click ("unfreeze", number of the freeze). Raises StoreError."""
     actor = await _require_administrator(row, session, tools)
     if actor is None:
         return
@@ -69,12 +69,12 @@ async def _release(row: InboxRow, session: Session, tools: Tools, *, switch: Fre
         await _answer(Notice(code="released-done"), row, actor, session)
     elif turned.state is None:
         await _answer(Notice(code="frozen-not"), row, actor, session)
-    else:  # lifted and frozen again since the button was shown
+    else:  # released and frozen again since the button was shown
         await _answer(Notice(code="frozen-again", args=build_freeze_args(turned.state or FreezeState())), row, actor, session)
 
 
 async def _require_administrator(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
-    """The sender if they are an administrator now; others are told that it is not for them."""
+    """Return the sender if they are an administrator now; others are told that the command is not for them."""
     actor = await admit_actor(row, session, tools)
     if actor is None or actor.role == "admin":
         return actor
