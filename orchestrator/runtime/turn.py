@@ -48,7 +48,7 @@ ShowPartial = Callable[[str, Any], Awaitable[None]]
 
 @dataclass(frozen=True, kw_only=True)
 class Handlers:
-    """The handlers of a feature for its own inputs, by kind; they are merged in bot/features.py and nowhere else."""
+    """The handlers of a feature for its own inputs, by kind; bootstrap merges those of all features."""
 
     inbox: Mapping[str, Handler] = field(default_factory=dict)
     timers: Mapping[str, Handler] = field(default_factory=dict)

@@ -1,1 +1,1 @@
-"""What may be done with a card besides deciding on it: change a value, ask once more, see it again. Ring 2."""
+"""What a person can do with a card besides deciding: change a value, request it once more, show it again."""

@@ -1,7 +1,7 @@
-"""✏: a person changes one value of a card before deciding. The new value makes a new call, a new card and a new consent. Ring 2.
+"""The ✏ button: a person changes one value of a card before deciding. Code reads the value; no model is asked, nothing is approved.
 
-press edit → which field → its new value as a reply → read by code → a new request through the gate; the old card is «заменено» in the
-same commit. Nothing here approves anything, and no model is asked.
+Steps: click, choice of the field, new value as a reply, new request through the gate with a card and approval of its own. The commit that
+replaces the old card closes it as «заменено».
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,14 +39,14 @@ from state.events.cards import EditAsked, EditClosed, list_edits
 from state.journal.store import EffectConflict, InboxRow, OutboxRow
 
 ANSWER: Final = "edit_value"
-"""Kind of the input that is a reply to a question of ours: {confirmation_id, ask, text}."""
+"""Kind of the input that is a reply to a question about a value: {confirmation_id, ask, text}."""
 _MOST_OPTIONS: Final = 8
 _CANCEL: Final = frozenset(load_lexicon("answers").read_words("value", "keep"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class _EditableCard:
-    """A card that may still be changed, and what of it."""
+    """A card that can still be changed, with its call and the fields that can change."""
 
     entry: Mapping[str, Any]
     call: Call
@@ -54,27 +54,27 @@ class _EditableCard:
 
     @property
     def id(self) -> str:
-        """The number of the confirmation."""
+        """The id of the confirmation."""
         return str(self.entry["confirmation_id"])
 
 
 def build_handlers(catalogue: Catalogue, lists: FieldLists) -> Handlers:
-    """What the buttons of cards and the answers to their questions lead to; `lists` tell the types of the portal's own fields."""
+    """Return the handlers of the card buttons and of replies to their questions; `lists` gives the types of custom fields."""
     editing = CardEditor(catalogue, lists)
     presses = {"edit": editing.begin, "field": editing.select_field, "pick": editing.pick, "noedit": editing.cancel, "again": ask_again}
     return Handlers(inbox={ANSWER: editing.receive_answer, REFRESH: refresh_open_cards}, buttons=presses)
 
 
 class CardEditor:
-    """Works the presses and answers of an edit, each in one commit of its own; all of it may raise StoreError."""
+    """Handles the clicks and replies of an edit, each in one commit; every method may raise StoreError."""
 
     def __init__(self, catalogue: Catalogue, lists: FieldLists) -> None:
-        """Keep the parts."""
+        """Keep the catalogue and the field lists."""
         self._catalogue = catalogue
         self._lists = lists
 
     async def begin(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """The press ("edit", id): ask which field, or at once for the value where there is only one."""
+        """Handle the click ("edit", id): ask which field to change, or for the value if there is only one field."""
         actor = await admit_actor(row, session, tools)
         card = await self._find_card(_get_word(row, 1), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
@@ -91,7 +91,7 @@ class CardEditor:
         await session.commit(event, actor=actor.key, outbox=shown, inbox_done=[row.id])
 
     async def select_field(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """The press ("field", id, n): ask for the new value of the n-th field."""
+        """Handle the click ("field", id, n): ask for the new value of the n-th field."""
         actor = await admit_actor(row, session, tools)
         card = await self._find_card(_get_word(row, 1), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
@@ -104,7 +104,7 @@ class CardEditor:
         await _ask(card, card.fields[int(number)], row, actor, session)
 
     async def cancel(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """The press ("noedit", id): everything stays as it is."""
+        """Handle the click ("noedit", id): end the edit without a change."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
@@ -115,7 +115,7 @@ class CardEditor:
         await _cancel_edit(_get_word(row, 1), row, actor, session)
 
     async def pick(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """The press ("pick", id, ask, n): one of the meanings that the answer could have."""
+        """Handle the click ("pick", id, ask, n): take one of the offered meanings of an ambiguous reply."""
         actor = await admit_actor(row, session, tools)
         card = await self._find_card(_get_word(row, 1), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
@@ -132,7 +132,7 @@ class CardEditor:
         await self._request_change(card, field, option["value"], str(option["label"]), row=row, actor=actor, session=session, tools=tools)
 
     async def receive_answer(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """A reply to the question: read it, and make the new request; a wrong value is told and asked for again."""
+        """Read a reply to the question and make the new request; explain an invalid value and ask again."""
         actor = await admit_actor(row, session, tools)
         card = await self._find_card(str(row.body["confirmation_id"]), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
@@ -172,7 +172,7 @@ class CardEditor:
         session: Session,
         tools: Tools,
     ) -> None:
-        """The new request; what the gate does not take is told, and asked for again."""
+        """Submit the new request; if the gate refuses it, explain why and ask again."""
         params = replace_value(card.call.params, field.code, value)
         result = await submit_again(card.entry, params, f"edit:{row.id}", actor, session, tools, said=said)
         if isinstance(result, Pending) and result.confirmation_id == card.id:
@@ -183,7 +183,7 @@ class CardEditor:
             await _ask(card, field, row, actor, session, objection=_find_reason(result))
 
     async def _find_card(self, confirmation_id: str, actor: Actor | None, session: Session) -> "_EditableCard | Notice":
-        """The card as it may be changed by that person now, or why it may not."""
+        """Return the card if that person can change it now, else the reason why not."""
         entry = session.state["agent"]["confirmations"].get(confirmation_id)
         if entry is None or actor is None:
             return OUTDATED
@@ -204,7 +204,7 @@ class CardEditor:
         return _EditableCard(entry=entry, call=call, fields=fields)
 
     async def _load_custom_types(self, call: Call) -> Mapping[str, str]:
-        """The types of the portal's own fields; none where the portal cannot be asked: those fields are then not offered."""
+        """Return the types of custom fields; none if the portal cannot be asked, so those fields are not offered."""
         if not call.entity:
             return {}
         try:
@@ -230,7 +230,7 @@ def _get_word(row: InboxRow, number: int) -> str:
 
 
 def _next_question_number(card: _EditableCard, session: Session) -> int:
-    """The number of the next question about that card: answers to earlier ones count no more."""
+    """Return the number of the next question about the card; replies to earlier questions become invalid."""
     edit = list_edits(dict(session.state)).get(card.id)
     return edit["ask"] + 1 if edit is not None else 1
 
@@ -245,7 +245,7 @@ async def _ask(
     objection: Notice | None = None,
     options: Sequence[Option] = (),
 ) -> None:
-    """Ask for the value of the field, in a message of its own: one that stands above is not seen, and Telegram edits no forced reply."""
+    """Ask for the field's value in a new message: an edited one further up is overlooked, and Telegram cannot edit a forced reply."""
     ask = _next_question_number(card, session)
     kept = [{"value": option.value, "label": option.label, "target": option.target} for option in options]
     event = EditAsked(confirmation_id=card.id, code=field.code, by=actor.key, ask=ask, options=kept)
@@ -259,7 +259,7 @@ async def _ask(
 
 
 async def _replace_card(card: _EditableCard, new_id: str, field: EditableField, *, row: InboxRow, actor: Actor, session: Session) -> None:
-    """The old card closes and the new one shows, in one commit; where somebody decided on the old one meanwhile, that holds."""
+    """Close the old card and show the new one in one commit; if somebody decided about the old one meanwhile, that decision holds."""
     entries = session.state["agent"]["confirmations"]
     closing = confirmations.build_superseded_closing(card.entry, why="edited", by=new_id)
     over = EditClosed(confirmation_id=card.id, how="replaced")
@@ -281,7 +281,7 @@ async def _replace_card(card: _EditableCard, new_id: str, field: EditableField, 
 
 
 async def _drop_late_card(card: _EditableCard, new_id: str, *, row: InboxRow, actor: Actor, session: Session) -> None:
-    """Somebody decided on the card while its new value was read: the new one, which nobody has seen, goes."""
+    """Close the new card, which nobody has seen, because somebody decided about the old one while its value was being read."""
     entries = session.state["agent"]["confirmations"]
     now = entries.get(card.id) or card.entry
     notice = describe_status(now) if now["status"] != "requested" else OUTDATED
@@ -302,7 +302,7 @@ def _build_closed_picker(card: _EditableCard, session: Session, code: str, **arg
 
 
 async def _cancel_edit(confirmation_id: str, row: InboxRow, actor: Actor, session: Session) -> None:
-    """Everything stays as it is, and the card still waits: it is shown at the end of the chat."""
+    """End the edit without a change; the card still waits and is shown again at the end of the chat."""
     entry = session.state["agent"]["confirmations"].get(confirmation_id)
     event = EditClosed(confirmation_id=confirmation_id, how="cancelled")
     out = [build_toast(row, Notice(code="edit-cancelled"), session)]
@@ -316,7 +316,7 @@ async def _cancel_edit(confirmation_id: str, row: InboxRow, actor: Actor, sessio
 async def _report_objection(
     found: "_EditableCard | Notice | None", row: InboxRow, actor: Actor | None, session: Session, tools: Tools
 ) -> None:
-    """The press or the answer does not count: it is told why, a card that looks otherwise is put right. Nothing where access is gone."""
+    """Tell why a click or reply was rejected, and redraw a card that is already decided. Does nothing for a person without access."""
     if actor is None or not isinstance(found, Notice):
         return
     named = str(row.body["words"][1]) if len(row.body.get("words") or ()) > 1 else str(row.body.get("confirmation_id", ""))

@@ -1,6 +1,6 @@
-"""A new value for one field of a card, read from a person's words by code and never by a model. Ring 2.
+"""Reads a new value for one field of a card from a person's text, by code and never by a model.
 
-What cannot be read for certain is no value: the caller says so and asks again.
+A text that cannot be read with certainty gives no value: the caller says so and asks again.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from orchestrator.runtime.turn import Tools
 from state.canonical import to_storable_text
 
 LONGEST: Final = 2000
-"""Characters of a text that a person may give as a value."""
+"""Maximum characters of a text value."""
 _REFERENCES: Final = {"money": "sum", "number": "sum", "date": "date", "datetime": "date", "user": "user", "stage": "stage"}
 _REFERENCES_TO: Final = {"category": "category", "company": "company", "contact": "contact"}
 _TEXTS: Final = frozenset({"text", "prose"})
@@ -30,7 +30,7 @@ _CUSTOM_TYPES: Final = {
     "double": "number",
     "integer": "number",
 }
-"""How the portal's own fields are read; others are not changed on a card."""
+"""How custom fields of the portal are read, by type; other types cannot be changed on a card."""
 _WORDS: Final = load_lexicon("answers")
 _YES: Final = frozenset(_WORDS.read_words("value", "yes"))
 _NO: Final = frozenset(_WORDS.read_words("value", "no"))
@@ -40,7 +40,7 @@ _FLAGS: Final[Mapping[Any, Any]] = {"Y": "N", "N": "Y", "1": "0", "0": "1"}
 
 @dataclass(frozen=True, kw_only=True)
 class EditableField:
-    """A field that may be changed on the card: `name` and `value` as the card shows them."""
+    """A field that can be changed on the card; `name` and `value` are as the card shows them."""
 
     code: str
     name: str
@@ -49,9 +49,9 @@ class EditableField:
 
 
 def list_editable_fields(call: Call, preview: Mapping[str, Any], own_types: Mapping[str, str]) -> list[EditableField]:
-    """The fields of the card that one answer can change, in the card's order; none for batches, lists and phones.
+    """Return the fields that a single answer can change, in the card's order; none for batches, lists and phones.
 
-    `own_types` are the portal's types of its own fields.
+    `own_types` are the portal's types of its custom fields.
     """
     if call.commands or call.kind != "bitrix":
         return []
@@ -66,7 +66,7 @@ def list_editable_fields(call: Call, preview: Mapping[str, Any], own_types: Mapp
 
 
 def find_answer_kind(call: Call, code: str, own_types: Mapping[str, str]) -> str:
-    """How answers for that field are read, "" where none can be."""
+    """Return how answers for the field are read, "" if they cannot be."""
     known = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(code, code))
     if known is not None:
         return known.kind if known.kind in {*_REFERENCES, *_REFERENCES_TO, *_TEXTS, "flag"} else ""
@@ -74,7 +74,7 @@ def find_answer_kind(call: Call, code: str, own_types: Mapping[str, str]) -> str
 
 
 def replace_value(params: Mapping[str, Any], code: str, value: Any) -> dict[str, Any]:
-    """The params with the field set, and without the marks by which the old call would have been found again."""
+    """Return the params with the field set and without marks, so that the gate does not find the old call instead."""
     return _set_value(strip_marks(params), code, value)
 
 
@@ -85,13 +85,13 @@ def _set_value(params: Mapping[str, Any], code: str, value: Any) -> dict[str, An
 
 
 def strip_marks(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The params as they were wished, without the marks of the call that they became."""
+    """Return the params as requested, without the marks that the gate added to the call."""
     return {key: strip_marks(item) if isinstance(item, Mapping) else item for key, item in params.items() if key not in MARKS}
 
 
 @dataclass(frozen=True, kw_only=True)
 class FieldContext:
-    """Where the value is to stand: the call of the card, and its record as it was."""
+    """What the new value belongs to: the card's call and the record as it was."""
 
     call: Call
     before: Mapping[str, Any]
@@ -99,7 +99,7 @@ class FieldContext:
 
 
 async def read_value(words: str, field: EditableField, place: FieldContext, *, actor: Actor, tools: Tools) -> Resolution:
-    """What the words mean for that field; may raise bitrix errors."""
+    """Return what the words mean for the field. May raise BitrixError."""
     call = place.call
     said = to_storable_text(words).strip()
     if field.kind in _TEXTS:
@@ -125,18 +125,18 @@ def _read_text(said: str) -> Resolution:
 
 
 def _read_flag(said: str, present: Any) -> Resolution:
-    """«Да» or «нет», written as the field is written now."""
+    """Read «да» or «нет», written in the form that the field has now."""
     word = said.lower().strip(" .!")
     if word not in _YES | _NO:
         return Unresolved(notice=Notice(code="edit-yes-or-no"), detail="neither yes nor no")
-    is_yes = present in {"Y", "1", 1}  # True is 1
+    is_yes = present in {"Y", "1", 1}  # True == 1, so it is found as well
     other = _FLAGS[present] if present in _FLAGS else type(present)(not present)
     value = present if is_yes == (word in _YES) else other
     return Resolved(value=value, label=word, named_by_person=True)
 
 
 def _find_currency_objection(said: str, place: FieldContext, actor: Actor) -> Unresolved | None:
-    """A sum in another currency would change two fields: that is a new wish."""
+    """Refuse a sum in another currency: it would change two fields, so it needs a new request."""
     call = place.call
     records = (critical_fields.extract_written_fields(call), *place.before.values())
     present = next((found for record in records if (found := fields.find_value(record or {}, "CURRENCY_ID", call.entity))), None)

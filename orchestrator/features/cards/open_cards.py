@@ -1,6 +1,6 @@
-"""Open cards once more: for /pending, and after the bot was away so long that presses were lost (facts: telegram §1, §5). Ring 2.
+"""Shows open cards once more: on /pending, and after downtime in which Telegram dropped button clicks. Decides nothing.
 
-Rows for the outbox about cards: a card that is shown anew, the questions of an edit, a list of what waits. Ring 2, pure.
+Also builds the outbox rows for that: a card shown anew, the questions of an edit, the list of open cards.
 """
 
 import logging
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 REFRESH: Final = "refresh_cards"
 """Kind of the input that shows the open cards of its session anew."""
 LOST_AFTER: Final = timedelta(seconds=150)
-"""Telegram keeps a press so long, a message for a day."""
+"""How long Telegram keeps a button click; it keeps a message for a day."""
 _ALIVE: Final = "cards:alive"
 _LONGEST: Final = timedelta(days=3660)
 _MOST: Final = 10_000
@@ -36,9 +36,9 @@ MAX_LINKS: Final = 20
 
 
 async def build_pending_rows(session: Session, store: AsyncStore, *, of_others: int = 0) -> list[OutboxRow]:
-    """The answer to /pending: in a group the cards with links to where they stand, else the cards themselves at the end of the chat.
+    """Return the answer to /pending: in a group, links to the cards; elsewhere the cards themselves, at the end of the chat.
 
-    `of_others` cards wait for the person elsewhere: that is said after what waits here, and their conversations bring them.
+    `of_others` is the number of cards in other sessions that wait for the person; it is mentioned last, and those sessions show them.
     """
     entries = [dict(entry) for entry in list_open_confirmations(dict(session.state))]
     told = outbox.build_reply_row(session.key, build_reply(Notice(code="pending", args={"count": len(entries)})), session.now)
@@ -70,7 +70,7 @@ def _build_line(entry: dict[str, Any], ref: str) -> dict[str, Any]:
 
 
 async def refresh_open_cards(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Show every open card of the session anew, so that a press that was lost can be made again; raises StoreError."""
+    """Show every open card of the session anew, so that a lost click can be repeated. Raises StoreError."""
     del tools
     shown = [build_fresh_card_row(session.key, entry, session.now, leads="too") for entry in list_open_confirmations(dict(session.state))]
     note = (
@@ -82,16 +82,16 @@ async def refresh_open_cards(row: InboxRow, session: Session, tools: Tools) -> N
 
 
 class CardRefresher:
-    """Notices that nobody was there for longer than a press is kept, be it a stop or a machine that slept. A round of the orchestrator."""
+    """A periodic task that notices downtime longer than Telegram keeps clicks, because of a stop or a sleeping machine."""
 
     def __init__(self, store: AsyncStore) -> None:
-        """Nothing is read yet."""
+        """Keep the store; nothing is read yet."""
         self._store = store
 
     async def run(self, receive: Receive, now: datetime) -> None:
-        """Hand in one input for each chat with an open card where the last round was too long ago; may raise StoreError.
+        """Submit one input for each chat with an open card if the last run was too long ago. May raise StoreError.
 
-        A stop between the two steps does it again under the same names, so that it is done once.
+        After a crash between the two steps, the same inputs are submitted again under the same names, so they run once.
         """
         last = await self._store.get_value(_ALIVE)
         if last is not None and now - parse_iso(last) > LOST_AFTER:
@@ -102,22 +102,22 @@ class CardRefresher:
         await self._store.set_value(_ALIVE, format_iso(now))
 
     async def _find_waiting_sessions(self, now: datetime) -> list[str]:
-        """Where cards wait: each of them has the timer that ends its waiting."""
+        """Return the sessions with open cards, found by the cards' expiry timers."""
         timers = await self._store.list_due_timers(now + _LONGEST, _MOST)
         waiting = {timer.session for timer in timers if timer.kind == confirmations.TIMER and timer.due_at > now}
         return sorted(session for session in waiting if Address.parse(session).is_messenger)
 
 
 EDIT = "edit"
-"""Kind of the questions: {what, confirmation_id, …}, see `bot/rendering/cards.py`."""
+"""Kind of the rows of an edit: {what, confirmation_id, …}, see `bot/rendering/cards.py`."""
 PENDING_LIST = "waiting"
 """Kind of the list of open cards in a group: {chat, cards: [{preview, method, who, until, ref}]}."""
 
 
 def build_fresh_card_row(session: str, entry: Mapping[str, Any], now: datetime, *, leads: Literal["too", "not"] = "not") -> OutboxRow:
-    """The card at the end of the chat: what stood for it before says where it went, and has no buttons any more.
+    """Return the card as a new message at the end of the chat; the earlier one loses its buttons and refers to the new one.
 
-    Where leads see it too, theirs moves only if it is said: a person who looks for their own cards must not ring at others.
+    `leads` says whether the leads' copies move as well: a person who lists their own cards must not notify others.
     """
     shown = outbox.build_card_row(session, entry, now)
     kept = {key: value for key, value in shown.body.items() if key != "told" or leads == "too"}
@@ -125,14 +125,14 @@ def build_fresh_card_row(session: str, entry: Mapping[str, Any], now: datetime, 
 
 
 def build_picker_row(session: str, confirmation_id: str, fields: Sequence[EditableField], now: datetime) -> OutboxRow:
-    """Which of the fields is to be changed."""
+    """Return the question which of the fields to change."""
     shown = [{"name": field.name, "value": field.value} for field in fields]
     body = {"what": "fields", "confirmation_id": confirmation_id, "fields": shown}
     return outbox.build_row(session, EDIT, body, now, key=f"edit:{confirmation_id}")
 
 
 def build_picker_result_row(session: str, confirmation_id: str, code: str, now: datetime, **args: Any) -> OutboxRow:
-    """What became of the edit, in the place of the fields; `code` is the sentence."""
+    """Return the result of the edit, which replaces the choice of fields; `code` is that of the sentence."""
     notice = Notice(code=code, args=args)
     body = {"what": "told", "confirmation_id": confirmation_id, "notice": notice.model_dump(mode="json")}
     return outbox.build_row(session, EDIT, body, now, key=f"edit:{confirmation_id}")
@@ -141,7 +141,7 @@ def build_picker_result_row(session: str, confirmation_id: str, code: str, now: 
 def build_question_row(
     session: str, confirmation_id: str, field: EditableField, now: datetime, *, ask: int, objection: Notice | None, options: Sequence[str]
 ) -> OutboxRow:
-    """The value is asked for; `objection` is what was wrong with the last answer, `options` are what it may have meant."""
+    """Return the question for a value; `objection` says what was wrong with the last answer, `options` what it may have meant."""
     body = {
         "what": "value",
         "confirmation_id": confirmation_id,

@@ -1,6 +1,6 @@
-"""«Повторить»: a wish that is proven not to have run, or that nobody decided on in time, asked for once more as a new request. Ring 2.
+"""The button «Повторить»: submits a request again that certainly did not run, or that nobody decided in time.
 
-It goes through the gate like every other, with the exact params of the old card, and always ends on a card of its own.
+It goes through the gate with the exact params of the old card, and always ends in a card of its own.
 """
 
 from collections.abc import Mapping
@@ -25,14 +25,14 @@ _FINAL_CODES: Final = frozenset({"no-access-any-more", "shadow-now", "card-outda
 
 
 def is_undo(entry: Mapping[str, Any]) -> bool:
-    """Whether the card takes something back: what it restores is not for choosing."""
+    """Whether the card is an undo: the values it restores cannot be edited."""
     return str(entry.get("slot") or "").startswith("undo:")
 
 
 def may_repeat(entry: Mapping[str, Any]) -> bool:
-    """Whether the wish of that card has certainly not run and asking once more may help.
+    """Whether the request of this card certainly did not run and repeating it may help.
 
-    Taking back is asked for where it is offered: there the present values are looked at first.
+    An undo is repeated from where it is offered, because the present values are checked first there.
     """
     if is_undo(entry):
         return False
@@ -43,7 +43,7 @@ def may_repeat(entry: Mapping[str, Any]) -> bool:
 
 
 async def ask_again(row: InboxRow, session: Session, tools: Tools) -> None:
-    """The press ("again", confirmation id); a second one finds the card that the first has made. Raises StoreError."""
+    """Handle the click ("again", confirmation id); a second click finds the card that the first has made. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -61,7 +61,7 @@ async def ask_again(row: InboxRow, session: Session, tools: Tools) -> None:
 async def submit_again(
     entry: Mapping[str, Any], params: Mapping[str, Any], slot: str, actor: Actor, session: Session, tools: Tools, *, said: str = ""
 ) -> Outcome | Pending:
-    """The wish of `entry` with these params through the gate; `said` are words of the person that led to them."""
+    """Submit the request of `entry` with these params to the gate; `said` is the person's text that led to them."""
     stored = await session.find_effect(entry["effect_id"])
     ran = await check_repeated_request(stored, tools.gate.deps)
     if ran is not None:
@@ -93,14 +93,14 @@ def _find_objection(entry: Mapping[str, Any] | None, actor: Actor) -> Notice | N
 
 
 def build_current_card(entry: Mapping[str, Any], session: Session, tools: Tools) -> OutboxRow:
-    """The card as it stands now, with the button that takes it back for as long as there is one: drawn without it, it would be gone."""
+    """Return the card in its present state, with the undo button if undo is still possible: a redraw without it would remove it."""
     deps, entries = tools.gate.deps, session.state["agent"]["confirmations"]
     body = undo_policy.add_undo_status(entry, entries, now=session.now, policy=deps.policy, catalogue=deps.catalogue)
     return outbox.build_card_row(session.key, body, session.now)
 
 
 def describe_status(entry: Mapping[str, Any]) -> Notice:
-    """How a card that cannot be changed any more stands, who decided and when."""
+    """Return the notice about a card that cannot be changed any more: its status, who decided and when."""
     if entry["status"] == "requested":
         return Notice(code="card-waits-already")
     who = entry.get("approved_by_name") or entry.get("denied_by_name") or ""
@@ -119,7 +119,7 @@ def _build_answer_rows(result: Outcome | Pending, row: InboxRow, session: Sessio
 
 
 def build_toast(row: InboxRow, notice: Notice, session: Session) -> OutboxRow:
-    """The one answer to a press, or a message where it has no press to answer."""
+    """Return the single answer to a click, or a message if the input is not a click."""
     if row.body.get("callback_id"):
         return outbox.build_toast_row(session.key, row.body["callback_id"], notice, session.now)
     return outbox.build_reply_row(session.key, build_reply(notice), session.now)

@@ -1,7 +1,7 @@
-"""The morning digest and the evening summary: one durable timer for each person and kind, at most one message a day. Ring 2.
+"""The morning digest and the evening summary: one durable timer per person and kind, at most one message a day.
 
-Whether a day was sent stands in the journal and is written with the message itself: neither a second process nor a restart, a change of
-zone or of mind sends it twice. Rights, choices and zone are asked anew when a timer is due.
+The journal records the day in the commit of the message itself, so that neither a second process nor a restart, a new time zone or a
+changed preference sends it twice. Rights, preferences and time zone are read anew when a timer is due.
 """
 
 import logging
@@ -36,49 +36,49 @@ Receive = Callable[[Sequence[InboxRow]], Awaitable[object]]
 TIMER: Final = "daily"
 PLAN: Final = "daily_plan"
 AGAIN: Final = timedelta(minutes=10)
-"""A portal that does not answer is asked again after this, until it is too late for the day."""
+"""The wait before asking an unresponsive portal again, until it is too late for the day."""
 _HOURS: Final[Mapping[What, time]] = {"digest": MORNING, "evening": EVENING}
 _LEADING: Final = frozenset({"lead", "admin"})
 
 
 class DailyMessages:
-    """See the module docstring. Remembers nothing but what it has warned of."""
+    """Sends the daily messages and /today. Its only state is the year it has warned of."""
 
     def __init__(self, agenda: ReadAgenda, people: People, workdays: Workdays) -> None:
-        """Keep the parts."""
+        """Keep the ports."""
         self._agenda = agenda
         self._people = people
         self._workdays = workdays
         self._lacking = 0
 
     async def plan_timers(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Set both timers of the person whose chat this is as they wish it now, or take them away. Raises StoreError."""
+        """Set or delete both timers of the person whose chat this is, by their present preferences. Raises StoreError."""
         actor = _find_owner(session, tools)
         timers = [self._build_timer(what, session, self._find_slot(what, actor, session)) for what in _HOURS]
         await session.commit(actor="system", timers=timers, inbox_done=[row.id])
 
     async def send_due(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Send what is due, and set the timer of the next working day in the same commit. Raises StoreError."""
+        """Send the message that is due, and set the timer of the next working day in the same commit. Raises StoreError."""
         what = cast("What", row.body["what"])
         actor = _find_owner(session, tools)
         slot = self._find_slot(what, actor, session)
-        if actor is None or slot is None:  # the planner takes the timer away; did it not notice, the choice may have changed back meanwhile
+        if actor is None or slot is None:  # the planner deletes the timer; if it missed the change, the choice may be back
             slot = Slot(day=session.now.date(), at=session.now + timedelta(days=1))
-        if actor is None or slot.at > session.now:  # sent already, too late, or the person has moved
+        if actor is None or slot.at > session.now:  # already sent, too late, or the person's time zone has changed
             await session.commit(actor="system", timers=[self._build_timer(what, session, slot)], inbox_done=[row.id])
             return
         try:
             body = await self._build_body(what, actor, slot, now=session.now, tools=tools)
         except (BitrixError, StoreError) as error:
             await self._reschedule(row, session, actor, what, slot=slot, error=error)
-        except Exception:  # a fault of ours in one day's message must not end all those to come
+        except Exception:  # an error in one day's message must not end all those to come
             log.exception("a daily message cannot be made", extra={"action": "daily_failed", "session": session.key})
             await self._finish(row, session, actor, DailySent(what=what, day=slot.day.toordinal(), outcome="failed"))
         else:
             await self._finish(row, session, actor, DailySent(what=what, day=slot.day.toordinal()), body)
 
     async def _reschedule(self, row: InboxRow, session: Session, actor: Actor, what: What, *, slot: Slot, error: Exception) -> None:
-        """Once more in a while; when it is too late for the day by then, who waits for it is told so, and the next day is set."""
+        """Try again later; if that is too late for the day, tell the person and set the timer of the next day."""
         log.warning("a daily message is put off: %s", error, extra={"action": "daily_put_off", "session": session.key})
         later = Slot(day=slot.day, at=session.now + AGAIN)
         if isinstance(error, BitrixError) and later.at >= slot.at + LATEST:
@@ -87,12 +87,12 @@ class DailyMessages:
         await session.commit(actor="system", timers=[self._build_timer(what, session, later)], inbox_done=[row.id])
 
     async def show_today(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """The command /today, in a private chat alone; a portal that cannot be read is said to be so. Raises StoreError."""
+        """Answer the command /today, in private chats only; says so if the portal cannot be read. Raises StoreError."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
         now = session.now
-        if Address.parse(session.key).is_group:  # there everybody would read somebody's own deals
+        if Address.parse(session.key).is_group:  # in a group everybody would read the person's own deals
             told = outbox.build_reply_row(session.key, build_reply(Notice(code="today-elsewhere")), now)
         else:
             try:
@@ -121,7 +121,7 @@ class DailyMessages:
         )
 
     def _find_slot(self, what: What, actor: Actor | None, session: Session, *, last: int = 0) -> Slot | None:
-        """The next time that it is due; None for somebody who does not want it or may not have it."""
+        """Return the next time at which the message is due; None for a person who does not want it or may not have it."""
         if actor is None or not self._is_wanted(what, actor):
             return None
         known = max(last, find_last_day(dict(session.state), what))
@@ -129,7 +129,7 @@ class DailyMessages:
         return find_next_slot(session.now, _HOURS[what], actor.time_zone, workdays=self._workdays, last=known)
 
     def _warn_of_missing_days(self, now: datetime) -> None:
-        """Once a year: without the decree's days only the rules of every year count, and a digest may come on a day off."""
+        """Warn once a year that moved days off are not listed: a digest may then be sent on a day off."""
         lacking = self._workdays.find_unlisted_year(now.date())
         if lacking and lacking != self._lacking:
             self._lacking = lacking
@@ -144,7 +144,7 @@ class DailyMessages:
         return wishes.digest if what == "digest" else wishes.evening and actor.role in _LEADING
 
     def _list_team(self, actor: Actor) -> Sequence[int]:
-        """The employees whose numbers a lead is shown: those of the people of this bot whom they may see, and whom they are said to see."""
+        """Return the employees whose figures a lead is shown: those the lead may see; if that is everybody, all people of this bot."""
         if actor.role not in _LEADING:
             return ()
         seen = find_visible_users(actor)
@@ -152,25 +152,28 @@ class DailyMessages:
         return sorted((users if seen is None else seen) - {actor.bitrix_user_id})
 
     def _build_timer(self, what: What, session: Session, slot: Slot | None) -> Timer:
-        """The one timer of that kind in the person's chat; no slot takes it away."""
+        """Return the single timer of that kind in the person's chat; without a slot, its deletion."""
         at: datetime = (
             session.now if slot is None else max(slot.at, session.now)
-        )  # a moment of its own: the same one would be known already
+        )  # never in the past: a timer with the same due time would count as a duplicate
         return Timer(
             id=f"{TIMER}:{what}:{session.key}", due_at=at, session=session.key, kind=TIMER, body={"what": what}, delete=slot is None
         )
 
 
 class DailyPlanner:
-    """Notices whose choices, rights or zone have changed since it last looked; what it knows is this process's own."""
+    """Notices whose preferences, rights or time zone have changed since its last run; keeps that in memory only."""
 
     def __init__(self, people: People) -> None:
-        """Nobody has been looked at."""
+        """Start without known people."""
         self._people = people
         self._known: dict[str, tuple[Any, ...]] = {}
 
     async def run(self, receive: Receive, now: datetime) -> None:
-        """Hand in an input for each whose timers must be set anew: all at first, later those of whom something changed. StoreError."""
+        """Submit an input for each person whose timers must be set again. Raises StoreError.
+
+        The first run submits everybody, later ones only those who changed.
+        """
         present = {
             person.key: (to_daily_preferences(self._people.resolve_preferences(person.key)), person.time_zone, person.role)
             for person in self._people.list_people()
@@ -188,5 +191,5 @@ def _build_plan_row(key: str, now: datetime) -> InboxRow:
 
 
 def _find_owner(session: Session, tools: Tools) -> Actor | None:
-    """The person whose private chat this is, with the rights of now."""
+    """Return the person whose private chat this is, with their present rights."""
     return tools.refresh_actor(Actor(key=session.key, name=session.key))

@@ -1,4 +1,4 @@
-"""The parts of daily help put together: kind → handler, for the tables of the workers. Ring 2; bootstrap calls it once."""
+"""Assembles daily help: its handlers by kind, for the tables of the workers. Bootstrap calls it once."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Handler = Callable[[InboxRow, Session, Tools], Awaitable[None]]
 
 @dataclass(frozen=True, kw_only=True)
 class DailyHelp:
-    """Handlers of inbox kinds, timer kinds and typed commands, and what keeps the timers in step with what people want."""
+    """Handlers of inbox kinds, timer kinds and typed commands, and the planner that keeps timers in line with preferences."""
 
     inbox: Mapping[str, Handler]
     timers: Mapping[str, Handler]
@@ -24,7 +24,7 @@ class DailyHelp:
 
 
 def build_daily_help(agenda: ReadAgenda, url_of: BuildUrl, *, people: People, workdays: Workdays) -> DailyHelp:
-    """Daily help over these ports."""
+    """Return daily help built on these ports."""
     sent = digests.DailyMessages(agenda, people, workdays)
     kept = reminders.Reminders(url_of)
     return DailyHelp(

@@ -1,6 +1,6 @@
-"""The evening summary for a lead: what the bot changed today, by person, what waits, what is unknown. From the journal. Ring 2.
+"""Builds the bodies of daily messages: outbox rows of kind "daily" (digest, /today, evening summary) and "reminder".
 
-Outbox rows of daily help, as data for the doors: kinds "daily" (digest, /today, evening summary) and "reminder". Ring 2, pure.
+The evening summary tells a lead, from the journal, what the bot changed today by person, what waits and what is unknown. Sends nothing.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,18 +19,18 @@ from state.journal.journal import load_state
 from state.journal.store import OutboxRow, Store, StoredEvent
 
 LINES: Final = 5
-"""So many changes of one person are named; the others are counted."""
+"""How many changes of one person are listed; the others are counted."""
 OPEN: Final = 10
 _PAGE: Final = 1000
 _DAYS: Final = 7
-"""How far back chats are looked for in which something may still wait."""
+"""How many days back chats are searched for cards that may still wait."""
 _DAY_MS: Final = 86_400_000
 _DONE: Final = ("CallSucceeded", "OutcomeReconciled")
 _TRACES: Final = (*_DONE, "ConfirmationRequested", "CallStarted")
 
 
 def build_summary(store: Store, lead: Actor, everybody: Sequence[Actor], slot: Slot) -> dict[str, Any]:
-    """The body of the message for `lead` about the day of `slot`, up to now; may raise StoreError."""
+    """Return the body of the summary for `lead` about the day of `slot` until now. May raise StoreError."""
     team = {person.key: person.name for person in everybody if _may_see(lead, person)}
     since = to_utc(slot.day, time.min, lead.time_zone)
     events = list(_scan_since(store, int(since.timestamp() * 1000) - _DAYS * _DAY_MS))
@@ -59,7 +59,7 @@ def _may_see(lead: Actor, person: Actor) -> bool:
 
 
 def _scan_since(store: Store, milliseconds: int) -> Iterator[StoredEvent]:
-    """The traces of changes from that moment on: ids begin with the time of their making."""
+    """Iterate over the events of changes since that moment; event ids begin with their time, so the scan can start there."""
     digits = f"{milliseconds:012x}"
     after = f"{digits[:8]}-{digits[8:]}"
     while page := store.scan(_TRACES, after=after, limit=_PAGE):
@@ -68,7 +68,7 @@ def _scan_since(store: Store, milliseconds: int) -> Iterator[StoredEvent]:
 
 
 def _collect_changes(store: Store, events: Sequence[StoredEvent], team: Mapping[str, str]) -> dict[str, list[dict[str, Any]]]:
-    """Actor → what the bot did for them, oldest first; each call once."""
+    """Return actor → changes the bot made for them, oldest first, each call once."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for event in events:
         data = event.data
@@ -89,7 +89,7 @@ def _find_unknown(store: Store, state: Mapping[str, Any], team: Mapping[str, str
 
 
 def _build_waiting_line(entry: Mapping[str, Any], team: Mapping[str, str]) -> dict[str, Any]:
-    """A card that nobody has decided."""
+    """Return the line of a card that nobody has decided yet."""
     return {
         "who": team[entry["requested_by"]],
         "preview": _build_heading(entry.get("preview") or {}),
@@ -99,13 +99,13 @@ def _build_waiting_line(entry: Mapping[str, Any], team: Mapping[str, str]) -> di
 
 
 def _build_heading(preview: Mapping[str, Any]) -> dict[str, Any]:
-    """What a card is headed with; its lines are for those who decide."""
+    """Return only the heading of a card's preview; its lines are for those who decide."""
     kept = {key: preview[key] for key in ("verb", "entity", "title", "url", "count") if key in preview}
     return kept | {"items": [{}] * len(preview.get("items") or ()), "lines": []}
 
 
 def _build_call_name(call: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of the sentence that names a call."""
+    """Return the arguments of the sentence that names a call."""
     return {"named": dict(call.get("named") or {}), "method": call["call"]["method"]}
 
 
@@ -118,21 +118,21 @@ def _trim_lines(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 MAX_ROWS = {"digest": 10, "today": 30}
-"""So many rows of each list are shown; its count and sum are those of all."""
+"""How many rows of each list are shown; its count and sum cover all rows."""
 
 
 def build_daily_row(session: str, body: Mapping[str, Any], now: datetime) -> OutboxRow:
-    """A digest, a summary or an answer to /today."""
+    """Return the row of a digest, a summary or an answer to /today."""
     return outbox.build_row(session, "daily", body, now, key="")
 
 
 def build_reminder_row(session: str, body: Mapping[str, Any], now: datetime, *, key: str) -> OutboxRow:
-    """A reminder or what became of it; the message of that key is changed in place."""
+    """Return the row of a reminder; it edits the earlier message with that `key` in place."""
     return outbox.build_row(session, "reminder", body, now, key=key)
 
 
 def build_agenda_body(what: str, agenda: Agenda, day: date) -> dict[str, Any]:
-    """The lists of a day, with no more rows than people read."""
+    """Return the body with the lists of a day, each cut to MAX_ROWS."""
     most = MAX_ROWS[what]
     tables = [
         (notice, table.model_copy(update={"rows": table.rows[:most], "shown": min(most, len(table.rows))}))

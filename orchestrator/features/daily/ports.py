@@ -1,4 +1,4 @@
-"""What daily help needs to know of people and of the portal; the access list and bootstrap implement it. Ring 2."""
+"""Ports of daily help: people and the portal's data; the access list and bootstrap implement them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,53 +12,53 @@ from orchestrator.domain.actor import Actor
 
 @dataclass(frozen=True, kw_only=True)
 class DailyPreferences:
-    """What a person wants to be sent without asking."""
+    """Which messages a person wants to receive unasked."""
 
     digest: bool = False
     evening: bool = False
 
 
 def to_daily_preferences(chosen: Mapping[str, str]) -> DailyPreferences:
-    """What somebody's switches mean ("on", "off"); one that was never touched is off."""
+    """Parse a person's switches ("on", "off"); a missing one is off."""
     return DailyPreferences(digest=chosen.get("digest") == "on", evening=chosen.get("evening") == "on")
 
 
 class People(Protocol):
-    """Who may use the bot now, and what they have chosen."""
+    """Who may use the bot now, and their preferences."""
 
     def list_people(self) -> Sequence[Actor]:
-        """All of them, with the rights of now."""
+        """Return all people with their present rights."""
         ...
 
     def resolve_preferences(self, key: str) -> Mapping[str, str]:
-        """What the person has set; a name that is missing has its default."""
+        """Return the preferences the person has set; a missing name has its default."""
         ...
 
 
 class Nobody:
-    """A list without people."""
+    """An empty list of people."""
 
     def list_people(self) -> Sequence[Actor]:
-        """Nobody may use the bot."""
+        """Return nobody."""
         return ()
 
     def resolve_preferences(self, key: str) -> Mapping[str, str]:
-        """Nothing is set."""
+        """Return no preferences."""
         del key
         return {}
 
 
 class ReadAgenda(Protocol):
-    """Reads what a person's day holds."""
+    """Reads the lists of a person's day."""
 
     async def __call__(self, actor: Actor, now: datetime, *, team: Sequence[int], priority: Priority) -> Agenda:
-        """The lists of `actor`, and how the people of `team` stand; may raise BitrixError."""
+        """Return the lists of `actor` and the figures of the people in `team`. May raise BitrixError."""
         ...
 
 
 class BuildUrl(Protocol):
-    """Leads to a record's card."""
+    """Builds links to records."""
 
     def __call__(self, target: str, actor: Actor) -> str:
-        """The address of "deal:481", "" where it has none."""
+        """Return the URL of "deal:481", "" if it has none."""
         ...

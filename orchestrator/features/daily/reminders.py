@@ -1,6 +1,6 @@
-"""Reminders in a person's own chat: set, due, put off, dropped, listed. Each is an event and a durable timer of one commit. Ring 2.
+"""Reminders in a person's own chat: set, fired, moved, dropped, listed. Each step commits an event and a durable timer together.
 
-They come in by the performer of effects of kind `schedule`, as inbox rows; nothing else sets one.
+They arrive as inbox rows from the performer of effects of kind `schedule`; nothing else sets one.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ TIMER: Final = "reminder"
 SET: Final = "reminder_set"
 PRESS: Final = "reminder"
 LATE: Final = timedelta(minutes=1)
-"""Later than this is said: the bot was not running."""
+"""A reminder later than this says so: the bot was not running."""
 HOUR: Final = timedelta(hours=1)
 MAX_LISTED: Final = 20
 
@@ -34,14 +34,14 @@ _ANSWERS: Final = {"dropped": "toast-reminder-dropped", "moved": "toast-reminder
 
 
 class Reminders:
-    """See the module docstring. Remembers nothing."""
+    """Handles reminders. Keeps no state of its own."""
 
     def __init__(self, url_of: BuildUrl) -> None:
-        """`url_of` leads to the card of a record."""
+        """Set up; `url_of` builds the link to a record."""
         self._url_of = url_of
 
     async def set_reminder(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Set the reminder that the gate let through, once, and show its moment as it is kept. Raises StoreError."""
+        """Set a reminder that the gate approved, once, and show the stored time. Raises StoreError."""
         body, actor = row.body, _find_owner(session, tools)
         if actor is None or body["effect_id"] in list_reminders(dict(session.state)):
             await session.commit(actor="system", inbox_done=[row.id])
@@ -53,13 +53,13 @@ class Reminders:
         )
 
     async def send_due(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Remind, once; of somebody who may not use the bot any more nothing is left to be told. Raises StoreError."""
+        """Send the reminder once; a person who may not use the bot any more gets nothing. Raises StoreError."""
         known, actor = row.body["reminder"], _find_owner(session, tools)
         entry = list_reminders(dict(session.state)).get(known)
         if entry is None or actor is None or entry["status"] != "waits":
             await session.commit(actor="system", timers=[_build_timer(known, None, session)], inbox_done=[row.id])
             return
-        if _get_due_time(entry) > session.now:  # put off after this input was made
+        if _get_due_time(entry) > session.now:  # moved after this input was created
             await session.commit(actor="system", timers=[_build_timer(known, entry["due_ts"], session)], inbox_done=[row.id])
             return
         late = session.now - _get_due_time(entry)
@@ -68,7 +68,7 @@ class Reminders:
         await session.commit(event, actor="system", outbox=[told], timers=[_build_timer(known, None, session)], inbox_done=[row.id])
 
     async def apply_button(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """A button of a reminder: an hour later, tomorrow morning, or not any more. Raises StoreError."""
+        """Handle a button of a reminder: an hour later, tomorrow morning, or drop. Raises StoreError."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
@@ -86,7 +86,7 @@ class Reminders:
             await self._commit_change(row, session, actor, ReminderMoved(effect_id=known, due_ts=due_ts), entry=entry, due_ts=due_ts)
 
     async def show_reminders(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """The command /reminders: what waits, the next first, each with its button. Raises StoreError."""
+        """Answer the command /reminders: the waiting ones, the next first, each with its button. Raises StoreError."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
@@ -106,7 +106,7 @@ class Reminders:
         entry: Entry,
         due_ts: int | None,
     ) -> None:
-        """One commit: the event, the timer, the message that was pressed as it stands now, and the answer to the press."""
+        """Commit the event, the timer, the updated message with the button, and the answer to the click together."""
         known, what = event.effect_id, "dropped" if due_ts is None else "moved"
         kept = entry if due_ts is None else {**entry, "due_ts": due_ts}
         told = [
@@ -116,7 +116,7 @@ class Reminders:
         await session.commit(event, actor=actor.key, outbox=told, timers=[_build_timer(known, due_ts, session)], inbox_done=[row.id])
 
     def _build_row(self, known: str, entry: Entry, session: Session, actor: Actor, *, what: str, pressed: Entry | None = None) -> OutboxRow:
-        """A message of its own for what is set and what is due; a press changes the message that it was made on."""
+        """Return a new message for a reminder that was set or is due; a click edits the message it was made on."""
         place = str((pressed or {}).get("place") or "") or f"{what[0]}{entry['due_ts']}"
         body = {"what": what, **self._build_item(known, entry, session, actor), "place": place}
         return build_reminder_row(session.key, body, session.now, key=f"reminder:{known}:{place}" if place != "list" else "")
@@ -134,7 +134,7 @@ class Reminders:
 
 
 def _build_toast(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:
-    """The answer to the press, if it was one."""
+    """Return the answer to the click, if the input was one."""
     callback = str(row.body.get("callback_id") or "")
     return [outbox.build_toast_row(session.key, callback, notice, session.now)] if callback else []
 
@@ -152,6 +152,6 @@ def _find_tomorrow_morning(now: datetime, zone: str) -> datetime:
 
 
 def _build_timer(known: str, due_ts: int | None, session: Session) -> Timer:
-    """The one timer of a reminder; None takes it away. No words of the person stand in it."""
+    """Return the single timer of a reminder; None deletes it. It holds none of the person's words."""
     at = session.now if due_ts is None else datetime.fromtimestamp(due_ts, UTC)
     return Timer(id=f"{TIMER}:{known}", due_at=at, session=session.key, kind=TIMER, body={"reminder": known}, delete=due_ts is None)

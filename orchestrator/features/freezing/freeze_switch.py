@@ -46,7 +46,7 @@ class LiveSwitch:
         return await self._read_switch() or FreezeState()
 
     async def freeze(self, hand: SwitchOperator, reason: str = "") -> SwitchResult:
-        """Freeze writes: none starts once this returns, and administrators are told. Raises StoreError if nothing has changed."""
+        """Freeze writes: none starts once this returns, and administrators are told. Raises StoreError; nothing has changed then."""
         self._free_at = None
         tell = [build_news_row("frozen", hand, reason=reason)]
         return await _retry_while_busy(lambda: self._store.write(freeze_switch.freeze, hand, reason, tell))

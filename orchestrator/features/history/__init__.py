@@ -1,1 +1,1 @@
-"""Who changed a record, as the journal knows it across sessions: an index of the records, the command, the pages."""
+"""Who changed a record, from the journal across sessions: an index of records, the command /history and its pages."""

@@ -1,7 +1,7 @@
-"""Calls for an audit, page by page: who asked, who decided, what was sent, what came of it. Ring 2; reads only.
+"""Reads calls for an audit, page by page: who requested, who decided, what was sent, and the outcome. Changes nothing.
 
-A request looks at a bounded part of the journal, in small pieces, so that nobody waits for it; where there is more its page is short and
-the next one goes on. What was done to one record is found by the index, everything else by time.
+A request reads a bounded part of the journal in small pieces, so it never blocks others; when it hits the bound, its page is short and the
+next one continues. Calls about one record are found by the record index, all others by time.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -22,25 +22,25 @@ from state.journal.async_store import AsyncStore
 from state.journal.store import EffectRow, Store, StoredEvent
 
 _FIRST: Final = ("ConfirmationRequested", "CallStarted", "StepRefused")
-"""The events with which a call may enter the journal."""
+"""The event types with which a call first appears in the journal."""
 _SLICE: Final = 100
 MAX_SCANNED: Final = 1000
-"""Calls that one request looks at."""
+"""Maximum number of calls that one request examines."""
 _MAX_TRAIL: Final = 5000
-"""Records that are looked through for the end of one call: within a day nobody's conversation has more."""
+"""Maximum number of events searched for the end of a call: within a day no session has more."""
 _PIECE: Final = 500
 _SHORT_PIECE: Final = 32
-"""Most calls end within a few records: the first pieces are small, each twice as long as the one before, up to `_PIECE`."""
+"""The first piece is small, because most calls end within a few events; each next piece is twice as large, up to `_PIECE`."""
 _ENDS: Final = frozenset({"CallSucceeded", "CallRefused", "ConfirmationDenied", "ConfirmationExpired", "ConfirmationSuperseded"})
 _UNCLEAR: Final = '"verdict":"unclear"'
 _LATE: Final = timedelta(minutes=1)
-"""Events stand in the order of their ids only nearly."""
+"""Tolerance, because events are ordered by id only approximately."""
 _OUTCOMES: Final[Mapping[str, str]] = {"requested": "waiting"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class CallFilter:
-    """Which calls: by or decided by that person, about that record ("deal:481"), asked for in that time; "" and None for all."""
+    """Selects calls by requester or decider, by record ("deal:481") and by time of request; "" and None select all."""
 
     person: str = ""
     record: str = ""
@@ -50,7 +50,7 @@ class CallFilter:
 
 @dataclass(frozen=True, kw_only=True)
 class CallPage:
-    """Stories in the order in which the calls were asked for; `after` is where the next page begins, "" where there is none."""
+    """Stories in the order of their requests; `after` is the place where the next page begins, "" if there is none."""
 
     stories: Sequence[Story]
     after: str
@@ -58,13 +58,13 @@ class CallPage:
 
 @dataclass(kw_only=True)
 class CallAudit:
-    """See the module docstring."""
+    """Searches the journal for calls and builds their stories."""
 
     store: AsyncStore
     index: RecordIndex
 
     async def load_page(self, viewer: Viewer, wanted: CallFilter, voice: Narrator, *, after: str, limit: int) -> CallPage:
-        """The next calls that the viewer may see. Raises StoreError."""
+        """Return the next calls that the viewer may see. Raises StoreError."""
         found: list[Story] = []
         looked, last = 0, after
         async for event in self._read_first_events(wanted, max(after, _event_id_at(wanted.since))):
@@ -76,7 +76,7 @@ class CallAudit:
         return CallPage(stories=found, after="")
 
     async def _read_first_events(self, wanted: CallFilter, after: str) -> AsyncIterator[StoredEvent]:
-        """The first events of calls behind that place, till the end of the time that is asked for."""
+        """Iterate over the first events of calls after that place, up to the end of the requested time."""
         if wanted.record:
             while ids := await self.index.list_first_event_ids(wanted.record, after, _SLICE):
                 for event in await self.store.read(_read_events, ids):
@@ -93,7 +93,7 @@ class CallAudit:
 
     def _is_match(self, event: StoredEvent, viewer: Viewer, wanted: CallFilter) -> bool:
         data = event.data
-        if event.type == "CallStarted" and data.get("confirmation_id"):  # it is told with its card
+        if event.type == "CallStarted" and data.get("confirmation_id"):  # reported together with its card
             return False
         if (wanted.until and event.ts >= format_iso(wanted.until)) or (wanted.since and event.ts < format_iso(wanted.since)):
             return False
@@ -102,14 +102,14 @@ class CallAudit:
         return viewer.may_see_call(to_session_name(event.stream), before=before, by=by, user=data.get("requested_by_user"))
 
     async def _is_about(self, event: StoredEvent, person: str) -> bool:
-        """Whether that person asked for the call or decided it; everybody where nobody is named."""
+        """Whether `person` requested or decided the call; always True if no person is named."""
         if person in {"", str(event.data.get("requested_by") or event.actor)}:
             return True
         return event.type == "ConfirmationRequested" and await self.store.read(_find_decider, event) == person
 
 
 def _find_decider(store: Store, first: StoredEvent) -> str:
-    """Who decided a card: the row of a call that ran knows it, for others the end of the card does."""
+    """Return who decided a card: from the effect row if the call ran, otherwise from the event that closed the card."""
     row = store.find_effect(first.data["effect_id"])
     if row is None or row.status in {"requested", "expired"}:
         return ""
@@ -118,12 +118,12 @@ def _find_decider(store: Store, first: StoredEvent) -> str:
     past: Any = DamageTolerantStore(store)
     trail, _ = _collect_trail(past, first, row.effect_id, row)
     closing = {"ConfirmationApproved", "ConfirmationDenied"}
-    closed = next((event for event in reversed(trail.events) if event.type in closing), None)  # an approval may have come to nothing
+    closed = next((event for event in reversed(trail.events) if event.type in closing), None)  # an approval may have led to no call
     return str(closed.data.get("approved_by") or closed.data.get("denied_by") or "") if closed is not None else ""
 
 
 def _build_story(store: Store, first: StoredEvent, voice: Narrator, viewer: Viewer, record: str) -> Story:
-    """The call as the journal tells it, with the attempts to decide it that did not count."""
+    """Return the story of the call, including attempts to decide it that did not count."""
     past: Any = DamageTolerantStore(store)
     effect_id = str(first.data.get("effect_id") or build_effect_id(first.data["slot"]))
     row = None if first.type == "StepRefused" else store.find_effect(effect_id)
@@ -138,7 +138,7 @@ def _build_story(store: Store, first: StoredEvent, voice: Narrator, viewer: View
 
 
 def _collect_trail(store: Store, first: StoredEvent, effect_id: str, row: EffectRow | None) -> tuple[CallTrail, bool]:
-    """The events of one call from its first on, and whether these are all."""
+    """Return the events of one call from its first one, and whether they are complete."""
     trail = CallTrail(stream=first.stream, effect_id=effect_id, events=[first], slot=str(first.data.get("slot") or ""))
     if row is None:
         return trail, True
@@ -159,7 +159,7 @@ def _collect_trail(store: Store, first: StoredEvent, effect_id: str, row: Effect
 
 
 def _is_end(kind: str, data: str, status: str) -> bool:
-    """Whether nothing more is to come for a call that stands so."""
+    """Whether the event is the last one of a call with that status."""
     if kind == "CallOutcomeUnknown":
         return status == "unknown"
     return kind in _ENDS or (kind == "OutcomeReconciled" and _UNCLEAR not in data)
@@ -170,12 +170,12 @@ def _read_slice(store: Store, after: str) -> Sequence[StoredEvent]:
 
 
 def _read_events(store: Store, ids: Sequence[str]) -> Sequence[StoredEvent]:
-    """The events with these ids: each is what follows the place just before it."""
+    """Return the events with these ids; each is found as the one that follows the place just before it."""
     return [event for one in ids for event in DamageTolerantStore(store).scan((), one[:-1], 1) if event.id == one]
 
 
 def _event_id_at(moment: datetime | None) -> str:
-    """A place in the order of ids just before everything made from that moment on; ids begin with the time of their making."""
+    """Return the smallest id for events made at or after `moment`, minus the tolerance; ids begin with their time."""
     if moment is None:
         return ""
     digits = f"{max(0, int((moment - _LATE).timestamp() * 1000)):012x}"

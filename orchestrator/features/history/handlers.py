@@ -1,4 +1,4 @@
-"""/history and its buttons: the record's rights are asked anew for every page. Ring 2; fixed code, reads only, the same in every mode."""
+"""/history and its buttons: read-only, the same in every mode. The person's rights to the record are checked for every page."""
 
 from typing import Final
 
@@ -22,14 +22,14 @@ _WORDS: Final = 4
 
 
 class History:
-    """See the module docstring."""
+    """Handles /history and its buttons."""
 
     def build_handlers(self) -> Handlers:
-        """The command, and the press of ("history", record, page, screen)."""
+        """Return the handlers of the command, and of the click ("history", record, page, screen)."""
         return Handlers(commands={COMMAND: self.show_first_page}, buttons={COMMAND: self.show_page})
 
     async def show_first_page(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """/history 481, /history Ромашка, /history: the first page. Raises StoreError."""
+        """Handle /history 481, /history Ромашка or /history: show the first page. Raises StoreError."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
@@ -46,7 +46,7 @@ class History:
         await session.commit(actor=actor.key, outbox=[shown], inbox_done=[row.id])
 
     async def show_page(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Another page, in the same message. Raises StoreError."""
+        """Handle a click: show another page in the same message. Raises StoreError."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
@@ -63,7 +63,7 @@ class History:
         await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
 
     async def _find_by_name(self, said: str, actor: Actor, session: Session, tools: Tools, *, screen: str) -> str | Reply | Notice:
-        """The record by its name, or what is said instead."""
+        """Return the record with that name, or the question or notice to show instead."""
         if not said.strip():
             return Notice(code="history-which")
         try:
@@ -81,7 +81,7 @@ class History:
             record = (await deps.records.load_records([(kind, number)]))[kind, number]
         except BitrixError as error:
             return build_read_refusal(error).reason
-        if record is None and find_visible_users(actor) is not None:  # whose it was can no longer be told
+        if record is None and find_visible_users(actor) is not None:  # the owner of a deleted record is unknown
             return Notice(code="gate-not-found", args={"entity": kind, "id": number})
         if record is not None and not may_touch(actor, entity, record):
             return Notice(code="gate-not-yours", args={"entity": kind, "id": number})

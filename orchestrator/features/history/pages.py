@@ -1,6 +1,6 @@
-"""One page of a record's history as data for the doors: who changed what, when, by whose leave, and what became of it. Ring 2.
+"""Builds one page of a record's history as data: who changed what, when, who approved it, and the outcome.
 
-Field lines are those that a card would show, in the reader's language. Nothing here is markup, and nothing enters a model's prompt.
+Field lines are the same as on a card, in the reader's language. It holds no markup, and nothing of it enters a model's prompt.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,17 +28,17 @@ from state.journal.store import EffectRow, OutboxRow, StoredEvent
 KIND: Final = "history"
 PAGE: Final = 8
 _SAME_HAND: Final = timedelta(minutes=5)
-"""A change that a look finds so soon after a call of ours that wrote the field is that call's."""
+"""A change seen this soon after one of the bot's calls wrote the field is attributed to that call."""
 _HIDDEN: Final = frozenset({"superseded"})
-"""The card that took its place stands for it."""
+"""Superseded cards: the card that replaced them is listed."""
 Entry = dict[str, Any]
 
 
 class HistoryPages:
-    """See the module docstring. May raise StoreError; names that the portal does not tell stay numbers."""
+    """Builds pages of a record's history. May raise StoreError; names that the portal does not give appear as numbers."""
 
     def __init__(self, index: RecordIndex, deps: GateDeps, present: RefreshActor) -> None:
-        """`present` knows people by their keys."""
+        """Set up; `present` looks up people by their keys."""
         self._index = index
         self._deps = deps
         self._present = present
@@ -46,7 +46,7 @@ class HistoryPages:
     async def build_body(
         self, target: str, record: Mapping[str, Any] | None, *, page: int, actor: Actor, screen: str, now: datetime
     ) -> dict[str, Any]:
-        """The page, counted from 0 and brought into what there is; `record` is as it stands, None for one that was deleted."""
+        """Return page `page`, counted from 0 and limited to the existing pages; `record` is its present state, None if it was deleted."""
         maker = find_origin_effect(record) if record is not None else ""
         rows = [
             row
@@ -104,12 +104,12 @@ class HistoryPages:
         return format_iso(found.updated_at) if found is not None and found.status == "succeeded" else ""
 
     async def _build_changes(self, row: EffectRow, target: str, actor: Actor) -> Entry:
-        """Verb and lines of the card, of a batch those about this record."""
+        """Return the verb and the lines of the card; for a batch, those about this record."""
         try:
             call = decode_call(row.call["call"], self._deps.catalogue)
             before = {_parse_target(name): image for name, image in (row.call.get("before") or {}).items()}
             card = await preview_for(actor, call, Facts(records=before), self._deps.names)
-        except (UndecodableCall, KeyError, TypeError, ValueError):  # a row of an older program, or emptied by an erasure
+        except (UndecodableCall, KeyError, TypeError, ValueError):  # a row of an older version, or emptied by an erasure
             return {"verb": "", "entity": "", "lines": []}
         number = parse_target(target)[1]
         parts = [item for item in card["items"] if item.get("id") in (number, None)] if card["items"] else [card]
@@ -118,7 +118,7 @@ class HistoryPages:
         return {"verb": first["verb"], "entity": first["entity"], "lines": lines}
 
     async def _find_outside_changes(self, target: str, rows: Sequence[EffectRow]) -> list[tuple[StoredEvent, Sequence[Change]]]:
-        """Changes that were not made through the bot, as far as its looks at the record show them."""
+        """Return the changes not made through the bot, as far as its probes of the record show them."""
         kind, _ = parse_target(target)
         entity = self._deps.catalogue.entities.get(kind.partition(":")[0])
         found: list[tuple[StoredEvent, Sequence[Change]]] = []
@@ -152,19 +152,19 @@ class HistoryPages:
         return {"what": "portal", "when": _format_when(event.ts, actor, now), "lines": lines}
 
     def _find_name(self, key: str, then: str = "") -> str:
-        """What somebody is called now, else what they were called then, else their key."""
+        """Return the person's present name, else the name `then`, else the key."""
         known = self._present(Actor(key=key, name=""))
         return (known.name if known else "") or then or key
 
 
 def build_history_row(session: str, body: Mapping[str, Any], now: datetime) -> OutboxRow:
-    """The page as a message; another page of the same screen takes its place."""
+    """Return the page as a message; another page of the same screen replaces it."""
     key = f"history:{body['screen']}"
     return outbox.build_row(session, KIND, dict(body), now, key)
 
 
 def _format_when(moment: str, actor: Actor, now: datetime) -> str:
-    """ "18:30" today, "22.11 18:30" this year, else with the year; in the person's zone."""
+    """Format a time in the person's zone: "18:30" if today, "22.11 18:30" if this year, otherwise with the year."""
     zone = ZoneInfo(actor.time_zone)
     here, today = parse_iso(moment).astimezone(zone), now.astimezone(zone)
     if here.date() == today.date():
@@ -173,7 +173,7 @@ def _format_when(moment: str, actor: Actor, now: datetime) -> str:
 
 
 def _is_ours(change: Change, event: StoredEvent, rows: Sequence[EffectRow], kind: str) -> bool:
-    """Whether a call of ours had written that field shortly before the look."""
+    """Whether a call of the bot had written the field shortly before the probe saw the change."""
     wanted = fields.to_field_key(change.field, kind)
     seen = parse_iso(event.ts)
     near = (

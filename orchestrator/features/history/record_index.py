@@ -1,7 +1,7 @@
-"""Which calls were about which record: what the store keeps of it, read for each question. Ring 2; keeps nothing, reads only.
+"""Finds the calls about a record by the store's index, read anew for each query. Holds no state, reads only.
 
-The rows come with the events that they follow from (`state.journal.record_index`), so an answer costs what it tells,
-however long the journal is.
+Index rows are stored with the events they derive from (`state.journal.record_index`), so the cost of an answer depends on its size and not
+on the length of the journal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,47 +14,50 @@ from state.journal.async_store import AsyncStore
 from state.journal.store import EffectRow, Store, StoredEvent
 
 CALLS: Final = 300
-"""So many calls about one record, and so many looks at it, are told: the youngest."""
+"""Maximum number of calls about one record, and of probes of it, that are returned: the newest."""
 
 
 class CardDecision(NamedTuple):
-    """Who decided a card, and in which way."""
+    """Who decided a card, and through which channel."""
 
     by: str
     via: str
 
 
 class RecordIndex:
-    """See the module docstring. Its methods may raise StoreError."""
+    """Queries about the calls of a record. All methods may raise StoreError."""
 
     def __init__(self, store: AsyncStore) -> None:
-        """Nothing is read yet."""
+        """Keep the store."""
         self._store = store
 
     async def list_calls(self, target: str, *, maker: str = "") -> list[EffectRow]:
-        """The calls about a record, the youngest first, as they stand now; those too that made it: `maker` if the record itself says so."""
+        """Return the calls about a record in their present state, newest first, including the one that created it.
+
+        `maker` is the effect id that the record itself names as its creator.
+        """
         rows = await self._store.read(_read_calls, target, maker)
         return sorted(rows, key=find_start_time, reverse=True)
 
     async def list_first_event_ids(self, target: str, after: str, limit: int) -> list[str]:
-        """The first events of calls about a record, by their ids: so many of those behind that place, the oldest first."""
+        """Return the ids of the first events of calls about a record: at most `limit` of those after `after`, oldest first."""
         return await self._store.read(_read_first_event_ids, target, after, limit)
 
     async def list_probes(self, target: str) -> list[StoredEvent]:
-        """The looks at the record that followed events of the portal, oldest first."""
+        """Return the probes of the record that followed portal events, oldest first."""
         return await self._store.read(_read_probes, target)
 
     async def find_decision(self, effect_id: str) -> CardDecision | None:
-        """Who decided the call's card, None where there was none or nobody has."""
+        """Return who decided the call's card, None if there was no card or no decision."""
         return await self._store.read(_read_decision, effect_id)
 
     async def find_undo(self, effect_id: str) -> EffectRow | None:
-        """The last call that was to take this one back, None for none."""
+        """Return the last call that was made to undo this one, or None."""
         return await self._store.read(_read_undo, effect_id)
 
 
 def find_start_time(row: EffectRow) -> datetime:
-    """When the call was sent, else when it was last decided."""
+    """Return when the call was sent, or else when its row last changed."""
     started = row.call.get("started_at")
     return parse_iso(started) if started else row.updated_at
 
@@ -62,7 +65,7 @@ def find_start_time(row: EffectRow) -> datetime:
 def _read_calls(store: Store, target: str, maker: str) -> list[EffectRow]:
     found = [*store.list_last_index_entries(target, "call", CALLS), *store.list_last_index_entries(target, "made", CALLS)]
     ids = dict.fromkeys([*([maker] if maker else []), *(one.effect_id for one in found)])
-    return [row for one in ids if (row := store.find_effect(one)) is not None and "call" in row.call]  # an erased person's has none
+    return [row for one in ids if (row := store.find_effect(one)) is not None and "call" in row.call]  # none after an erasure
 
 
 def _read_first_event_ids(store: Store, target: str, after: str, limit: int) -> list[str]:
@@ -90,13 +93,13 @@ def _read_undo(store: Store, effect_id: str) -> EffectRow | None:
 
 
 def _read_event(store: Store, event_id: str) -> Sequence[StoredEvent]:
-    """The event with that id: it is what follows the place just before it."""
+    """Return the event with that id, found as the one that follows the place just before it."""
     found: Sequence[StoredEvent] = DamageTolerantStore(store).scan((), event_id[:-1], 1)
     return [event for event in found if event.id == event_id]
 
 
 def find_origin_effect(record: Mapping[str, Any]) -> str:
-    """The effect that made this record, by the mark that the gate sets; "" for records of others."""
+    """Return the id of the effect that created this record, from the mark the gate sets; "" if others created it."""
 
     def field(name: str, other: str) -> str:
         return str(record.get(name) or record.get(other) or "")

@@ -1,7 +1,4 @@
-"""Which record somebody means by «481», «сделки 481», "deal 481" or the address of its card. Ring 2, pure; no names are looked up.
-
-Which record «компания Вектор» behind /history is: looked up as names of requests are, among what the person may see. Ring 2.
-"""
+"""Parses references to records: «481», «сделки 481», "deal 481" or a URL. A name is resolved among the records the person may see."""
 
 import re
 from collections.abc import Mapping
@@ -32,7 +29,7 @@ _CURRENT: Final = (
 
 
 def parse_record_reference(text: str, catalogue: Catalogue) -> str:
-    """ "deal:481" for what was written behind /history; a bare number is a deal's; "" for what names no record by number."""
+    """Return e.g. "deal:481" for the argument of /history; a bare number means a deal; "" if it names no record by number."""
     said = text.strip().rstrip(".?!")
     if bare := _NUMBER.fullmatch(said):
         return f"deal:{int(bare[1])}"
@@ -49,7 +46,7 @@ def parse_record_reference(text: str, catalogue: Catalogue) -> str:
 
 
 def split_kind(text: str) -> tuple[str, str]:
-    """(kind, name) of «компания Вектор», ("", name) where no kind is said first."""
+    """Split «компания Вектор» into (kind, name); ("", name) if it does not begin with a kind."""
     word, _, rest = text.strip().partition(" ")
     folded = word.casefold()
     kind = next((code for start, code in _WORDS.items() if folded.startswith(start)), folded if folded in _WORDS.values() else "")
@@ -57,14 +54,14 @@ def split_kind(text: str) -> tuple[str, str]:
 
 
 def parse_history_request(text: str) -> str:
-    """What stands behind «история …» in a plain message, as it would behind /history; "" for other messages."""
+    """Return what follows «история …» in a plain message, like an argument of /history; "" for other messages."""
     found = _ASKED.fullmatch(" ".join(text.split()).rstrip(".?!"))
     said = (found[1] or found[2]) if found else ""
     return said if said and any(sign.isdigit() for sign in said) else ""
 
 
 def find_current_record(state: Mapping[str, Any]) -> str:
-    """The record that the conversation is about, the one that was named last; "" when there is none."""
+    """Return the record that the session is about, the last one named; "" if there is none."""
     objects = state["agent"]["objects"]
     here = {f"{kind}:{objects[key]}" for key, kind in _CURRENT if objects.get(key)}
     latest = next((target for target in reversed(state.get("trusted") or ()) if target in here), "")
@@ -72,16 +69,16 @@ def find_current_record(state: Mapping[str, Any]) -> str:
 
 
 _KINDS: Final = ("deal", "company", "contact", "lead")
-"""Where a name without a kind is looked for, in this order."""
+"""The kinds among which a name without a kind is searched, in this order."""
 _NAMED_KINDS: Final = frozenset({*_KINDS, "task"})
 
 
 async def find_record_by_name(said: str, actor: Actor, session: Session, tools: Tools, *, screen: str) -> str | Reply:
-    """ "deal:481"; or what is asked or told instead: several fit, too many, none. Raises BitrixError."""
+    """Return e.g. "deal:481", or a reply if several match, too many match or none does. Raises BitrixError."""
     kind, rest = split_kind(said)
     told = build_reply(Notice(code="history-which"))
     wanted = [(kind, rest)] if kind in _NAMED_KINDS else []
-    wanted += [(one, said) for one in _KINDS]  # «Лидер рынка» is no lead
+    wanted += [(one, said) for one in _KINDS]  # «Лидер рынка» begins like «лид» but is no lead
     for one, words in wanted if any(sign.isalpha() for sign in said) else ():
         name = words.strip(" «»\"'“”")
         found: Resolution = await tools.queries["resolve"](

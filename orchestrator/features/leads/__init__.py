@@ -1,1 +1,1 @@
-"""Heads of sales: who decides for whom, cards in their chats, reasons of denials, reminders, news of the rules. Ring 2."""
+"""Heads of sales: who decides for whom, cards in their chats, denial reasons, reminders, news of the policy."""

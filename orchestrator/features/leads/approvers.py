@@ -1,4 +1,4 @@
-"""To whom a request is shown, and who stands in for a lead who is away. Ring 2; rights are those of this moment."""
+"""Selects the leads who may approve a request, and the deputies of absent leads, by the rights at this moment."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -11,15 +11,15 @@ _DECIDE = frozenset({"lead", "admin"})
 
 
 class LeadApprovers:
-    """The gate's Approvers over the access list."""
+    """The gate's Approvers, based on the access list."""
 
     def __init__(self, staff: Staff, now: Callable[[], datetime]) -> None:
-        """`now` decides who is away: a day ends in the zone of the lead."""
+        """Set up; `now` decides who is absent, since an absence ends with the day in the lead's time zone."""
         self._staff = staff
         self._now = now
 
     def find_leads(self, actor: Actor, sees: Sees) -> Sequence[Actor]:
-        """The lead named for the person or who stands in; else every lead who may see the records; else the administrators who may."""
+        """Return the person's own lead or their deputy; else all leads who may see the records; else the administrators who may."""
         people = {person.key: person for person in self._staff.list_people()}
         named = people.get(self._staff.find_lead(actor.key))
         groups = (
@@ -35,13 +35,13 @@ class LeadApprovers:
         return ()
 
     def apply_delegation(self, actor: Actor) -> Actor:
-        """With the role and the sight of those for whom they stand in today, added to their own."""
+        """Return `actor` with the role and visibility of the leads they are deputy for today, added to their own."""
         for lead in self._list_replaced_leads(actor):
             actor = actor.model_copy(update={"role": actor.role if actor.role in _DECIDE else "lead", "sees": _merge_sight(actor, lead)})
         return actor
 
     def map_deciders(self) -> Mapping[str, str]:
-        """Of each lead who decides for them today, "" for nobody: when that changes, cards that wait go elsewhere."""
+        """Return lead → who decides for them today, "" for nobody; when this changes, open cards move to somebody else."""
         return {lead.key: self._find_decider(lead) for lead in self._staff.list_people() if lead.role in _DECIDE}
 
     def _may_approve(self, lead: Actor, asking: Actor, sees: Sees) -> bool:
@@ -49,7 +49,7 @@ class LeadApprovers:
         return lead.may_approve and not is_same_person(lead, asking.key, asking.bitrix_user_id) and acting.role in _DECIDE and sees(acting)
 
     def _find_decider(self, lead: Actor) -> str:
-        """The key of who decides for that lead today, "" for nobody; a deputy who is away too is stood in for in their turn."""
+        """Return the key of who decides for that lead today, "" for nobody; an absent deputy is replaced by their own deputy."""
         people = {person.key: person for person in self._staff.list_people()}
         seen: set[str] = set()
         while (away := self._find_absence(lead)) is not None:
@@ -70,6 +70,6 @@ class LeadApprovers:
 
 
 def _merge_sight(one: Actor, other: Actor) -> str | tuple[int, ...]:
-    """Whose records either of them sees."""
+    """Return the users whose records either of the two may see."""
     mine, theirs = find_visible_users(one), find_visible_users(other)
     return "all" if mine is None or theirs is None else tuple(sorted(mine | theirs))

@@ -1,7 +1,4 @@
-"""Who decides about a card now, whoever was asked when it was made: leads go away, lose their role, are dismissed. Ring 2, no I/O.
-
-A lead goes away or comes back while cards wait: they are brought to whoever decides now, at once. Ring 2.
-"""
+"""Decides who must approve a waiting card now, since leads are away, lose their role or are dismissed, and moves cards accordingly."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,21 +29,21 @@ Entry = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class LeadAssignment:
-    """Of a card that waits for a lead: who decides now, and all to whose chats it is shown."""
+    """Who decides now about a card that waits for a lead, and in whose chats it is shown."""
 
     deciders: Sequence[Actor]
     notified: Sequence[Actor]
     onlookers: Sequence[Actor] = ()
-    """Who looked for what waits, and is named beside those whose turn it is."""
+    """Leads who looked at their pending cards themselves; they are named beside the deciders."""
 
     @property
     def named_leads(self) -> Sequence[Actor]:
-        """For whom the one who asked waits: a lead who is away keeps the card and is not named."""
+        """The leads the requester waits for: an absent lead keeps the card but is not named."""
         keys = {lead.key for lead in (*self.deciders, *self.onlookers)}
         return [lead for lead in self.notified if lead.key in keys] or self.notified
 
     def build_event(self, entry: Entry) -> LeadsAsked | None:
-        """What is to be remembered of it, None where nothing has changed."""
+        """Return the event that records this assignment, None if nothing has changed."""
         keys, names = [lead.key for lead in self.notified], [lead.name for lead in self.named_leads]
         waits_still = not self.notified or {lead.name for lead in self.deciders} & set(entry.get("told_names") or ())
         if keys == list(entry.get("told") or ()) and waits_still:
@@ -55,12 +52,12 @@ class LeadAssignment:
 
 
 def is_for_lead(entry: Entry) -> bool:
-    """Whether it waits, and not for the one who asked."""
+    """Whether the card is open and waits for somebody other than its requester."""
     return entry["status"] == "requested" and bool(entry.get("told") or entry.get("four_eyes") or entry.get("lead"))
 
 
 def compute_assignment(entry: Entry, tools: Tools) -> LeadAssignment:
-    """The leads as they would be asked at this moment; of those who were asked before everybody who still may decide keeps the card."""
+    """Return the assignment at this moment; everybody notified before who may still decide keeps the card."""
     deps = tools.gate.deps
     own = Actor(key=entry["requested_by"], name=entry["requested_by_name"], bitrix_user_id=entry.get("requested_by_user"))
     requester = tools.refresh_actor(own) or own
@@ -75,7 +72,7 @@ def compute_assignment(entry: Entry, tools: Tools) -> LeadAssignment:
 
 
 def may_decide(entry: Entry, actor: Actor, tools: Tools) -> bool:
-    """Whether that person's yes would count."""
+    """Whether an approval by `actor` would be valid."""
     deps = tools.gate.deps
     if is_same_person(actor, entry["requested_by"], entry.get("requested_by_user")):
         return False
@@ -86,14 +83,14 @@ def may_decide(entry: Entry, actor: Actor, tools: Tools) -> bool:
 
 
 def is_asked(entry: Entry, actor: Actor, tools: Tools) -> bool:
-    """Whether the card waits for the decision of that person, among others."""
+    """Whether the card waits for the decision of `actor`, among others."""
     if not is_for_lead(entry) or not may_decide(entry, actor, tools):
         return False
     return actor.key in (entry.get("told") or ()) or actor.key in {lead.key for lead in compute_assignment(entry, tools).deciders}
 
 
 def add_lead(entry: Entry, lead: Actor, tools: Tools) -> LeadAssignment:
-    """As it is, and shown to this person too."""
+    """Return the present assignment with the card also shown to `lead`."""
     asked = compute_assignment(entry, tools)
     return LeadAssignment(
         deciders=asked.deciders, notified=[*(one for one in asked.notified if one.key != lead.key), lead], onlookers=[lead]
@@ -101,7 +98,7 @@ def add_lead(entry: Entry, lead: Actor, tools: Tools) -> LeadAssignment:
 
 
 async def remember(asked: LeadAssignment, entry: Entry, session: Session) -> bool:
-    """Note who is asked from now on; whether anything has changed."""
+    """Record who is asked from now on; return whether anything changed."""
     event = asked.build_event(entry)
     if event is not None:
         await session.buffer(event, actor=entry["requested_by"])
@@ -113,23 +110,23 @@ def _find_person(key: str, tools: Tools) -> Actor | None:
 
 
 KIND: Final = "leads_changed"
-"""Kind of the input that has a conversation ask anew who decides about its cards."""
+"""Kind of the input that makes a session work out again who decides about its cards."""
 _KNOWN: Final = "leads:standing"
 _LONGEST: Final = timedelta(days=3660)
 _MOST: Final = 10_000
 
 
 class LeadsWatcher:
-    """Notices that somebody else decides than at the last round, also where that was before a restart. A round of the orchestrator."""
+    """A periodic task that notices when the deciding leads have changed since its last run, even across a restart."""
 
     def __init__(self, store: AsyncStore, staff: Staff) -> None:
-        """Nothing is read yet."""
+        """Start with nothing read."""
         self._store = store
         self._staff = staff
         self._known: str | None = None
 
     async def run(self, receive: Receive, now: datetime) -> None:
-        """Hand in one input for each conversation where cards wait; may raise StoreError, and is then done again."""
+        """Submit one input for each session with open cards if the leads changed. May raise StoreError; the next run then repeats it."""
         present = hash_text(dumps(LeadApprovers(self._staff, lambda: now).map_deciders()))
         if present == self._known:
             return
@@ -150,9 +147,9 @@ class LeadsWatcher:
 
 
 async def transfer_waiting_cards(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Bring each card that waits for a lead to whoever decides now, and tell the one who asked. Raises StoreError.
+    """Move each card that waits for a lead to whoever decides now, and tell the requester. Raises StoreError.
 
-    What stands already is left alone: worked twice it brings no second card.
+    Idempotent: a card that is already in the right place is left alone.
     """
     out: list[OutboxRow] = []
     looks: list[Timer] = []
@@ -164,9 +161,9 @@ async def transfer_waiting_cards(row: InboxRow, session: Session, tools: Tools) 
 
 
 async def transfer_card(entry: Mapping[str, Any], session: Session, tools: Tools) -> list[OutboxRow]:
-    """The card where it belongs by now, nothing where it lies there already; whoever decides no more keeps no button.
+    """Return the messages that move the card to the leads who decide now, and record them; nothing if it is already there.
 
-    Who is asked from now on is noted.
+    Leads who no longer decide get a copy without buttons.
     """
     before = list(entry.get("told") or ())
     if not await remember(compute_assignment(entry, tools), entry, session):
@@ -174,14 +171,14 @@ async def transfer_card(entry: Mapping[str, Any], session: Session, tools: Tools
     entry = session.state["agent"]["confirmations"][entry["confirmation_id"]]
     left = [
         lead for lead in before if lead not in entry["told"] and tools.refresh_actor(Actor(key=lead, name=""))
-    ]  # others read nothing more
+    ]  # people without access get no more messages
     gone = [lead for lead in left if await tools.store.find_sent_ref(lead, f"card:{entry['confirmation_id']}")]
     shown = outbox.build_card_row(session.key, entry, session.now)
     return [shown, *(_build_closed_copy(shown, lead, entry) for lead in gone), *build_news_rows(entry, session)]
 
 
 def build_news_rows(entry: Mapping[str, Any], session: Session) -> list[OutboxRow]:
-    """The one who asked is told for whom they wait now."""
+    """Return the message that tells the requester who decides now."""
     who = ", ".join(entry.get("told_names") or ())
     told = Notice(code="lead-moved", args={"who": who, "what": find_title(entry)})
     return [
@@ -192,6 +189,6 @@ def build_news_rows(entry: Mapping[str, Any], session: Session) -> list[OutboxRo
 
 
 def _build_closed_copy(shown: OutboxRow, lead: str, entry: Mapping[str, Any]) -> OutboxRow:
-    """The copy of somebody who decides no more."""
+    """Return the card's copy for a lead who no longer decides."""
     body = {**shown.body, "home": shown.session, "status": "elsewhere", "told": list(entry["told"])}
     return replace(shown, id=generate_id(), session=lead, channel=Address.parse(lead).channel, body=body)

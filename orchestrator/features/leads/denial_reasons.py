@@ -1,4 +1,4 @@
-"""Why a lead says no: a press and the next message, or words in answer to the card. Ring 2; decided is where the card lives."""
+"""A lead's reason for a denial: a click and the next message, or a reply to the card. The card's own session decides."""
 
 import re
 from dataclasses import replace
@@ -16,16 +16,16 @@ from state.events.leads import DenialReasonAsked, DenialReasonGiven, find_awaite
 from state.journal.store import InboxRow
 
 PRESS: Final = "why"
-"""("why", confirmation id, nonce, home without its channel, the thread after a dot)."""
+"""Words of the button: ("why", confirmation id, nonce, origin session without its channel, a topic after a dot)."""
 KIND: Final = "reason"
-"""{confirmation_id, nonce, text} and, while it is not yet in the conversation of the card, {home}."""
+"""Kind of the input {confirmation_id, nonce, text}, with {home} until it reaches the card's own session."""
 WITHIN: Final = timedelta(minutes=15)
 _HOME: Final = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,12})?", re.ASCII)
 _SESSION: Final = re.compile(r"tg:-?[0-9]{1,20}(?::[0-9]{1,12})?", re.ASCII)
 
 
 async def ask_reason(row: InboxRow, session: Session, tools: Tools) -> None:
-    """«Отклонить с причиной»: the next message here within WITHIN is the reason. Raises StoreError."""
+    """Handle the button «Отклонить с причиной»: the next message here within WITHIN is the reason. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -48,9 +48,9 @@ async def ask_reason(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def receive_reason(row: InboxRow, session: Session, tools: Tools) -> None:
-    """The reason, wherever it comes in: passed on to the conversation of the card, there it denies. Raises StoreError.
+    """Pass the reason on to the card's own session; there, deny the card with it. Raises StoreError.
 
-    Words in answer to a card name it; the message after a press does not, it belongs to what that press asked for.
+    A reply to a card names the card; the message after a click does not and belongs to the card of that click.
     """
     text, person = str(row.body["text"]), str(row.actor["key"])
     if "confirmation_id" not in row.body:

@@ -1,4 +1,4 @@
-"""What works the inputs about heads of sales: kind → handler, for the tables of the workers. Ring 2."""
+"""The handlers of the leads feature, by inbox kind, timer kind and button, for the tables of the workers."""
 
 from functools import partial
 
@@ -9,7 +9,7 @@ from orchestrator.runtime.turn import Handlers
 
 
 def build_inbox_handlers() -> Handlers:
-    """What shows a lead the cards of others: needed wherever there are cards, whoever the people are."""
+    """Return the handlers that show a lead the cards of others; needed wherever cards exist, even without an access list."""
     return Handlers(
         inbox={lead_inbox.SHOW_TO_LEAD: lead_inbox.show_pending_cards, lead_inbox.DETAILS_TO_LEAD: lead_inbox.send_details},
         buttons={lead_inbox.DETAILS_BUTTON: lead_inbox.request_details},
@@ -17,7 +17,7 @@ def build_inbox_handlers() -> Handlers:
 
 
 def build_handlers(staff: Staff) -> Handlers:
-    """Inbox kinds `reason`, `leads_changed` and `policy_news`, the timers of a card that waits for a lead, and the press `why`."""
+    """Return the handlers of `reason`, `leads_changed` and `policy_news`, of the timers of waiting cards, and of the button `why`."""
     return Handlers(
         inbox={
             denial_reasons.KIND: denial_reasons.receive_reason,

@@ -1,6 +1,6 @@
-"""What waits for a lead in the conversations of others: shown in the lead's own chat, with the exact call where it is asked for. Ring 2.
+"""Shows a lead, in their own chat, the cards of other sessions that wait for them, and the exact call on request.
 
-Found by the timers of waiting cards; each card is shown by the conversation where it lives, as it stands there at that moment.
+The cards are found by their timers; each is shown by its own session, in its state at that moment.
 """
 
 import re
@@ -25,18 +25,18 @@ from state.journal.journal import load_state
 from state.journal.store import InboxRow, OutboxRow
 
 SHOW_TO_LEAD: Final = "show_to_lead"
-"""Kind of the input that asks a conversation for its cards that wait for the sender."""
+"""Kind of the input that asks a session for its cards that wait for the sender."""
 DETAILS_TO_LEAD: Final = "details_to_lead"
-"""Kind of the input that asks for the exact call of one: {confirmation_id}."""
+"""Kind of the input that asks for the exact call of one card: {confirmation_id}."""
 DETAILS_BUTTON: Final = "details"
-"""The press ("details", confirmation id, home without its channel, the thread after a dot)."""
+"""Words of the button: ("details", confirmation id, origin session without its channel, a topic after a dot)."""
 _HOME: Final = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,12})?", re.ASCII)
 _LONGEST: Final = timedelta(days=3660)
 _MOST: Final = 10_000
 
 
 async def find_pending_elsewhere(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> tuple[int, list[InboxRow]]:
-    """How many cards of others wait for that person, and what asks their conversations to show them; none outside a private chat."""
+    """Return how many cards of others wait for `actor`, and the inputs that ask their sessions to show them; none in a group."""
     if session.key != actor.key or tools.gate.deps.approvers.apply_delegation(actor).role == "manager":
         return 0, []
     timers = await tools.store.list_due_timers(session.now + _LONGEST, _MOST)
@@ -52,7 +52,7 @@ async def _load_waiting_cards(home: str, actor: Actor, tools: Tools) -> Sequence
 
 
 async def show_pending_cards(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Send the cards that wait for the sender to their own chat; whoever was not asked before is from now on. Raises StoreError."""
+    """Send the cards that wait for the sender to their own chat, and record new deciders as notified. Raises StoreError."""
     actor = tools.refresh_actor(Actor.model_validate(row.actor))
     out: list[OutboxRow] = []
     for entry in list_open_confirmations(dict(session.state)) if actor is not None else ():
@@ -72,7 +72,7 @@ def _build_copy(entry: Mapping[str, Any], lead: Actor, session: Session) -> Outb
 
 
 async def request_details(row: InboxRow, session: Session, tools: Tools) -> None:
-    """The press under a lead's copy: the card's own conversation knows the call. Raises StoreError."""
+    """Handle the details button of a lead's copy: pass the request on to the card's own session. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -89,7 +89,7 @@ async def request_details(row: InboxRow, session: Session, tools: Tools) -> None
 
 
 async def send_details(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Show the exact call to a lead who was asked about it and may decide on it, to nobody else. Raises StoreError."""
+    """Show the exact call to a lead who was asked about it and may decide, and to nobody else. Raises StoreError."""
     actor = tools.refresh_actor(Actor.model_validate(row.actor))
     entry = session.state["agent"]["confirmations"].get(str(row.body["confirmation_id"]))
     out: list[OutboxRow] = []

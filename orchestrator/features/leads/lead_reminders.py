@@ -1,4 +1,4 @@
-"""While a request waits for a lead: whether it got through to them at all, and a reminder. Ring 2; timers of the requester's session."""
+"""Timers of the requester's session while a request waits for a lead: did the card reach anybody, and a reminder."""
 
 from collections.abc import Mapping
 from datetime import datetime, time, timedelta
@@ -23,14 +23,14 @@ _NIGHT_TO: Final = time(8)
 
 
 async def check_arrival(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Tell the one who asked when the card reached no lead: they have never written to the bot, or have blocked it. Raises StoreError."""
+    """Tell the requester if the card reached no lead, who never wrote to the bot or has blocked it. Raises StoreError."""
     entry = session.state["agent"]["confirmations"].get(row.body["confirmation_id"])
     told: list[OutboxRow] = []
     if entry is not None and _is_open(entry, session):
         brought = entry.get("told") or ()
         named = {lead.key for lead in compute_assignment(entry, tools).named_leads} & set(
             brought
-        )  # that it reached a lead who is away helps nobody
+        )  # a copy that reached only an absent lead does not count
         shown = [lead for lead in named or brought if await tools.store.find_sent_ref(lead, f"card:{entry['confirmation_id']}")]
         if not shown:
             lost = Notice(code="lead-unreached", args={"who": ", ".join(entry.get("told_names") or ()), "what": find_title(entry)})
@@ -39,9 +39,9 @@ async def check_arrival(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def remind(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Remind who was asked, once and not at night; where none of them decides any more, others are asked. Raises StoreError.
+    """Remind the leads who were asked, once and not at night; ask others if none of them decides any more. Raises StoreError.
 
-    `left` in the input are those whose turn it is; the card is brought again where it did not get through.
+    `left` in the input are the leads who were not reminded yet. The card is sent again where it did not arrive.
     """
     entry = session.state["agent"]["confirmations"].get(row.body["confirmation_id"])
     if entry is None or not _is_open(entry, session):
@@ -63,25 +63,25 @@ async def remind(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 def _is_night(lead: Actor, now: datetime) -> bool:
-    """Where they are; weekends are no nights, since a request does not wait till Monday."""
+    """Whether it is night in the lead's time zone; weekends do not count as night, since a request does not wait till Monday."""
     here = now.astimezone(ZoneInfo(lead.time_zone)).time()
     return here >= _NIGHT_FROM or here < _NIGHT_TO
 
 
 def _find_next_morning(lead: Actor, now: datetime) -> datetime:
-    """When work begins again where they are."""
+    """Return when the working day next begins in the lead's time zone."""
     today = now.astimezone(ZoneInfo(lead.time_zone)).date()
     return next(at for days in range(3) if (at := to_utc(today + timedelta(days=days), MORNING, lead.time_zone)) > now)
 
 
 def _postpone_timer(row: InboxRow, later: Mapping[str, datetime], session: Session) -> Timer:
-    """The same timer for those whose time has not come; who sleeps then still is asked to wait once more."""
+    """Return the timer for the leads not reminded yet; it fires for the earliest and is set again for those still at night then."""
     body = {"confirmation_id": row.body["confirmation_id"], "left": sorted(later)}
     return Timer(id=row.body["timer"], due_at=min(later.values()), session=session.key, kind=confirmations.REMIND, body=body)
 
 
 def _is_open(entry: Mapping[str, Any], session: Session) -> bool:
-    """Whether there is still something to decide; after a standstill its time may be over before that was noted."""
+    """Whether the card can still be decided; after downtime it may have expired before that was recorded."""
     return entry["status"] == "requested" and session.now < parse_iso(entry["expires_at"])
 
 

@@ -1,4 +1,4 @@
-"""The policy file has changed, or has become faulty: administrators are told, each content once. Ring 2."""
+"""Tells administrators that the policy file has changed or has become invalid, once for each content."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
@@ -17,27 +17,27 @@ from state.journal.store import InboxRow
 KIND: Final = "policy_news"
 SESSION: Final = "policy"
 MAX_SHOWN: Final = 5
-"""Mistakes of a file that are told; `sdelka policy check` lists all of them."""
+"""How many faults of a file are shown; `sdelka policy check` lists all of them."""
 
 
 class PolicyWatcher:
-    """Takes the news of `LivePolicy` and brings them on their way."""
+    """Receives the changes that `LivePolicy` reports and submits them as inputs."""
 
     def __init__(self) -> None:
-        """Nothing has happened yet."""
+        """Start without news."""
         self._news: list[PolicyChange] = []
 
     def add_news(self, news: PolicyChange) -> None:
-        """For `LivePolicy`; returns at once."""
+        """Queue the news; called by `LivePolicy`, returns at once."""
         self._news.append(news)
 
     async def run(self, policies: PolicySource, receive: Callable[[Sequence[InboxRow]], Awaitable[Any]], now: datetime) -> None:
-        """Look at the files while nobody asks for anything, and pass on what is new; raises StoreError and keeps what is left."""
+        """Let the policy check its files and submit what is new. Raises StoreError; the rest stays queued."""
         policies.now()
         await self.deliver_news(receive, now)
 
     async def deliver_news(self, receive: Callable[[Sequence[InboxRow]], Awaitable[Any]], now: datetime) -> None:
-        """Store all that is new as inputs; raises StoreError and keeps what is left."""
+        """Store all queued news as inputs. Raises StoreError; the rest stays queued."""
         while self._news:
             news = self._news[0]
             body = {"digest": news.digest, "faults": list(news.faults), "restart": news.restart}
@@ -47,7 +47,7 @@ class PolicyWatcher:
 
 
 async def tell_administrators(row: InboxRow, session: Session, tools: Tools, *, staff: Staff) -> None:
-    """Every administrator reads it in their own chat. Raises StoreError."""
+    """Tell every administrator in their own chat. Raises StoreError."""
     del tools
     faults = [str(fault) for fault in row.body["faults"]]
     notice = Notice(code="policy-restart" if row.body["restart"] else "policy-taken", args={"digest": row.body["digest"]})

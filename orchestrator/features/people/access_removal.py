@@ -1,6 +1,6 @@
-"""Who loses access and who gets it back: dismissed in the portal, removed by ops. Ring 2; a portal that fails dismisses nobody.
+"""Removes and restores access; if the portal cannot be read, nobody counts as dismissed.
 
-An administrator takes back in Telegram what was given there: a button on the message that somebody is in, asked twice. Ring 2.
+People lose access when dismissed in the portal, removed by ops, or removed by an administrator's button in Telegram, which asks twice.
 """
 
 import contextlib
@@ -32,16 +32,19 @@ FILE: Final = "access_file"
 _LONGEST_FAULT: Final = 400
 EVERY: Final = timedelta(hours=1)
 AGAIN: Final = timedelta(minutes=10)
-"""After the portal could not be read."""
+"""The wait before the next check if the portal could not be read."""
 
 
 def build_start_row(now: datetime) -> InboxRow:
-    """The input that a start of the program is: everybody is looked at."""
+    """Return the input for a start of the process: it triggers a check of everybody."""
     return _build_input(START, SESSION, {}, now)
 
 
 def build_file_row(content: str, left: Sequence[str], *, count: int, faults: str, now: datetime) -> InboxRow:
-    """The input that a changed access file is: who left it, how many it names, or why it was not taken; each writing once."""
+    """Return the input for a changed access file, stored once per content.
+
+    It holds who is no longer in it, how many people it names, or the faults for which it was rejected.
+    """
     body = {"left": list(left), "count": count, "faults": faults[:_LONGEST_FAULT]}
     return InboxRow(
         id=generate_id(), source=f"{FILE}:{content}", session=SESSION, lane="express", kind=FILE, actor=SYSTEM, body=body, received_at=now
@@ -49,14 +52,14 @@ def build_file_row(content: str, left: Sequence[str], *, count: int, faults: str
 
 
 async def apply_file_change(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Tell the administrators that another list holds, or why it does not; close the cards of those who left it. Raises StoreError."""
+    """Tell the administrators that the access file was reloaded or why not; close the cards of those removed. Raises StoreError."""
     code = "people-file-faulty" if row.body["faults"] else "people-file-taken"
     about = {"count": row.body["count"], "faults": row.body["faults"]}
     told = [screens.build_row(admin.key, screens.build_message(code, **about), session.now) for admin in desk.staff.list_admins()]
     gone = [str(person) for person in row.body["left"] if desk.staff.find_actor_by_key(str(person)) is None]
     closing = [one for person in gone for one in await _build_closing_rows(person, "admin", session, tools)]
     await desk.commit(session, actor="system", outbox=told, new=closing, done=[row.id])
-    try:  # people who came with the file may have been dismissed long ago
+    try:  # the people added by the file may have been dismissed long ago
         await _compare_with_portal(session, tools, desk)
     except BitrixError as error:
         log.warning("nobody knows who was dismissed: %s", error, extra={"action": "people_check_failed"})
@@ -70,7 +73,7 @@ def _build_input(kind: str, session: str, body: dict[str, str], now: datetime) -
 
 
 async def check(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Ask the portal who still works there, all in one go; look again in an hour. Raises StoreError."""
+    """Ask the portal in one read who still works there, and set the timer of the next check. Raises StoreError."""
     try:
         await _compare_with_portal(session, tools, desk)
         wait = EVERY
@@ -88,7 +91,7 @@ async def _compare_with_portal(session: Session, tools: Tools, desk: PeopleConte
     for person in [key for key, number in employed.items() if works.get(number) is False and key not in out]:
         await revoke_access(person, "portal", session, tools, desk=desk, by="system")
     back = [key for key, number in employed.items() if works.get(number) and key in out]
-    unbound = [key for key in out if key not in employed and desk.staff.is_fixed(key)]  # the file names no employee any more
+    unbound = [key for key in out if key not in employed and desk.staff.is_fixed(key)]  # the file no longer names an employee for them
     for person in [*back, *unbound]:
         name = desk.staff.find_name(person)
         told = desk.tell_admins("people-returned-admins", session, about=(person, name))
@@ -97,7 +100,10 @@ async def _compare_with_portal(session: Session, tools: Tools, desk: PeopleConte
 
 
 async def remove_person(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Ops remove a person or take an invitation back ({person}); those of the access file only the file removes. Raises StoreError."""
+    """Remove a person or revoke an invitation ({person}) for ops. Raises StoreError.
+
+    People listed in the access file can only be removed there.
+    """
     person, registry = str(row.body["person"]), desk.get_registry(session)
     by = str(row.actor["key"])
     if person in registry["people"] and not desk.staff.is_fixed(person):
@@ -110,7 +116,10 @@ async def remove_person(row: InboxRow, session: Session, tools: Tools, *, desk: 
 async def revoke_access(
     person: str, why: Literal["portal", "admin"], session: Session, tools: Tools, *, desk: PeopleContext, by: str
 ) -> None:
-    """One commit: access is gone, the administrators but `by` know, conversations with open cards are told to close them. StoreError."""
+    """Revoke a person's access in one commit. Raises StoreError.
+
+    The same commit tells the administrators, except `by`, and sends the inputs that close the person's cards in each session.
+    """
     closing = await _build_closing_rows(person, why, session, tools)
     name = desk.staff.find_name(person)
     told = [row for row in desk.tell_admins(f"people-gone-{why}", session, about=(person, name)) if row.session != by]
@@ -119,13 +128,13 @@ async def revoke_access(
 
 
 async def _build_closing_rows(person: str, why: str, session: Session, tools: Tools) -> list[InboxRow]:
-    """What closes the cards of somebody who has no access any more, wherever they wait."""
+    """Return the inputs that close the open cards of a person without access, one for each session that has any."""
     homes = {person, *await tools.store.read(_find_origin_sessions, person)}
     return [_build_input(LOST, home, {"person": person, "why": why}, session.now) for home in sorted(homes)]
 
 
 def _find_origin_sessions(store: Store, person: str) -> Collection[str]:
-    """The conversations in which a card of this person waits."""
+    """Return the sessions in which a card of this person is open."""
     found = set()
     for stream in store.list_streams():
         if stream.startswith("session:tg:") and any(
@@ -136,7 +145,7 @@ def _find_origin_sessions(store: Store, person: str) -> Collection[str]:
 
 
 async def close_cards(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """In a conversation of somebody who lost access: their open cards close; in their own chat they read why. Raises StoreError."""
+    """Close the open cards of a person who lost access; if this is their own chat, tell them why. Raises StoreError."""
     del tools, desk
     person, why = str(row.body["person"]), str(row.body["why"])
     told, closed = [], 0
@@ -144,7 +153,7 @@ async def close_cards(row: InboxRow, session: Session, tools: Tools, *, desk: Pe
         if entry["requested_by"] != person:
             continue
         end = confirmations.build_superseded_closing(entry, why="no-access")
-        with contextlib.suppress(EffectConflict):  # decided in this very moment: what runs is heard to its end
+        with contextlib.suppress(EffectConflict):  # decided at this very moment: a call that runs is awaited
             await session.commit(end.event, actor="system", effects=[end.change], timers=[confirmations.drop_timer(entry, session)])
             closed += 1
         told.append(outbox.build_card_row(session.key, session.state["agent"]["confirmations"][entry["confirmation_id"]], session.now))
@@ -156,9 +165,10 @@ async def close_cards(row: InboxRow, session: Session, tools: Tools, *, desk: Pe
 async def revoke_by_click(
     row: InboxRow, words: tuple[str, str, str], session: Session, tools: Tools, *, desk: PeopleContext, admin: Actor
 ) -> None:
-    """Ask, do, or leave it, as was pressed ("revoke", "remove" or "keep"; the person; the screen). Raises StoreError.
+    """Handle a click on "revoke", "remove" or "keep" (with the person and the screen). Raises StoreError.
 
-    Those of the access file only the file removes.
+    "revoke" asks for confirmation, "remove" revokes the access, "keep" leaves it. People listed in the access file can only be removed
+    there.
     """
     word, person, screen = words
     entry = desk.get_registry(session)["people"].get(person)

@@ -1,4 +1,4 @@
-"""Strangers who ask to be let in, and the administrators who answer with buttons. Ring 2; rights are asked anew at every press."""
+"""Access requests of strangers, which administrators answer with buttons. The administrator's rights are checked at every click."""
 
 import logging
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 async def request_access(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Tell every administrator that a stranger wrote, at most once a day for each. Raises StoreError."""
+    """Tell every administrator that a stranger wrote, at most once a day per stranger. Raises StoreError."""
     del tools
     person = str(row.actor["key"])
     if (
@@ -41,10 +41,10 @@ async def request_access(row: InboxRow, session: Session, tools: Tools, *, desk:
 
 
 async def dispatch_click(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """One press of a button of ours. What is pressed is the input of whoever presses: it is checked, then done. Raises StoreError."""
+    """Handle one click on a button of this feature; the rights of the person who clicks are checked first. Raises StoreError."""
     actor = desk.staff.find_actor_by_key(str(row.actor["key"]))
     words = tuple(str(word) for word in row.body["press"])
-    if actor is None or row.body["chat"] != actor.key:  # buttons of a private chat count there only
+    if actor is None or row.body["chat"] != actor.key:  # buttons of a private chat are valid only there
         await desk.commit(session, actor=str(row.actor["key"]), done=[row.id])
         return
     match words:
@@ -59,7 +59,7 @@ async def dispatch_click(row: InboxRow, session: Session, tools: Tools, *, desk:
 
 
 async def _decide(row: InboxRow, words: tuple[str, ...], session: Session, tools: Tools, *, desk: PeopleContext, admin: Actor) -> None:
-    """An administrator's answer about a stranger."""
+    """Apply an administrator's answer about a stranger."""
     stranger = words[1]
     name = str(desk.get_registry(session)["asked"].get(stranger, {}).get("name", ""))
     if desk.staff.find_actor_by_key(stranger) is not None:
@@ -85,7 +85,7 @@ async def _decide(row: InboxRow, words: tuple[str, ...], session: Session, tools
 
 
 async def _ask_employee(row: InboxRow, asked: tuple[str, str, str, int], session: Session, *, desk: PeopleContext, admin: Actor) -> None:
-    """Which employee the stranger is: those most like their name first, those who have access last, with their Telegram number."""
+    """Ask which employee the stranger is: similar names come first, employees with access last, with their Telegram numbers."""
     stranger, name, letter, page = asked
     try:
         found = await desk.employees.list_working()
@@ -102,7 +102,7 @@ async def _ask_employee(row: InboxRow, asked: tuple[str, str, str, int], session
 async def _ask_second_account(
     row: InboxRow, asked: tuple[str, str, str, int], session: Session, *, desk: PeopleContext, admin: Actor
 ) -> None:
-    """The employee has an account already: nobody becomes a second one of them by one press."""
+    """Ask for a second confirmation, because the employee already has an account."""
     stranger, name, letter, number = asked
     others = desk.list_accounts(number, but=stranger)
     body = screens.build_second_account_question((stranger, name), letter, (number, desk.staff.find_name(others[0])), others)
@@ -113,7 +113,7 @@ async def _admit(row: InboxRow, chosen: tuple[str, str, int], session: Session, 
     stranger, letter, number = chosen
     name = str(desk.get_registry(session)["asked"].get(stranger, {}).get("name", ""))
     employee = await desk.employees.read_employee(number)
-    # Those of the file only the file lets in; others, whom the portal knows and who work there.
+    # Somebody listed in the access file can be admitted only there; others must be known to the portal and work there.
     if desk.staff.is_fixed(stranger) or not employee.known or not employee.works:
         await _show_unreachable(row, (stranger, name), session, desk=desk, admin=admin)
         return
@@ -129,7 +129,7 @@ async def _admit(row: InboxRow, chosen: tuple[str, str, int], session: Session, 
 
 
 async def _show_unreachable(row: InboxRow, stranger: tuple[str, str], session: Session, *, desk: PeopleContext, admin: Actor) -> None:
-    """The card again as it was at first, with the reason why it did not go on."""
+    """Show the first screen of the request again, with the reason why it did not go on."""
     body = screens.build_access_question(*stranger)
     await _show(row, {**body, "code": "people-asks-again"}, stranger[0], session, desk=desk, admins=[admin])
 
@@ -142,6 +142,6 @@ async def _show(
 
 
 def _calculate_likeness(employee: Employee, name: str) -> float:
-    """How much an employee's name is like what Telegram calls the stranger; word order does not count."""
+    """Return how similar an employee's name is to the stranger's Telegram name, 0 to 1; word order does not count."""
     ours, theirs = (" ".join(sorted(replace_yo(text.casefold()).split())) for text in (employee.name, name.partition("@")[0].strip("( ")))
     return SequenceMatcher(a=ours, b=theirs).ratio()

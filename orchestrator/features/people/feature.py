@@ -1,4 +1,4 @@
-"""The inputs that the registry of people understands: kind → handler, for the table of `orchestrator.runtime.worker`. Ring 2."""
+"""The handlers of the people feature, by inbox kind, timer kind and command, for the tables of `orchestrator.runtime.worker`."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -13,7 +13,7 @@ Handler = Callable[[InboxRow, Session, Tools], Awaitable[None]]
 
 
 def build_inbox_handlers(desk: PeopleContext) -> dict[str, Handler]:
-    """Inbox kinds; all but `access_lost` belong to session `access`."""
+    """Return the handlers of inbox kinds; all but `access_lost` belong to session `access`."""
     return {
         "invite": partial(joining.record_invitation, desk=desk),
         "join": partial(joining.join, desk=desk),
@@ -28,10 +28,10 @@ def build_inbox_handlers(desk: PeopleContext) -> dict[str, Handler]:
 
 
 def build_timer_handlers(desk: PeopleContext) -> dict[str, Handler]:
-    """Timer kinds."""
+    """Return the handlers of timer kinds."""
     return {access_removal.TIMER: partial(access_removal.check, desk=desk)}
 
 
 def build_command_handlers(desk: PeopleContext) -> Mapping[str, Handler]:
-    """Typed commands that answer with a screen of ours, in the person's own session."""
+    """Return the handlers of commands that answer with a screen of this feature, in the person's own session."""
     return {name: partial(preferences.run_command, desk=desk) for name in preferences.COMMANDS}

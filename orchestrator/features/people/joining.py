@@ -1,4 +1,4 @@
-"""Invitations: made by ops, brought by a stranger, used once. Ring 2; the decisions of session `access` about links."""
+"""Invitations: created by ops, presented by a stranger as a link, used once. Session `access` decides about them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ LONGEST_NAME = 80
 
 
 async def record_invitation(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Note an invitation that `sdelka invite` made; the same one twice counts once. Raises StoreError."""
+    """Record an invitation made by `sdelka invite`; the same one twice counts once. Raises StoreError."""
     del tools
     registry, body = desk.get_registry(session), row.body
     known = body["fingerprint"] in registry["invited"] or body["fingerprint"] in registry["used"]
@@ -35,10 +35,10 @@ async def record_invitation(row: InboxRow, session: Session, tools: Tools, *, de
 
 
 async def join(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Somebody brings a link: they join, or read why not. Nothing tells what other links there are. Raises StoreError."""
+    """Admit the person who presents a link, or tell them why not. Nothing reveals which other links exist. Raises StoreError."""
     person, registry, now = str(row.actor["key"]), desk.get_registry(session), session.now
     actor = desk.staff.find_actor_by_key(person)
-    if actor is not None:  # a second press of the same link, or of another
+    if actor is not None:  # a second click on the same link, or on another one
         shown = screens.build_welcome(actor, resolve_mode(tools.mode, actor), desk.staff.resolve_preferences(person), now)
         await desk.commit(session, actor=person, outbox=[shown], done=[row.id])
         return
@@ -47,7 +47,7 @@ async def join(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleCon
         await desk.commit(session, actor=person, outbox=[told], done=[row.id])
         return
     proof = Proof(row.body["token_id"], row.body["unlock"])
-    # Who stands in the file and has no access was dismissed: a link would give them the file's rights back, whatever it was made for.
+    # A person in the access file without access was dismissed: any link would give them the rights of the file back.
     stands = "wrong" if desk.staff.is_fixed(person) else check_link(registry, proof.fingerprint, now)
     joined = await _build_joined_event(row, proof, registry["invited"][proof.fingerprint], desk) if stands == "open" else None
     if joined is None:
@@ -59,7 +59,10 @@ async def join(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleCon
 
 
 async def _build_joined_event(row: InboxRow, proof: Proof, invitation: Mapping[str, Any], desk: PeopleContext) -> PersonJoined | None:
-    """The event that lets them in; None where the employee was dismissed meanwhile. A portal that fails keeps nobody out."""
+    """Return the event that admits the person; None if the employee was dismissed meanwhile.
+
+    If the portal cannot be read, the person is admitted.
+    """
     employee = await desk.employees.read_employee(invitation["bitrix_user_id"])
     if employee.known and not employee.works:
         return None
@@ -78,12 +81,15 @@ async def _build_joined_event(row: InboxRow, proof: Proof, invitation: Mapping[s
 
 
 async def admit_person(event: PersonJoined, row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """One commit: the person is in, reads the welcome, and the administrators know; so does who is that employee already. StoreError."""
+    """Admit the person in one commit, with the welcome and a card for the administrators. Raises StoreError.
+
+    Other accounts of the same employee are warned in the same commit.
+    """
     person, now = event.person, session.now
     actor = build_newcomer(person, event.name, event.role, event.locale)
     asked = desk.get_registry(session)["asked"].get(person)
     others = desk.list_accounts(event.bitrix_user_id, but=person)
-    screen = generate_id()[-8:] if asked is None else screens.REQUEST  # who asked has a card that says it
+    screen = generate_id()[-8:] if asked is None else screens.REQUEST  # a person who asked before already has a card, which is updated
     body = screens.build_joined_message((person, event.name), event.model_dump(), others, screen)
     told = screens.build_request_cards(desk.staff.list_admins(), body, now, stranger=person, screen=screen)
     called = str(row.actor["name"] if asked is None else asked["name"])

@@ -1,6 +1,6 @@
-"""Where the registry of people is worked on: what every handler is given, and the one way to commit. Ring 2.
+"""The services that every handler of people gets, and the only way to commit a change of the registry.
 
-All of it happens in session `access`, one input after the other, so that a link is used once whoever presses it where.
+All of it happens in session `access`, one input after the other, so that a link is used once, whoever opens it and wherever.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ SYSTEM = {"key": "system", "name": "system"}
 
 @dataclass(frozen=True, kw_only=True)
 class PeopleContext:
-    """See the module docstring."""
+    """The services of the handlers of people, and their commit."""
 
     staff: Staff
     employees: Employees
@@ -34,28 +34,29 @@ class PeopleContext:
         done: Sequence[str] = (),
         new: Sequence[InboxRow] = (),
     ) -> None:
-        """One step of the registry; `actor` is the person it is about, for under their key it is sealed. Raises StoreError.
+        """Commit one step of the registry. Raises StoreError.
 
-        The doors of this process know of it before anything else happens; those of others look at the stream every few seconds.
+        `actor` is the person whom it is about, because their key encrypts the events. The access list of this process is updated before
+        anything else happens; other processes look at the stream every few seconds.
         """
         await session.commit(*events, actor=actor, outbox=outbox, timers=timers, inbox_done=done, inbox_new=new)
         if events:
             self.staff.apply_registry(self.get_registry(session), session.seq)
 
     def get_registry(self, session: Session) -> Registry:
-        """The registry as it stands now."""
+        """Return the present registry."""
         return extract_registry(session.state)
 
     def list_accounts(self, employee: int, *, but: str) -> list[str]:
-        """The keys of all who are this employee already, except one."""
+        """Return the keys of all accounts of this employee, except `but`."""
         return [key for key, number in self.staff.map_employees().items() if number == employee and key != but]
 
     def tell_admins(self, code: str, session: Session, *, about: tuple[str, str], **args: object) -> list[OutboxRow]:
-        """A sentence for every administrator but the one whom it is about."""
+        """Return a message for every administrator except the person whom it is about."""
         body = screens.build_message(code, about=about, **args)
         return [screens.build_row(admin.key, body, session.now) for admin in self.staff.list_admins() if admin.key != about[0]]
 
 
 def build_newcomer(person: str, name: str, role: Role, locale: str) -> Actor:
-    """Somebody who has just joined, for their first message."""
+    """Return a new person as an actor, for their welcome."""
     return Actor(key=person, name=name, role=role, locale="en" if locale == "en" else "ru")

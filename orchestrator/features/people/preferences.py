@@ -1,4 +1,4 @@
-"""What a person wants of the bot: language, digests, alerts. Ring 2; nobody sets anything for somebody else."""
+"""The preferences of a person: language, digests, alerts. Nobody can set them for somebody else."""
 
 from typing import Any, Final, get_args
 
@@ -21,12 +21,12 @@ _VALUES: Final = {"locale": ("ru", "en"), **dict.fromkeys(screens.SWITCHES, ("on
 
 
 def is_valid_preference(name: str, value: str) -> bool:
-    """Whether it is something that can be set; a time zone is checked where it is used."""
+    """Whether `name` and `value` are a valid preference; a time zone is checked where it is used."""
     return name in _KNOWN and (value in _VALUES[name] if name in _VALUES else 0 < len(value) <= 40)  # noqa: PLR2004 - the longest zone has 32
 
 
 async def set_preference(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Set one preference of whoever sent it ({preference, value}); what cannot be set changes nothing. Raises StoreError."""
+    """Set one preference of the sender ({preference, value}); an invalid one changes nothing. Raises StoreError."""
     del tools
     person = str(row.actor["key"])
     name, value = str(row.body.get("preference", "")), str(row.body.get("value", ""))
@@ -37,7 +37,7 @@ async def set_preference(row: InboxRow, session: Session, tools: Tools, *, desk:
 async def set_preference_by_click(
     row: InboxRow, pressed: tuple[str, str, str], actor: Actor, session: Session, tools: Tools, *, desk: PeopleContext
 ) -> None:
-    """A switch was pressed: it is set, and the screen with the switch shows it. Raises StoreError."""
+    """Set the preference whose button was clicked, and redraw the screen with it. Raises StoreError."""
     name, value, screen = pressed
     if is_valid_preference(name, value):
         await desk.commit(session, _build_event(actor.key, name, value), actor=actor.key)
@@ -46,7 +46,7 @@ async def set_preference_by_click(
 
 
 async def run_command(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """/start, /help, /language, /settings in the person's own session; what one sets is shown in private only. Raises StoreError."""
+    """Answer /start, /help, /language or /settings; settings are shown only in private chats. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -73,7 +73,7 @@ def _build_event(person: str, name: Any, value: str) -> PreferenceSet:
 
 
 def _rebuild_screen(actor: Actor, screen: str, session: Session, tools: Tools, *, desk: PeopleContext) -> OutboxRow:
-    """The screen that the pressed button stands on, as it is now."""
+    """Return the screen with the clicked button in its present state."""
     chosen = desk.staff.resolve_preferences(actor.key)
     match screen[:1]:
         case "w" | "h":

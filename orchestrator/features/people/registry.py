@@ -1,6 +1,6 @@
-"""What the registry of people says: questions to the folded state of session `access`. Ring 2, pure.
+"""Reads the registry of people from the folded state of session `access`, and makes and checks invitation tokens. Pure; stores nothing.
 
-The token of an invitation: 64 letters that stand in the link and nowhere else. Ring 2, pure; keeps nothing.
+A token is 64 characters long and exists only in the link: the registry has its hash.
 """
 
 import hashlib
@@ -18,23 +18,23 @@ from state.journal.encryption import DamagedCiphertext, PersonKey, decrypt, encr
 SESSION: Final = "access"
 STREAM: Final = f"session:{SESSION}"
 TRIES: Final = 5
-"""So many links that are of no use may one person bring within TRIES_WITHIN."""
+"""How many invalid links a person may present within TRIES_WITHIN."""
 TRIES_WITHIN: Final = timedelta(hours=1)
 ASK_AGAIN: Final = timedelta(days=1)
 ASKED_AT_ONCE: Final = 20
-"""So many strangers may ask within an hour before the administrators are left in peace."""
+"""How many strangers may ask within an hour; further requests are not shown to the administrators."""
 
 Registry = Mapping[str, Any]
 LinkStatus = Literal["open", "wrong", "used", "expired"]
 
 
 def extract_registry(state: Mapping[str, Any]) -> Registry:
-    """The registry in the state of its session, or one that lists nobody."""
+    """Return the registry in the state of its session; an empty one if there is none."""
     return cast("Registry", state.get("access") or create_registry())
 
 
 def check_link(registry: Registry, fingerprint: str, now: datetime) -> LinkStatus:
-    """Of what use a link is at `now`; its last moment is no longer in time."""
+    """Return whether a link can be used at `now`; at `expires_at` itself it has expired."""
     if fingerprint in registry["used"]:
         return "used"
     invitation = registry["invited"].get(fingerprint)
@@ -44,13 +44,13 @@ def check_link(registry: Registry, fingerprint: str, now: datetime) -> LinkStatu
 
 
 def has_too_many_tries(registry: Registry, person: str, now: datetime) -> bool:
-    """Whether the person brought too many useless links."""
+    """Whether the person has presented too many invalid links."""
     recent = [at for at in registry["tries"].get(person, ()) if now - parse_iso(at) < TRIES_WITHIN]
     return len(recent) >= TRIES
 
 
 def may_ask(registry: Registry, person: str, now: datetime) -> bool:
-    """Whether the administrators may be told of this stranger: once a day, and not of a crowd."""
+    """Whether the administrators may be told of this stranger: once a day, and not while too many ask."""
     asked = registry["asked"]
     if person in asked and now - parse_iso(asked[person]["at"]) < ASK_AGAIN:
         return False
@@ -58,31 +58,34 @@ def may_ask(registry: Registry, person: str, now: datetime) -> bool:
 
 
 _BYTES = 48
-"""64 letters of base64url, the most that a deep link takes."""
+"""Gives 64 characters of base64url, the maximum for a deep link."""
 _LONGEST = 64
 
 
 class Proof(NamedTuple):
-    """What a token leads to, once it is shown: what it is known by, and what opens the sealed name. Neither leads back."""
+    """What is derived from a token: the fingerprint that identifies it and the key to the encrypted name.
+
+    The token follows from neither.
+    """
 
     fingerprint: str
     unlock: str
 
 
 def create_token() -> str:
-    """A token that nobody can guess."""
+    """Return a random token that nobody can guess."""
     return secrets.token_urlsafe(_BYTES)
 
 
 def build_proof(token: str) -> Proof:
-    """The hash that is stored of a token, and the key to what was sealed with it."""
+    """Return the stored hash of a token, and the key of what was encrypted with it."""
     raw = token[:_LONGEST].encode()
     unlock = hashlib.sha256(b"sdelka invitation name:" + raw).digest()
     return Proof(hashlib.sha256(raw).hexdigest(), b2a_base64(unlock, newline=False).decode())
 
 
 def seal_name(name: str, proof: Proof) -> str:
-    """The name for whoever brings the token; "" for none."""
+    """Encrypt the name for the bearer of the token; "" stays ""."""
     if not name:
         return ""
     key = PersonKey(proof.fingerprint[:8], proof.unlock)
@@ -90,7 +93,7 @@ def seal_name(name: str, proof: Proof) -> str:
 
 
 def open_name(text: str, proof: Proof) -> str:
-    """The sealed name, "" where there is none or it was sealed with another token."""
+    """Decrypt the name; "" if there is none or it was encrypted with another token."""
     try:
         return decrypt(proof.unlock, text, proof.fingerprint) if text else ""
     except DamagedCiphertext:

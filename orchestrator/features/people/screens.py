@@ -1,7 +1,7 @@
-"""What the registry says to people: outbox rows of kind "people", which the doors render. Ring 2, pure; knows no wire and no language.
+"""Builds the messages of the people feature: outbox rows of kind "people", which the front ends render. Pure; knows no language.
 
-A body is {code, args, about?, buttons}. `about` is whom it is about ({key, name}), so that an erasure finds the name. A button is
-{code | label, args?, press | example}; `press` are the words that come back when it is pressed.
+A body is {code, args, about?, buttons}. `about` is the person concerned ({key, name}), so that an erasure finds the name. A button is {code
+| label, args?, press | example}; `press` holds the words that come back on a click.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,11 +17,11 @@ from state.journal.store import OutboxRow
 
 KIND: Final = "people"
 PAGE: Final = 8
-"""Employees on one screen."""
+"""The number of employees on one screen."""
 REQUEST: Final = "0"
-"""The screen of a request; others have a name of their own."""
+"""The screen of an access request; other screens have generated names."""
 ROLE_OF: Final[Mapping[str, Role]] = {"m": "manager", "l": "lead"}
-"""What an administrator may give with a button; other administrators are made by `sdelka invite`."""
+"""The roles an administrator can grant with a button; further administrators are made by `sdelka invite`."""
 SWITCHES: Final = ("digest", "evening", "alerts")
 DEFAULTS: Final[Mapping[str, str]] = {"digest": "off", "evening": "off", "alerts": "on"}
 Button = dict[str, Any]
@@ -29,20 +29,20 @@ Chosen = Mapping[str, str]
 
 
 def build_row(session: str, body: Mapping[str, Any], now: datetime, *, key: str = "") -> OutboxRow:
-    """A message of the registry; with a key it takes the place of the message that had it."""
+    """Return an outbox row of this feature; with a `key` it replaces the earlier message with that key."""
     return outbox.build_row(session, KIND, dict(body), now, key)
 
 
 def build_message(code: str, *, about: tuple[str, str] | None = None, **args: Any) -> dict[str, Any]:
-    """A message without buttons; `about` is (key, name)."""
+    """Return the body of a message without buttons; `about` is (key, name)."""
     named = {"about": {"key": about[0], "name": about[1]}} if about else {}
     return {"code": code, "args": args, **named, "buttons": []}
 
 
 def build_welcome(actor: Actor, mode: Mode, chosen: Chosen, now: datetime, *, screen: str = "w") -> OutboxRow:
-    """The first contact: role, mode, examples for that mode, and the switch of the morning digest; `chosen` are the person's preferences.
+    """Return the welcome: role, mode, examples for the mode and the switch of the morning digest; `chosen` are the preferences.
 
-    A `screen` that begins with "h" is that of /help; the letter alone makes a new message.
+    A `screen` that begins with "h" is that of /help; one of a single letter makes a new message.
     """
     screen = screen if len(screen) > 1 else f"{screen}{generate_id()[-8:]}"
     code = "people-help" if screen[0] == "h" else "people-welcome"
@@ -53,7 +53,7 @@ def build_welcome(actor: Actor, mode: Mode, chosen: Chosen, now: datetime, *, sc
 
 
 def build_settings(actor: Actor, chosen: Chosen, now: datetime, *, screen: str = "") -> OutboxRow:
-    """Everything that a person may set, each with one press."""
+    """Return the screen of everything that a person can set, each with one click."""
     screen = screen or f"s{generate_id()[-8:]}"
     body = build_message("people-settings")
     body["buttons"] = [[_build_switch(name, chosen, screen)] for name in SWITCHES]
@@ -62,7 +62,7 @@ def build_settings(actor: Actor, chosen: Chosen, now: datetime, *, screen: str =
 
 
 def build_language(actor: Actor, now: datetime, *, screen: str = "") -> OutboxRow:
-    """The choice of the language."""
+    """Return the screen with the choice of language."""
     screen = screen or f"l{generate_id()[-8:]}"
     body = build_message("people-language")
     body["buttons"] = [_build_language_buttons(actor, screen)]
@@ -85,13 +85,16 @@ def _build_language_buttons(actor: Actor, screen: str) -> list[Button]:
 def build_request_cards(
     admins: Iterable[Actor], body: Mapping[str, Any], now: datetime, *, stranger: str, screen: str = REQUEST
 ) -> list[OutboxRow]:
-    """The card about a stranger as every administrator sees it now; `screen` names that of somebody who came with a link."""
+    """Return the card about a stranger for each of `admins`; `screen` identifies the card of a person who came by a link."""
     key = f"knock:{stranger}" if screen == REQUEST else f"joined:{stranger}:{screen}"
     return [build_row(admin.key, body, now, key=key) for admin in admins]
 
 
 def build_joined_message(about: tuple[str, str], entry: Mapping[str, Any], others: Sequence[str], screen: str) -> dict[str, Any]:
-    """Somebody is in, as `entry` of the registry says; `others` are the accounts the employee had already. Access can be taken back."""
+    """Return the message that a person has joined, with a button to revoke the access.
+
+    `entry` is the person's entry in the registry; `others` are the accounts that the employee already had.
+    """
     number = to_telegram_number(about[0])
     told = {
         "role": entry["role"],
@@ -105,7 +108,7 @@ def build_joined_message(about: tuple[str, str], entry: Mapping[str, Any], other
 
 
 def build_revoke_question(about: tuple[str, str], screen: str) -> dict[str, Any]:
-    """Is access really to be taken back?"""
+    """Return the question whether access is really to be revoked."""
     number = to_telegram_number(about[0])
     body = build_message("people-revoke", about=about, id=number)
     body["buttons"] = [
@@ -116,17 +119,17 @@ def build_revoke_question(about: tuple[str, str], screen: str) -> dict[str, Any]
 
 
 def to_telegram_number(person: str) -> str:
-    """ "tg:7" → "7"."""
+    """Return the Telegram number of a key: "tg:7" → "7"."""
     return person.partition(":")[2]
 
 
 def format_telegram_numbers(people: Iterable[str]) -> str:
-    """Their Telegram numbers, for a sentence."""
+    """Return the Telegram numbers of `people` as text for a sentence."""
     return ", ".join(map(to_telegram_number, people))
 
 
 def build_access_question(stranger: str, name: str) -> dict[str, Any]:
-    """Somebody asks to be let in: as what?"""
+    """Return the question whether a stranger is to be admitted, and in which role."""
     number = to_telegram_number(stranger)
     body = build_message("people-asks", about=(stranger, name), id=number, named="@" in name)
     body["buttons"] = [[{"code": f"button-people-as-{role}", "press": ["who", number, letter, "0"]}] for letter, role in ROLE_OF.items()]
@@ -137,7 +140,7 @@ def build_access_question(stranger: str, name: str) -> dict[str, Any]:
 def build_employee_choice(
     stranger: tuple[str, str], letter: str, found: Sequence[Employee], page: int, taken: Mapping[int, str]
 ) -> dict[str, Any]:
-    """Which employee is it? One page of them; `taken` are the Telegram numbers of employees who have access already."""
+    """Return one page of the choice of employee; `taken` are the Telegram numbers of employees who already have access."""
     number = to_telegram_number(stranger[0])
     pages = max(1, -(-len(found) // PAGE))
     page %= pages
@@ -159,7 +162,7 @@ def _build_employee_button(item: Employee, taken: str) -> Button:
 def build_second_account_question(
     stranger: tuple[str, str], letter: str, employee: tuple[int, str], others: Sequence[str]
 ) -> dict[str, Any]:
-    """The employee has access already: is this stranger really the same person?"""
+    """Return the question whether the stranger is really the employee, who already has an account."""
     number = to_telegram_number(stranger[0])
     told = {"role": ROLE_OF[letter], "employee": str(employee[0]), "who": employee[1], "others": format_telegram_numbers(others)}
     body = build_message("people-second", about=stranger, id=number, **told)

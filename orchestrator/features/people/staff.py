@@ -1,4 +1,4 @@
-"""What the registry needs of the rest: who has which rights now, and who works in the portal. Ports and one adapter. Ring 2."""
+"""Ports of the people feature: who has which rights now, and who works in the portal. Holds the adapter that reads employees."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
@@ -14,64 +14,64 @@ from orchestrator.domain.actor import Actor
 from orchestrator.language.text import to_visible_line
 
 _WITHIN: Final = 5.0
-"""Seconds that somebody who has pressed a link or a button may be kept waiting by the portal."""
+"""Seconds that a person who clicked a link or a button may wait for the portal."""
 _FOR_ALL: Final = 30.0
 
 
 class Staff(Protocol):
-    """The people of the doors (`bot.access.access`)."""
+    """The people known to the front ends; implemented by `bot.access.access`."""
 
     def find_actor_by_key(self, key: str) -> Actor | None:
-        """The rights that the person has now; None for strangers and for those who lost them."""
+        """Return the person with their present rights; None for strangers and for those who lost access."""
         ...
 
     def list_admins(self) -> Sequence[Actor]:
-        """Those who decide about access."""
+        """Return the administrators, who decide about access."""
         ...
 
     def map_employees(self) -> Mapping[str, int]:
-        """Everybody with an employee number, those out of work too: key → employee."""
+        """Return key → employee number of everybody who has one, including those without access."""
         ...
 
     def find_name(self, key: str) -> str:
-        """What the person is called, also one without access; "" for strangers."""
+        """Return the person's name, even without access; "" for strangers."""
         ...
 
     def is_fixed(self, key: str) -> bool:
-        """Whether the access file lists them, so that only the file can remove them."""
+        """Whether the access file lists the person, so that only the file can remove them."""
         ...
 
     def resolve_preferences(self, key: str) -> Mapping[str, str]:
-        """What the person has set; a name that is missing has its default."""
+        """Return the preferences the person has set; a missing name has its default."""
         ...
 
     def apply_registry(self, registry: Mapping[str, Any], seq: int) -> None:
-        """The registry has changed: it is now as it stands after event `seq`."""
+        """Take over a changed registry, in its state after event `seq`."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Employee:
-    """Somebody of the portal."""
+    """An employee of the portal."""
 
     user_id: int
     name: str
     time_zone: str = ""
     works: bool = True
     known: bool = True
-    """False where the portal could not be asked, or has nobody with that number."""
+    """False if the portal could not be asked, or has no employee with that number."""
 
 
 class Employees:
-    """The portal's employees, as far as letting people in and out needs them."""
+    """Reads the portal's employees, as far as admitting and removing people needs them."""
 
     def __init__(self, reference: Reference, naming: Naming) -> None:
-        """Keep the reads."""
+        """Keep the readers."""
         self._reference = reference
         self._naming = naming
 
     async def read_employee(self, user_id: int) -> Employee:
-        """This employee as they are now; never fails and never takes long."""
+        """Return this employee, read anew; raises nothing and takes at most `_WITHIN` seconds."""
         try:
             async with _limit_wait(_WITHIN):
                 row = await self._reference.find_user(user_id, fresh=True)
@@ -83,17 +83,17 @@ class Employees:
         return Employee(user_id=user_id, name=_format_name(row), time_zone=zone, works=is_employed(row))
 
     async def list_working(self) -> list[Employee]:
-        """Those who work here, by name. Raises BitrixError."""
+        """Return the employees who work here, by name. Raises BitrixError."""
         async with _limit_wait(_WITHIN):
             rows = await self._reference.load_users()
         found = [Employee(user_id=number, name=_format_name(row) or f"№{number}") for number, row in rows.items() if is_employed(row)]
         return sorted(found, key=lambda item: item.name)
 
     async def check_at_work(self, numbers: Collection[int]) -> dict[int, bool]:
-        """Whether these employees work here now, read in one go; who is not found is left out. Raises BitrixError."""
+        """Return whether each of these employees works here now, in one read; those not found are left out. Raises BitrixError."""
         async with _limit_wait(_FOR_ALL):
             rows = dict(await self._reference.load_users(fresh=True))
-            for number in numbers if len(rows) >= MOST_USERS else ():  # the list ends there, people do not
+            for number in numbers if len(rows) >= MOST_USERS else ():  # the list is cut off there, so others must be read one by one
                 if number not in rows and (row := await self._reference.find_user(number, fresh=True)) is not None:
                     rows[number] = row
         return {number: is_employed(rows[number]) for number in numbers if number in rows}
@@ -101,7 +101,7 @@ class Employees:
 
 @asynccontextmanager
 async def _limit_wait(seconds: float) -> AsyncIterator[None]:
-    """An answer that takes too long or cannot be understood is none: BitrixError."""
+    """Turn a timeout or an unreadable answer of the portal into OutcomeUnknown, a BitrixError."""
     try:
         async with asyncio.timeout(seconds):
             yield

@@ -1,9 +1,7 @@
-"""Who changed a record: an employee in the portal, or a person through the bot. Ring 2.
+"""Finds out who changed a record: an employee in the portal, or a person through the bot. Reads only.
 
-The portal names only the last hand on a record, and for the bot's calls the owner of its webhook; of its own writes the bot knows more.
-Where several hands may have been at it, the last one proves nothing: the author is unknown, and nobody's own.
-
-How many events came for each record that is due, from the journal: only one proves that one hand was at it. Ring 2; reads only.
+The portal names only the last editor, and for the bot's calls the owner of its webhook; the bot knows its own writes better. If several
+people may have edited the record, which the number of its events in the journal shows, the author is unknown.
 """
 
 from collections import Counter
@@ -29,26 +27,26 @@ FindEffect = Callable[[str], Awaitable[EffectRow | None]]
 
 @dataclass(frozen=True, kw_only=True)
 class Author:
-    """An actor of the bot (`key`), or an employee (`user`); neither is known when nothing says it."""
+    """A person using the bot (`key`) or an employee (`user`); both are empty if the author is unknown."""
 
     key: str = ""
     user: int = 0
 
     def is_person(self, actor: Actor) -> bool:
-        """Whether `actor` did it."""
+        """Whether `actor` is this author."""
         return self.key == actor.key if self.key else bool(self.user) and self.user == actor.bitrix_user_id
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuthorFinder:
-    """What is known of who writes: the bot's fresh writes, the stored effects, and as whom the bot calls the portal (0: unknown)."""
+    """Attributes changes by the bot's recent writes, the stored effects, and the employee as whom the bot calls the portal (0: unknown)."""
 
     recent_writes: RecentWrites
     find_effect: FindEffect
     own_user: int
 
     async def find_creator(self, target: str, record: Mapping[str, Any]) -> Author:
-        """Who made the record: the mark of the bot's adds leads to the one who asked for it."""
+        """Return who created the record; the mark of records created by the bot leads to the requester."""
         entity = target.rpartition(":")[0]
         if fields.find_value(record, MARK[0], entity) == MARK[1]:
             row = await self.find_effect(str(fields.find_value(record, _ORIGIN, entity) or "")[:_EFFECT_ID])
@@ -62,9 +60,10 @@ class AuthorFinder:
     def find_change_authors(
         self, target: str, record: Mapping[str, Any], changes: Sequence[Change], entity: Entity, *, events: int | None
     ) -> tuple[Author, ...]:
-        """Who changed each of these fields; `events` is how many came since they were seen, None where that or what was before is unknown.
+        """Return who changed each of the fields; `events` is the number of events since the last probe.
 
-        The last hand did what the bot did not, if that is one field or the one event was not the bot's; else nobody knows.
+        `events` is None if that number or the values before are unknown. Changes not made by the bot are attributed to the last editor
+        if only one field is left, or if there was one event and no write of the bot; otherwise their author is unknown.
         """
         watched = find_watched_fields(target)
         user = read_employee_id(target.rpartition(":")[0], record, watched.changed_by) if watched else 0
@@ -75,12 +74,12 @@ class AuthorFinder:
         return tuple(Author(key=write.who) if write else last for write in mine)
 
     def find_deleter(self, target: str) -> Author:
-        """Who deleted the record, if it was done through the bot."""
+        """Return who deleted the record, if that was done through the bot."""
         writes = self.recent_writes.find_writes(target)
         return Author(key=writes[0].who) if writes and writes[0].fields is None else Author()
 
     def _is_made_by(self, write: Write, change: Change, entity: Entity, user: int) -> bool:
-        """Whether the bot's write made the change: it names the field, and nobody else has written since, or its value stands there."""
+        """Whether the bot's write made the change: it writes the field, and nobody else has written since or the field has its value."""
         if not write.may_change(change.field, entity.name):
             return False
         info = fields.find_field_info(entity, change.field)
@@ -94,11 +93,11 @@ class AuthorFinder:
 _TAIL = 50
 _PAGE = 1000
 _SEVERAL = 2
-"""A start finds that something differs: how many events were missed is not known."""
+"""How many events a difference found at startup counts as: the true number of missed events is unknown."""
 
 
 async def count_events(store: AsyncStore, stream: str, due: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
-    """Due target → how many events came since it was seen; those are left out of which it cannot be told. May raise StoreError."""
+    """Return due target → number of events since its last probe; targets where that is unknown are left out. May raise StoreError."""
     seq, _ = await store.read_head(stream)
     begin = max(0, seq - _TAIL - 2 * len(due))
     tail: list[StoredEvent] = []

@@ -1,7 +1,8 @@
-"""At the start: what is known of the portal's records is compared with the portal, since nobody posts again what was missed. Ring 2.
+"""Compares the stored state of the portal's records with the portal at startup, because missed events are not sent again.
 
-What is seen for the first time is remembered, so that its first change is told as was → is; what differs is due for a look. Deals are
-always looked at, other kinds once an event of theirs has come: nobody is told at a start of what they are not told in between.
+A record seen for the first time is stored, so that its first change can be shown as before → after; one that differs becomes due for a
+probe. Deals are always compared, other kinds only after their first event, so that a restart reports nothing that is otherwise not
+reported.
 """
 
 import logging
@@ -26,35 +27,35 @@ log = logging.getLogger(__name__)
 
 START_EVENT: Final = "START"
 MOST_ALONE: Final = 500
-"""So many remembered records that no list gives are read one by one, in batches: those that were seen last."""
+"""Maximum number of stored records outside the lists that are read one by one, in batches: the last ones seen."""
 _OPEN: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "deal": ("crm.deal.list", {CLOSED: "N"}),
     "lead": ("crm.lead.list", {"STATUS_SEMANTIC_ID": "P"}),
     "task": ("tasks.task.list", {"<REAL_STATUS": 5}),
 }
-"""How the open records of a kind are listed; those of smart processes have no mark for it."""
+"""How the open records of a kind are listed; smart processes have no filter for open items."""
 _TAIL: Final = 50
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScanResult:
-    """What there is, and which remembered records are gone or as good as gone."""
+    """The present records, and the stored ones that were deleted or are no longer listed."""
 
     records: dict[str, Values]
     gone: list[str]
 
 
 async def scan_records(reads: PortalReader, users: Sequence[int], seen: Mapping[str, Values]) -> ScanResult:
-    """The open records of these employees, KEEP_SEEN at most, and the remembered ones.
+    """Read the open records of these employees, at most KEEP_SEEN, and the stored ones.
 
-    What cannot be read is left out and logged: its changes are told as they come.
+    Whatever cannot be read is left out and logged; its changes are reported when their events come.
     """
     found = ScanResult(records={}, gone=[])
     try:
         if users:
             await _add_deals(found, reads, users, seen)
             await _add_others(found, reads, users, seen)
-    except BitrixError as error:  # the portal as a whole: nothing more is asked of it
+    except BitrixError as error:  # the portal as a whole failed: ask it nothing more
         _log_unread("the portal", error)
     return found
 
@@ -69,7 +70,7 @@ async def _add_deals(found: ScanResult, reads: PortalReader, users: Sequence[int
 async def _add_others(found: ScanResult, reads: PortalReader, users: Sequence[int], seen: Mapping[str, Values]) -> None:
     for kind in [kind for kind in _OPEN if kind != "deal" and any(parse_kind(target) == kind for target in seen)]:
         room = KEEP_SEEN - len({*seen, *found.records})
-        if room > 0:  # what is remembered anew must not push out what is known
+        if room > 0:  # new records must not push known ones out of the bounded state
             found.records.update(await _list_open(reads, kind, users, room) or {})
     rest = [target for target in seen if parse_kind(target) != "deal" and target not in found.records][-MOST_ALONE:]
     for (kind, number), record in (await reads.load_each_record([parse_target(target) for target in rest], Priority.BULK)).items():
@@ -80,7 +81,7 @@ async def _add_others(found: ScanResult, reads: PortalReader, users: Sequence[in
 
 
 async def _list_open(reads: PortalReader, kind: str, users: Sequence[int], limit: int) -> dict[str, Values] | None:
-    """The newest open records of a kind; None where the portal refuses the list."""
+    """Return the newest open records of a kind; None if the portal refuses the list."""
     watched = KINDS[kind]
     method, is_open = _OPEN[kind]
     wanted = {"filter": {watched.owner: list(users), **is_open}, "select": ["ID", *watched.fields], "order": {"ID": "DESC"}}
@@ -97,7 +98,7 @@ def _log_unread(what: str, error: BitrixError) -> None:
 
 
 async def restore_recent_writes(recent: RecentWrites, store: AsyncStore, now: datetime) -> None:
-    """Fill `recent` with what the journals say of the last seconds: the process before this one may have died over a call."""
+    """Fill `recent` from the journals of the last seconds: the previous process may have crashed during a call."""
     for stream in await store.list_streams():
         seq, _ = await store.read_head(stream)
         for event in await store.read_events(stream, after=max(0, seq - _TAIL)):
@@ -113,7 +114,7 @@ async def restore_recent_writes(recent: RecentWrites, store: AsyncStore, now: da
 def compare_with_portal(
     state: Mapping[str, Any], found: ScanResult, entities: Mapping[str, Entity], *, now: datetime, look_at: datetime
 ) -> list[Event]:
-    """The events that bring the state up to date; those of what is due set the look."""
+    """Return the events that update the stored state; an event for a record that is due sets the probe."""
     seen: Mapping[str, Values] = state.get("seen", {})
     due = state.get("due", {})
     new = {target: dict(values) for target, values in found.records.items() if target not in seen and target not in due}
@@ -130,7 +131,7 @@ def compare_with_portal(
 
 
 def _find_closed_deals(seen: Mapping[str, Values], open_deals: Mapping[str, Values]) -> Iterable[str]:
-    """Deals that were open when they were seen last and are not listed now: closed, or handed to somebody who is not listened for."""
+    """Return deals that were open when last seen and are not listed now: closed, or given to an employee who is not watched."""
     return (
         target for target, values in seen.items() if parse_kind(target) == "deal" and values.get(CLOSED) == "N" and target not in open_deals
     )

@@ -1,8 +1,6 @@
-"""What a person is told of changed records: who, what, was → is, in their language and within their rights. Ring 2; reads names only.
+"""Builds the messages about changed records: who, what, before → after, in the person's language and within their rights.
 
-These words go to people alone; no prompt of a model ever holds them.
-
-Who is told of changes in the portal: a port that the access list of the doors implements. Ring 2.
+These texts go to people only, never into a model's prompt. The audience is a port that the front ends' access list implements.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,31 +28,31 @@ NOBODY: Final = Author()
 
 @dataclass(frozen=True, kw_only=True)
 class News:
-    """One record that changed, before it is put into anybody's words."""
+    """A change of one record, not yet formulated for a person."""
 
     target: str
     entity: Entity
     what: str
-    """added, changed, first (nothing was known of it before) or deleted."""
+    """"added", "changed", "first" (nothing was known of it before) or "deleted"."""
     title: str
     before: Values | None
     now: Values
     changes: tuple[tuple[Change, Author], ...] = ()
     author: Author = NOBODY
-    """Of what has no field: making and deleting."""
+    """The author of a creation or deletion, which has no fields."""
     record: Mapping[str, Any] | None = None
 
 
 def filter_news(news: News, actor: Actor, naming: Naming) -> News | None:
-    """What of it is news for this person: not their own deeds, and nothing they may not see; None when nothing is left."""
+    """Return what is news for this person: not their own changes, nothing they may not see; None if nothing is left."""
     if news.what in {"added", "deleted"}:
         return None if news.author.is_person(actor) else news
     watched = find_watched_fields(news.target)
     kept = tuple((change, author) for change, author in news.changes if not author.is_person(actor))
     title = news.title
     if watched and news.record is not None and not naming.is_visible(parse_target(news.target)[0], news.record, actor):
-        title = str((news.before or {}).get("TITLE") or "")  # as they knew it: what it is called now is not for them
-        kept = tuple((change, author) for change, author in kept if change.field == watched.owner)  # it went to somebody else
+        title = str((news.before or {}).get("TITLE") or "")  # the title they knew: they may not see the present one
+        kept = tuple((change, author) for change, author in kept if change.field == watched.owner)  # the new owner is all they may see
     if not kept and (news.changes or news.author.is_person(actor)):
         return None
     return replace(news, changes=kept, title=title)
@@ -62,22 +60,22 @@ def filter_news(news: News, actor: Actor, naming: Naming) -> News | None:
 
 @dataclass(frozen=True, kw_only=True)
 class NewsBuilder:
-    """Puts news into the words of one person."""
+    """Formulates news for one person."""
 
     actor: Actor
     naming: Naming
     portal: str
     names: Mapping[str, str]
-    """Actors of the bot by key."""
+    """Names of the bot's users by key."""
 
     async def build_body(self, news: Sequence[News]) -> dict[str, Any]:
-        """The message as data for the door: up to ten records, and how many more there are. May raise BitrixError."""
+        """Return the message as data: up to `MAX_ITEMS` (10) records, and how many more there are. May raise BitrixError."""
         return {"items": [await self._build_item(one) for one in news[:MAX_ITEMS]], "more": max(0, len(news) - MAX_ITEMS)}
 
     async def _build_item(self, news: News) -> dict[str, Any]:
         kind, number = parse_target(news.target)
         authors = list(dict.fromkeys([author for _, author in news.changes] or [news.author]))
-        if NOBODY in authors:  # the names stand above all the lines: some would be named for what they did not do
+        if NOBODY in authors:  # authors are named above all lines, and would be credited with every one
             authors = []
         return {
             "what": news.what,
@@ -97,7 +95,7 @@ class NewsBuilder:
     async def _find_user_name(self, number: int) -> str:
         try:
             return await self.naming.find_user_name(number)
-        except BitrixError:  # a message never fails for a name
+        except BitrixError:  # a message must not fail because of a name
             return f"№{number}"
 
     async def _build_line(self, news: News, change: Change) -> dict[str, str]:
@@ -117,7 +115,7 @@ class NewsBuilder:
         return self._escape(await format_value(value, info.kind if info else "text", context=context, reader=reader), _VALUE)
 
     def _escape(self, text: str, limit: int) -> str:
-        """Foreign text on one line, without secrets and without addresses that lead elsewhere."""
+        """Return foreign text on one line, without secrets and without links to foreign hosts."""
         shown = escape_text(mask(text), locale=self.actor.locale, limit=limit)
         return strip_unknown_links(shown, frozenset({self.portal}), locale=self.actor.locale)
 
@@ -126,26 +124,26 @@ class Audience(Protocol):
     """Who wants to be told of changes of their own records."""
 
     def find_subscribers(self, user_id: int) -> Sequence[Actor]:
-        """Those who are this employee."""
+        """Return the people who are this employee and want to be told."""
         ...
 
     def list_watched_users(self) -> Sequence[int]:
-        """The employees that anybody is."""
+        """Return the employees behind the bot's users."""
         ...
 
 
 class Nobody:
-    """An audience without people."""
+    """An empty audience."""
 
     def find_subscribers(self, user_id: int) -> Sequence[Actor]:
-        """Nobody is this employee."""
+        """Return nobody."""
         del user_id
         return ()
 
     def list_watched_users(self) -> Sequence[int]:
-        """No employee."""
+        """Return no employee."""
         return ()
 
 
 RefreshActor = Callable[[Actor], Actor | None]
-"""The rights that somebody has now, None for those who have none any more."""
+"""Returns the person with their present rights, None if they have lost access."""

@@ -1,4 +1,4 @@
-"""One look: changed records are read, compared with what was seen of them, and put into messages. Ring 2; commits nothing."""
+"""One probe: reads changed records, compares them with their last seen values and builds the messages. Commits nothing."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -22,14 +22,14 @@ from state.journal.store import OutboxRow
 log = logging.getLogger(__name__)
 
 Records = Mapping[str, Mapping[str, Any] | None]
-"""Target → the record as it is, None where there is none to be seen."""
+"""Target → the record in its present state, None if it is deleted or not visible."""
 
 
 class RecordProbe:
-    """See the module docstring. Remembers only as whom the bot calls the portal."""
+    """Reads records and builds the news of them. Remembers only as which employee the bot calls the portal."""
 
     def __init__(self, reads: PortalReader, naming: Naming, recent: RecentWrites, *, audience: Audience, present: RefreshActor) -> None:
-        """`audience` and `present` are asked anew for every message: rights of now."""
+        """Set up; `audience` and `present` are asked again for every message, so that present rights apply."""
         self._reads = reads
         self._naming = naming
         self._recent = recent
@@ -38,15 +38,15 @@ class RecordProbe:
         self._own_user = 0
 
     async def read(self, targets: Sequence[str]) -> dict[str, Mapping[str, Any] | None]:
-        """The records by target; one that the portal refuses to show is as good as gone and does not hold up the others.
+        """Return the records by target; one that the portal refuses counts as deleted and does not hold up the others.
 
-        Raises BitrixError when the portal as a whole is not to be used, a refused webhook included: what is due must stay due.
+        Raises BitrixError if the portal as a whole cannot be used, including a refused webhook: what is due must stay due.
         """
         found = await self._reads.load_each_record([parse_target(target) for target in targets], Priority.BULK)
         return {target: _require_record(target, found[parse_target(target)]) for target in targets}
 
     async def collect_news(self, due: Mapping[str, str], records: Records, session: Session, *, events: Mapping[str, int]) -> list[News]:
-        """What each record that is due has to tell, by what happened to it and how many events came of it; may raise BitrixError."""
+        """Return the news of each record that is due, by its action and its number of events. May raise BitrixError."""
         known: Mapping[str, Values] = session.state["portal"]["seen"]
         hands = AuthorFinder(recent_writes=self._recent, find_effect=session.find_effect, own_user=await self._find_own_user(records))
         found = []
@@ -59,7 +59,7 @@ class RecordProbe:
     async def _build_news(
         self, target: str, action: str, record: Mapping[str, Any] | None, before: Values | None, *, hands: AuthorFinder, events: int | None
     ) -> News | None:
-        """What one record has to tell; None for nothing."""
+        """Return the news of one record, or None."""
         kind = parse_target(target)[0]
         entity = self._reads.catalogue.entities[kind.partition(":")[0]]
         if record is None:
@@ -88,7 +88,7 @@ class RecordProbe:
         )
 
     async def build_messages(self, news: Sequence[News], session: Session) -> list[OutboxRow]:
-        """One message for each person whom any of it concerns."""
+        """Return one message for each person whom any of the news concerns."""
         concerned: dict[str, tuple[Actor, list[News]]] = {}
         for one in news:
             for owner in list_owners(one.target, one.now, one.before):
@@ -106,7 +106,7 @@ class RecordProbe:
         return build_news_row(actor.key, {**await teller.build_body(news), **quiet}, session.now)
 
     async def _find_own_user(self, records: Mapping[str, object]) -> int:
-        """As which employee the bot calls the portal, asked once and only when it has written just now; 0 when it is not told."""
+        """Return the employee as whom the bot calls the portal, 0 if unknown; asked once, and only after the bot has just written."""
         if not self._own_user and any(self._recent.find_writes(target) for target in records):
             try:
                 self._own_user = await self._reads.find_own_user()
@@ -116,12 +116,12 @@ class RecordProbe:
 
 
 def _select_unique(news: Sequence[News]) -> list[News]:
-    """A record whose former and present owner are the same person is told once."""
+    """Return the news without repetitions: a person who is both the former and the present owner is told once."""
     return list({one.target: one for one in news}.values())
 
 
 def _require_record(target: str, found: RecordOrError) -> Mapping[str, Any] | None:
-    """The record, None for one that is refused; raises any other failure."""
+    """Return the record, None if it was refused; raise any other error."""
     match found:
         case Refused():
             log.info("a changed record is not shown to us: %s", found, extra={"action": "portal_look_refused", "target": target})

@@ -1,6 +1,6 @@
-"""Who changed what through the bot a moment ago, so that its own changes are told under the right name. Ring 2.
+"""The bot's own writes of the last seconds, so that its changes are attributed to the person who requested them.
 
-Kept in memory, and filled again from the journal at the start.
+Kept in memory and restored from the journal at startup.
 """
 
 import logging
@@ -23,12 +23,12 @@ _BROUGHT_ALONG: Final = {
     "categoryid": ("stageid",),
     "stageid": ("categoryid",),
 }
-"""Fields that the portal changes together with others."""
+"""Field → the fields whose change makes the portal change it as well."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Write:
-    """One change on its way. `fields` is None where the call says not which it changes."""
+    """One write that was begun. `fields` is None if the call does not tell which fields it changes."""
 
     who: str
     at: datetime
@@ -36,27 +36,27 @@ class Write:
     fields: Mapping[str, Any] | None
 
     def may_change(self, name: str, entity: str) -> bool:
-        """Whether the call changes that field, or another that brings it along."""
+        """Whether the call may change that field, directly or through another field."""
         key = fields.to_field_key(name, entity)
         return self.fields is None or any(one in self.fields for one in (key, *_BROUGHT_ALONG.get(key, ())))
 
     def has_written(self, name: str, value: str, *, entity: str, kind: str) -> bool:
-        """Whether it put exactly this value there."""
+        """Whether the call wrote exactly this value."""
         key = fields.to_field_key(name, entity)
         return self.fields is not None and key in self.fields and fields.is_same_value(self.fields[key], value, kind=kind)
 
 
 class RecentWrites:
-    """See the module docstring. Fed by the commits that begin a call, read when a look finds a change."""
+    """Recent writes by record. Fed by the commits that begin a call; read when a probe finds a change."""
 
     def __init__(self, catalogue: Catalogue, clock: Clock) -> None:
-        """Nothing has been written yet."""
+        """Start without writes."""
         self._catalogue = catalogue
         self._clock = clock
         self._writes: dict[str, list[Write]] = {}
 
     def observe(self, changes: Sequence[EffectChange]) -> None:
-        """Look through what a session has just committed, and never disturb it; what begins no change of a record is passed over."""
+        """Take over the writes that a session has just committed; other changes are ignored. Never raises."""
         try:
             for change in changes:
                 if change.status == "started" and change.call is not None:
@@ -64,27 +64,27 @@ class RecentWrites:
                 created = str((change.outcome or {}).get("created") or "")
                 if created:
                     self.record_created(change.effect_id, created)
-        except Exception:  # it is stored already: a message too many is the worst that follows
+        except Exception:  # the commit is already stored, and the worst that follows is one message too many
             log.exception("a write was not noted", extra={"action": "write_not_noted"})
 
     def find_writes(self, target: str) -> tuple[Write, ...]:
-        """The fresh writes to that record, newest first."""
+        """Return the recent writes to that record, newest first."""
         since = self._clock.now() - FRESH
         return tuple(write for write in reversed(self._writes.get(target, ())) if write.at >= since)
 
     def record_call(self, effect_id: str, stored: Mapping[str, Any], at: datetime) -> None:
-        """A call began at that moment; `stored` is what the effects table keeps of it."""
+        """Record a call that began at `at`; `stored` is its content in the effects table."""
         call = stored["call"]
         for leaf in call["commands"] or [call]:
             write = Write(who=stored["requested_by"], at=at, effect_id=effect_id, fields=self._extract_fields(leaf))
             if not leaf["targets"]:
                 self._add_write(effect_id, write)
-            elif not self._is_add(leaf):  # a comment on a deal changes nothing of the deal
+            elif not self._is_add(leaf):  # an add, such as a comment, does not change the record it belongs to
                 for entity, number in leaf["targets"]:
                     self._add_write(f"{entity}:{number}", write)
 
     def record_created(self, effect_id: str, target: str) -> None:
-        """What a call made has a number now."""
+        """Move the write of a call that created a record to that record, now that its id is known."""
         for write in self._writes.pop(effect_id, ()):
             self._add_write(target, write)
 

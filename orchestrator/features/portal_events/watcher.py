@@ -1,6 +1,6 @@
-"""The portal's own session: events come in, a look follows a few seconds later, and who answers for a record is told what changed. Ring 2.
+"""The portal's own session: receives its events, probes the records a few seconds later, and tells those responsible what changed.
 
-Events of one storm share one look. Events, looks and messages are commits like any other: nothing is lost, somebody may be told twice.
+Events of one burst share a probe. Events, probes and messages are ordinary commits: nothing is lost, though a message may come twice.
 """
 
 import logging
@@ -30,18 +30,18 @@ log = logging.getLogger(__name__)
 SESSION: Final = "portal:"
 TIMER: Final = "portal_look"
 LOOK_AFTER: Final = timedelta(seconds=3)
-"""Longer than the portal's clock tick of one second: a second change within the tick has the first one's ts and is taken for it."""
+"""Longer than the one-second resolution of the portal's clock: a second change within a tick has the same ts and counts as a duplicate."""
 CALM: Final = timedelta(seconds=15)
-"""Nobody is told more often than this, however long a storm lasts."""
+"""Minimum time between two messages, however long a burst lasts."""
 MAX_LOOK: Final = 500
 _SLOWEST: Final = timedelta(minutes=10)
 
 START: Final = "portal_start"
-"""The kind of the input that a start of the program is."""
+"""Kind of the input for a start of the process."""
 
 
 def _to_handler(work: Callable[[InboxRow, Session], Awaitable[None]]) -> Handler:
-    """As a handler: it needs nothing of what turns work with."""
+    """Wrap `work` as a handler that ignores the tools of turns."""
 
     async def handler(row: InboxRow, session: Session, _: Tools) -> None:
         await work(row, session)
@@ -50,12 +50,12 @@ def _to_handler(work: Callable[[InboxRow, Session], Awaitable[None]]) -> Handler
 
 
 class PortalWatcher:
-    """See the module docstring. Remembers nothing but the bot's own fresh writes; all else is in the session's state."""
+    """Watches the portal. Keeps only the bot's recent writes in memory; everything else is in the session's state."""
 
     def __init__(
         self, reads: PortalReader, naming: Naming, store: AsyncStore, clock: Clock, *, audience: Audience, present: RefreshActor
     ) -> None:
-        """`audience` and `present` are asked anew for every message: rights of now."""
+        """Set up; `audience` and `present` are asked again for every message, so that present rights apply."""
         self._reads = reads
         self._store = store
         self._audience = audience
@@ -68,21 +68,21 @@ class PortalWatcher:
         return f"{SESSION}{self._reads.client.portal}"
 
     def build_handlers(self) -> Handlers:
-        """What it does with the inputs of its session."""
+        """Return the handlers of the inputs of this session."""
         return Handlers(
             inbox={START: _to_handler(self.find_missed), "portal_event": _to_handler(self.receive_event)},
             timers={TIMER: _to_handler(self.probe_due)},
         )
 
     def build_start_row(self, now: datetime) -> InboxRow:
-        """The input that this start of the program is."""
+        """Return the input for this start of the process."""
         row_id = generate_id()
         actor = {"key": "system", "name": "system"}
         source = f"{START}:{row_id}"
         return InboxRow(id=row_id, source=source, session=self.session, lane="express", kind=START, actor=actor, body={}, received_at=now)
 
     async def receive_event(self, row: InboxRow, session: Session) -> None:
-        """Record one posted event, and set the look if none is set; raises StoreError."""
+        """Record one posted event, and set the probe timer if none is set. Raises StoreError."""
         body = row.body
         self._reads.reference.discard_for_event(body["event"])
         target = body["target"] if find_watched_fields(body["target"]) else ""
@@ -99,7 +99,10 @@ class PortalWatcher:
         await session.commit(event, actor="portal", timers=timers, inbox_done=[row.id])
 
     async def find_missed(self, row: InboxRow, session: Session) -> None:
-        """Find out what was missed while nobody listened; when it cannot be found out, changes are told as they come. Raises StoreError."""
+        """Find changes missed while the bot was not running; if the portal cannot be read, they are reported as they come.
+
+        Raises StoreError.
+        """
         await restore_recent_writes(self.recent_writes, self._store, session.now)
         state, due_at = _get_state(session), _find_next_probe_time(session)
         found = await scan_records(self._reads, self._audience.list_watched_users(), state.get("seen", {}))
@@ -108,7 +111,7 @@ class PortalWatcher:
         await session.commit(*events, actor="system", timers=[_build_timer(session, due_at)] if sets else [], inbox_done=[row.id])
 
     async def probe_due(self, row: InboxRow, session: Session) -> None:
-        """Read what is due, tell whom it concerns, remember what was seen; when it cannot be, later. Raises StoreError."""
+        """Read the records that are due, tell the people concerned, and store what was seen; on failure, later. Raises StoreError."""
         due: Mapping[str, Mapping[str, Any]] = _get_state(session).get("due", {})
         targets = list(due)[:MAX_LOOK]
         if not targets:
@@ -124,18 +127,18 @@ class PortalWatcher:
             await self._reschedule_probe(row, session, str(error))
         except StoreError:
             raise
-        except Exception as error:  # a fault of ours must not end the looking for good
+        except Exception as error:  # a bug must not end the probes for good
             log.exception("changed records cannot be told of", extra={"action": "portal_look_failed"})
             await self._reschedule_probe(row, session, type(error).__name__)
         else:
             await self._commit_probe(row, session, records, told)
 
     async def reschedule(self, row: InboxRow, session: Session) -> None:
-        """A look over which processes have died again and again is set for later, so that what is due is not forgotten."""
+        """Postpone a probe that crashed the process repeatedly, so that what is due is not forgotten."""
         await self._reschedule_probe(row, session, "given up")
 
     async def _commit_probe(self, row: InboxRow, session: Session, records: Records, told: Sequence[OutboxRow]) -> None:
-        """One commit: what was seen, the messages, the next look if anything is left, and this one done."""
+        """Commit what was seen, the messages, the next probe if anything is left, and the finished input together."""
         rest = len(_get_state(session)["due"]) > len(records)
         next_look = session.now + (CALM if told else LOOK_AFTER) if rest else None
         event = RecordsSeen(
@@ -158,18 +161,21 @@ def _get_state(session: Session) -> Mapping[str, Any]:
 
 
 def _is_set(session: Session) -> bool:
-    """Whether a look is set, as every commit does that leaves something due; one that a clock set back has put far off does not count."""
+    """Whether a probe is set, as every commit does that leaves something due.
+
+    A probe too far in the future, because the clock was set back, does not count.
+    """
     portal = _get_state(session)
     return bool(portal.get("due")) and bool(portal["look_at"]) and parse_iso(portal["look_at"]) <= session.now + _SLOWEST
 
 
 def _find_next_probe_time(session: Session) -> datetime:
-    """Soon, but not sooner after the last message than people bear."""
+    """Return the time of the next probe: soon, but at least `CALM` after the last message."""
     soon = session.now + LOOK_AFTER
     told_at = _get_state(session).get("told_at")
     return max(soon, min(parse_iso(told_at), session.now) + CALM) if told_at else soon
 
 
 def _build_timer(session: Session, due_at: datetime | None) -> Timer:
-    """The one timer of the portal's session; None takes it away."""
+    """Return the single timer of the portal's session; None deletes it."""
     return Timer(id=f"{TIMER}:{session.key}", due_at=due_at or session.now, session=session.key, kind=TIMER, delete=due_at is None)

@@ -1,1 +1,1 @@
-"""Talking like a person: voice, edits, forwards, queues. Ring 2."""
+"""Conversation features: voice messages, edited messages, forwards, and the queue after /stop."""

@@ -1,8 +1,6 @@
-"""Words that were changed after they were sent: what was begun goes on as it was, and the new words are one press away. Ring 2.
+"""Requests made by a button: run an edited message anew, and create a lead or a task from a forwarded message.
 
-A lead or a task out of a message of somebody else, in one tap: the wish is ours, the message stays foreign text. Ring 2.
-
-Small things that the handlers of talking share: answering a press, finding what was said. Ring 2.
+A turn that has begun is not changed by an edit. A forwarded message stays quoted text: the request itself comes from code.
 """
 
 from collections.abc import Sequence
@@ -27,7 +25,7 @@ _DIGEST: Final = 16
 
 
 async def offer_edited(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Offer to work the new words; nothing is said of an edit that changed no word. Raises StoreError."""
+    """Offer to run the edited text; an edit that changed no word gets no answer. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -48,7 +46,7 @@ async def offer_edited(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def run_edited(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Work the changed words as a request, once; only for whoever changed them. Raises StoreError."""
+    """Run the edited text as a request, once, and only for the person who edited it. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -73,7 +71,7 @@ def _has_ref(event: StoredEvent, ref: int) -> bool:
 
 
 def _list_known_words(events: Sequence[StoredEvent], ref: int, said: StoredEvent | None) -> set[str]:
-    """The words that the message had when it was taken, or at its last edit; of one that was joined with others each line."""
+    """Return the texts the message had when it was received or last edited; for a merged message, its parts."""
     edits = [item.data.get("text", "") for item in events if item.type == "MessageEdited" and item.data["ref"] == ref]
     if edits:
         return {edits[-1]}
@@ -84,13 +82,13 @@ def _list_known_words(events: Sequence[StoredEvent], ref: int, said: StoredEvent
 
 
 async def _is_waiting(ref: int, text: str, session: Session, tools: Tools) -> bool:
-    """Whether it waits for its turn with these very words."""
+    """Whether the message already waits for its turn with exactly this text."""
     waiting = await tools.store.list_waiting_inbox(session.key, "turn")
     return any(row.body.get("message_id") == ref and row.body.get("text") == text for row in waiting)
 
 
 def _is_decided(events: Sequence[StoredEvent], turn_id: str, session: Session) -> bool:
-    """Whether somebody has approved what came of it, or it has changed something: to work it anew would do it twice."""
+    """Whether a change of that turn was approved or made: running it anew would make it twice."""
     entries = session.state["agent"]["confirmations"].values()
     if any(
         entry.get("turn_id") == turn_id and entry["status"] not in {"requested", "denied", "expired", "superseded"} for entry in entries
@@ -102,11 +100,11 @@ def _is_decided(events: Sequence[StoredEvent], turn_id: str, session: Session) -
 
 
 FORWARD_TEXTS = {wish: load_lexicon("requests").read_table("forwarded", wish) for wish in ("lead", "task")}
-"""What the person says with the press; nothing of the message goes into it."""
+"""The person's request behind each button; holds nothing of the forwarded message."""
 
 
 async def create_from_forward(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Make of the message what the button says, once. Raises StoreError."""
+    """Create from the forwarded message what the button says, once. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -127,23 +125,23 @@ async def create_from_forward(row: InboxRow, session: Session, tools: Tools) -> 
 
 
 LOOK_BACK = 500
-"""Events of a conversation in which something that was said is looked for."""
+"""How many recent events of a session are searched for a message."""
 
 
 async def read_recent_events(session: Session, tools: Tools) -> Sequence[StoredEvent]:
-    """The last events of the conversation, as stored. Raises StoreError."""
+    """Return the last `LOOK_BACK` events of the session, as stored. Raises StoreError."""
     await session.flush()
     return await tools.store.read_events(session.stream, max(0, session.seq - LOOK_BACK))
 
 
 def build_toasts(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:
-    """The answer to the press that `row` is."""
+    """Return the answer to the click `row`, if it is one."""
     callback = str(row.body.get("callback_id") or "")
     return [outbox.build_toast_row(session.key, callback, notice, session.now)] if callback else []
 
 
 def build_request(pressed: InboxRow, session: Session, body: dict[str, Any], *, slot: str, kind: str = "message") -> InboxRow:
-    """A request that a press makes; the same `slot` of the same conversation gives the same one, so that it is worked once."""
+    """Return the request that a click makes; the same `slot` in the same session gives the same id, so that it runs once."""
     place = f"{session.key}/{slot}"
     return InboxRow(
         id=uuid5(UUID_NAMESPACE, place).hex,
@@ -158,7 +156,7 @@ def build_request(pressed: InboxRow, session: Session, body: dict[str, Any], *, 
 
 
 async def is_made(made: InboxRow, session: Session, tools: Tools) -> bool:
-    """Whether that request is there already: waiting or at work, which is looked at first, or worked. Raises StoreError."""
+    """Whether the request exists already: waiting or running, which is checked first, or finished. Raises StoreError."""
     if any(row.id == made.id for row in await tools.store.list_waiting_inbox(made.session, made.lane)):
         return True
     return any(event.type == "MessageReceived" and event.data["turn_id"] == made.id for event in await read_recent_events(session, tools))

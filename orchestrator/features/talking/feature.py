@@ -1,4 +1,4 @@
-"""The inputs and buttons of talking, for the tables of the workers. Ring 2; bootstrap calls it once."""
+"""The handlers of inputs and buttons of conversations, for the tables of the workers. Bootstrap calls it once."""
 
 from orchestrator.features.talking import button_requests, stop_queue
 from orchestrator.features.talking.voice import VoiceInput
@@ -7,7 +7,7 @@ from orchestrator.runtime.turn import Handlers
 
 
 def build_handlers(ear: VoiceInput) -> Handlers:
-    """Voice messages, edits, and the buttons under answers."""
+    """Return the handlers of voice messages, edits, and the buttons under answers."""
     return Handlers(
         inbox={"voice": ear.receive_voice, "edited": button_requests.offer_edited},
         buttons={

@@ -1,6 +1,6 @@
-"""/stop means what waits, too: requests that were not begun are left out, and one press brings them back. Ring 2.
+"""/stop also covers waiting requests: those that have not begun are dropped, and one click queues them again.
 
-The stop is an event with its moment, and whoever comes to a request looks at it: so no request is begun and dropped at once.
+The stop is an event with its time, which is checked before each request begins, so that no request is both run and dropped.
 """
 
 from typing import Final
@@ -20,9 +20,9 @@ _LEADING: Final = frozenset({"lead", "admin"})
 
 
 async def count_waiting(actor: Actor, session: Session, tools: Tools) -> int:
-    """How many requests of that person here nobody has begun. Raises StoreError.
+    """Return how many requests of `actor` in this session have not begun. Raises StoreError.
 
-    One that was taken up while nothing is at work still waits: for the rest of a paste, or for its place among many.
+    A request taken up while nothing is running still waits: for further parts of a paste, or for a free place among the turns.
     """
     rows = await tools.store.list_waiting_inbox(session.key, "turn")
     at_work = session.key in tools.running or session.state["turn"] is not None
@@ -31,31 +31,31 @@ async def count_waiting(actor: Actor, session: Session, tools: Tools) -> int:
 
 
 async def find_requester(session: Session, tools: Tools) -> Actor | None:
-    """Whoever asked for what is at work here, None where nothing is. Raises StoreError."""
+    """Return the requester of the work running in this session, None if nothing runs. Raises StoreError."""
     at_work, turn = tools.running.get(session.key), session.state["turn"]
     if at_work is not None:
         return at_work.actor
-    rows = await tools.store.list_waiting_inbox(session.key, "turn") if turn else ()  # of a process that died
+    rows = await tools.store.list_waiting_inbox(session.key, "turn") if turn else ()  # begun by a process that died
     return next((Actor.model_validate(row.actor) for row in rows if row.id == turn["turn_id"]), None)
 
 
 def may_stop(actor: Actor, person: Actor | None) -> bool:
-    """Whether somebody may end what that person asked for: their own request, or any of them as a lead."""
+    """Whether `actor` may stop a request of `person`: their own, or any as a lead."""
     return person is None or person.key == actor.key or actor.role in _LEADING
 
 
 def build_stop_event(row: InboxRow, person: str, *, turn_id: str = "") -> StopAsked:
-    """What a /stop is to the requests of that person that came before it, or to that one turn of theirs."""
+    """Return the event of a /stop: for all earlier requests of that person, or for one turn of theirs."""
     return StopAsked(by=person, at=to_milliseconds(row), turn_id=turn_id)
 
 
 def to_milliseconds(row: InboxRow) -> int:
-    """When it came in, in milliseconds."""
+    """Return the time at which the input was received, in milliseconds since the epoch."""
     return int(row.received_at.timestamp() * 1000)
 
 
 async def restore_dropped(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Bring back what a stop has left out, once; only for whoever stopped it. Raises StoreError."""
+    """Queue again what a /stop dropped, once, and only for the person who stopped it. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return

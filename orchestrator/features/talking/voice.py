@@ -1,6 +1,6 @@
-"""Voice messages: heard by a transcription service, shown as they were heard, then worked as the person's own words. Ring 2.
+"""Voice messages: transcribed by a service, shown as text, then run as the person's own words.
 
-A recording is fetched and heard while its input is worked, never when it is taken in. A word that was heard decides no card.
+A recording is fetched and transcribed while its input is handled, never when it is received. Transcribed words cannot decide a card.
 """
 
 import asyncio
@@ -23,9 +23,9 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 LONGEST: Final = 300
-"""Seconds; a longer speech is no request."""
+"""Seconds; a longer recording is refused."""
 LARGEST: Final = 20_000_000
-"""Bytes; no more is given to a bot."""
+"""Bytes; Telegram gives no larger file to a bot."""
 MAX_TEXT: Final = 20_000
 
 
@@ -34,32 +34,32 @@ class FileUnavailable(Exception):
 
 
 class Files(Protocol):
-    """Where recordings come from; a door implements it."""
+    """Provides the recordings; implemented by a front end."""
 
     async def read(self, file_id: str, limit: int) -> bytes:
-        """The file; raises FileUnavailable, also for one above `limit` bytes."""
+        """Return the file. Raises FileUnavailable, also for a file larger than `limit` bytes."""
         ...
 
 
 class SpeechToText(Protocol):
-    """What turns speech into words."""
+    """A service that turns speech into text."""
 
     async def transcribe(self, recording: bytes, *, language: str) -> str:
-        """The words, "" where nothing was said; raises ModelClientError."""
+        """Return the text, "" if nothing was said. Raises ModelClientError."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class VoiceInput:
-    """How voice messages are heard here; without a listener they are not."""
+    """Handles voice messages; without a transcriber they are refused."""
 
     files: Files
     transcriber: SpeechToText | None = None
 
     async def receive_voice(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Work one voice message to its end. Raises StoreError.
+        """Handle one voice message to its end. Raises StoreError.
 
-        What was heard is stored in the place of the recording before anything comes of it: after a crash it is not heard anew.
+        The text is stored in the input before anything follows from it, so that a crash causes no second transcription.
         """
         actor = await admit_actor(row, session, tools)
         if actor is None:
@@ -75,9 +75,9 @@ class VoiceInput:
             await run_turn(replace(row, kind="message", body=_build_request(row.body, words)), session, tools)
 
     async def _transcribe(self, row: InboxRow, actor: Actor, session: Session, tools: Tools) -> str | None:
-        """The words, shown and stored; None where there are none, or where they are not wanted any more, and the person was told so.
+        """Return the text after showing and storing it; None, with the person told why, if there is none or the work was stopped.
 
-        /stop ends it, also while the words are being stored.
+        /stop ends it, even while the text is being stored.
         """
         refused = self._find_refusal(row)
         if refused is not None:
@@ -119,7 +119,7 @@ class VoiceInput:
 
 
 class _Transcription:
-    """A recording that is being heard, for /stop."""
+    """A running transcription, which /stop can end."""
 
     def __init__(self, work: Awaitable[str], actor: Actor) -> None:
         self.actor = actor
@@ -127,12 +127,12 @@ class _Transcription:
         self.stopped = False
 
     def stop(self) -> None:
-        """Nobody wants to know any more."""
+        """Cancel the transcription."""
         self.stopped = True
         self._task.cancel()
 
     async def wait_for_words(self) -> str:
-        """The words, "" where it was stopped."""
+        """Return the text, "" if the transcription was stopped."""
         try:
             return await self._task
         except asyncio.CancelledError:
@@ -143,7 +143,7 @@ class _Transcription:
 
 
 async def _find_words(hearing: _Transcription) -> str | Notice:
-    """The words, or why there are none."""
+    """Return the text, or a notice why there is none."""
     try:
         words = to_storable_text(await hearing.wait_for_words()).strip()
     except FileUnavailable as error:
@@ -161,6 +161,6 @@ async def _finish(row: InboxRow, actor: Actor, session: Session, notice: Notice)
 
 
 def _build_request(body: Any, words: str) -> dict[str, Any]:
-    """The request that a recording is; one that was forwarded holds the words of somebody else."""
+    """Return the body of the request for a transcribed text; the text of a forwarded recording counts as quoted."""
     own, others = ("", words) if body.get("forwarded") else ("\n".join(filter(None, (body.get("caption"), words))), "")
     return {"text": own, "quoted": others, "origin": "voice", "message_id": body.get("message_id", 0)}

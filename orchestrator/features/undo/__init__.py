@@ -1,1 +1,1 @@
-"""Taking back what was done: the press of a button, a look at the records, and a card like any other."""
+"""Undo: a button click, a check of the records, and a confirmation card like any other."""

@@ -1,9 +1,7 @@
-"""The button «↩ Отменить»: a look at the records, then a card like any other through the gate. Ring 2.
+"""The button «↩ Отменить»: checks the records and proposes an undo through the gate, with a card like any other. Writes nothing itself.
 
-It writes nothing itself. A press is worked in the session of the call, with the rights of the moment, and shows one card however often
-it comes.
-
-Why something is not taken back, said with the field, what stands there now, and who was last at the record. Ring 2; reads names only.
+A click is handled in the session of the call with the person's present rights, and shows one card however often it comes. If undo is
+refused, the person reads which field changed, its value now, and who last edited the record.
 """
 
 from collections.abc import Mapping
@@ -36,26 +34,26 @@ from state.journal.store import EffectRow, InboxRow, OutboxRow
 
 PRESS: Final = "undo"
 _ATTEMPTS: Final = 20
-"""So often one may ask to undo a call and then decline the card."""
+"""How often a person may ask to undo a call and then decline the card."""
 _GIVEN_UP: Final = frozenset({"denied", "expired", "superseded", "refused"})
 _LEADING: Final = frozenset({"lead", "admin"})
 
 
 def build_handlers() -> Handlers:
-    """The press of ("undo", effect id)."""
+    """Return the handler of the click ("undo", effect id)."""
     return Handlers(buttons={PRESS: propose_undo})
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Answer:
-    """What the person is told, and the card that they are shown."""
+    """The notice for the person, and the id of the card to show."""
 
     notice: Notice
     card: str = ""
 
 
 async def propose_undo(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Show a card that would take the call back, or say why there is none. Raises StoreError."""
+    """Show a card that would undo the call, or say why there is none. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -90,7 +88,7 @@ async def _undo(effect_id: str, actor: Actor, row: InboxRow, *, session: Session
         method=plan.method,
         params=plan.params,
         proposed_by=PRESS,
-        provenance=Provenance(targets=named),  # the person pressed the button of this very call
+        provenance=Provenance(targets=named),  # the person clicked the button of this very call
         requires_confirmation=True,
         slot=slot,
     )
@@ -107,7 +105,7 @@ def _to_answer(result: Outcome | Pending) -> _Answer:
 
 
 def _find_parts(effect: EffectRow, session: Session, deps: GateDeps) -> tuple[UndoPart, ...] | Notice:
-    """The parts of the call, or why it cannot be taken back whatever the records hold."""
+    """Return the parts of the call, or why it cannot be undone regardless of the records."""
     done = undo_policy.find_completed(effect)
     if done is None:
         return Notice(code="undo-not-done")
@@ -121,7 +119,7 @@ def _find_parts(effect: EffectRow, session: Session, deps: GateDeps) -> tuple[Un
 
 
 async def _plan_undo(parts: tuple[UndoPart, ...], actor: Actor, deps: GateDeps) -> RestoreCall | Notice:
-    """What would take it back, by the records as they are now; somebody who may not touch them learns nothing of them."""
+    """Return the call that restores the present records; a person without rights to them learns nothing of their values."""
     records = await deps.records.load_records([part.target for part in parts])
     for part in parts:
         record = records.get(part.target)
@@ -132,7 +130,7 @@ async def _plan_undo(parts: tuple[UndoPart, ...], actor: Actor, deps: GateDeps) 
 
 
 async def _find_free_slot(effect_id: str, ledger: Ledger) -> str | _Answer:
-    """The place for the effect that takes it back; an answer where one has been taken already. A card that was declined gives it free."""
+    """Return the slot for the undo, or an answer if an undo exists already. A declined card frees its slot."""
     for attempt in range(1, _ATTEMPTS + 1):
         slot = undo_policy.build_undo_slot(effect_id, attempt)
         last = await _find_latest(undo_policy.build_undo_effect_id(effect_id, attempt), ledger)
@@ -144,7 +142,7 @@ async def _find_free_slot(effect_id: str, ledger: Ledger) -> str | _Answer:
 
 
 async def _find_latest(effect_id: str, ledger: Ledger) -> EffectRow | None:
-    """The effect in a place as it stands: one that drifted while its card waited goes on under another id."""
+    """Return the newest effect of the slot: one that drifted while its card waited was replaced under another id."""
     row = await ledger.find_effect(effect_id)
     while row is not None and row.status == "superseded":
         further = await ledger.find_effect(undo_policy.build_replacement_id(row.effect_id))
@@ -167,7 +165,7 @@ def _explain_taken(row: EffectRow) -> _Answer:
 
 
 def _is_entitled(effect: EffectRow, actor: Actor) -> bool:
-    """Who asked for it, who approved it, or who leads; what they may see is looked at besides."""
+    """Whether the person requested or approved the call, or is a lead; what they may see is checked separately."""
     return actor.key in {effect.call.get("requested_by"), effect.call.get("approved_by")} or actor.role in _LEADING
 
 
@@ -177,7 +175,7 @@ def _find_name(key: str, tools: Tools) -> str:
 
 
 def _build_answer_rows(answer: _Answer, actor: Actor, row: InboxRow, session: Session) -> list[OutboxRow]:
-    """The press is answered once. A refusal is also left to be read where nobody else reads along; others see none of it."""
+    """Return the answer to the click; a refusal is also sent as a message where nobody else reads it."""
     callback = str(row.body.get("callback_id") or "")
     alone = actor.key == session.key or not callback
     if answer.card or not alone:
@@ -187,7 +185,7 @@ def _build_answer_rows(answer: _Answer, actor: Actor, row: InboxRow, session: Se
 
 
 def _build_card_rows(answer: _Answer, effect_id: str, session: Session, deps: GateDeps) -> list[OutboxRow]:
-    """The card of the undo, and the card of the call without a button that does nothing any more."""
+    """Return the card of the undo, and the original card without its button if undo is no longer possible."""
     entries = cast("Mapping[str, Mapping[str, Any]]", session.state["agent"]["confirmations"])
     rows = [outbox.build_card_row(session.key, entries[answer.card], session.now)] if answer.card in entries else []
     if answer.notice.code not in {"undo-late", "undo-done"}:
@@ -200,7 +198,7 @@ def _build_card_rows(answer: _Answer, effect_id: str, session: Session, deps: Ga
 
 
 async def describe_conflict(conflict: Conflict, records: Records, actor: Actor, names: Names) -> Notice:
-    """The sentence about the first of the fields, with how many others there are. Names that cannot be read are left out."""
+    """Return the notice about the first conflicting field and the number of others. Names that cannot be read are left out."""
     first = conflict.fields[0]
     record = records.get(first.part.target) or {}
     reader = Reader(names=names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)

@@ -1,7 +1,7 @@
-"""What a call is taken back by, once the records were read: the one call that puts back what stood there, or why not. Ring 2, pure.
+"""Plans an undo from the records as read now: the one call that restores the old values, or the reason why there is none. Pure.
 
-Every value that our call wrote must still stand there. A value that somebody else has put there since is never overwritten, and nothing
-is taken back by halves.
+Each value that the original call wrote must be unchanged. A value written by somebody else since is never overwritten, and an undo is never
+partial.
 """
 
 from collections import Counter
@@ -23,12 +23,12 @@ Record = Mapping[str, Any]
 Records = Mapping[Target, Record | None]
 _MEANT_WITH: Final = {"opportunity": "CURRENCY_ID", "stageid": "CATEGORY_ID"}
 _STEPS: Final = 2
-"""So many changes of state lead back at most: a completed task is renewed, and begun again."""
+"""Maximum number of state changes that lead back, such as renewing a completed task and starting it again."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RestoreCall:
-    """The call to propose, and the records that it is about."""
+    """The call to propose, and the records it concerns."""
 
     method: str
     params: Mapping[str, Any]
@@ -37,33 +37,33 @@ class RestoreCall:
 
 @dataclass(frozen=True, kw_only=True)
 class ChangedField:
-    """A field that does not hold any more what our call wrote."""
+    """A field that no longer has the value that the original call wrote."""
 
     part: UndoPart
     name: str
-    """As the record has it."""
+    """The field's name in the record."""
     now: Any
     as_before: bool = False
-    """It is what stood there before our call: somebody has put it back by hand."""
+    """True if the field has the value from before the original call again: somebody restored it by hand."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conflict:
-    """Somebody changed these since: nothing is taken back."""
+    """Fields changed by somebody since the original call: nothing is undone."""
 
     fields: tuple[ChangedField, ...]
 
 
 @dataclass(kw_only=True)
 class _PartResult:
-    """What came of one part."""
+    """The result for one part of the call."""
 
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     changed: list[ChangedField] = field(default_factory=list)
 
 
 def plan_restore(parts: Sequence[UndoPart], records: Records, catalogue: Catalogue) -> RestoreCall | Conflict | Notice:
-    """The call that takes all of `parts` back, the last one first; a Notice says in words why there is none. Never raises."""
+    """Return the call that undoes all of `parts`, the last one first; a Notice says why there is none. Never raises."""
     gone = next((part.target for part in parts if records.get(part.target) is None), None)
     if gone is not None:
         return Notice(code="undo-gone", args={"entity": gone[0].partition(":")[0], "id": gone[1]})
@@ -87,7 +87,7 @@ def plan_restore(parts: Sequence[UndoPart], records: Records, catalogue: Catalog
 
 
 def _build_batch(calls: Sequence[tuple[str, dict[str, Any]]], targets: tuple[Target, ...], *, chained: bool) -> RestoreCall | Notice:
-    """Several calls as one card; those of one record depend on each other."""
+    """Return several calls as one batch, so with one card; those of the same record depend on each other."""
     commands = [Command(f"u{number:02}", method, params) for number, (method, params) in enumerate(calls)]
     if len(commands) > MAX_COMMANDS:
         return Notice(code="undo-none")
@@ -118,7 +118,7 @@ def _restore_state(part: UndoPart, record: Record, catalogue: Catalogue) -> _Par
 
 
 def _find_transition(now: str, was: str, spec: Method, catalogue: Catalogue) -> tuple[Method, ...] | None:
-    """The shortest row of actions that leads from one state to the other, if there is one of few steps."""
+    """Return the shortest sequence of actions from one state to the other, of at most `_STEPS` steps, or None."""
     actions = [method for method in catalogue if method.leads_to and method.entity == spec.entity]
     ways: list[tuple[str, tuple[Method, ...]]] = [(now, ())]
     for _ in range(_STEPS):
@@ -130,7 +130,7 @@ def _find_transition(now: str, was: str, spec: Method, catalogue: Catalogue) -> 
 
 
 def _restore_add(part: UndoPart, record: Record) -> _PartResult:
-    """The new record goes again, as long as nobody has made something else of it."""
+    """Delete the created record again, unless somebody has changed it since."""
     back, call = _PartResult(), part.call
     for name, sent in extract_written_fields(call).items():
         if name in part.unchanged or multifields.is_multifield(name) or not fields.has_field(record, name, call.entity):
@@ -167,7 +167,7 @@ def _restore_fields(part: UndoPart, record: Record) -> _PartResult:
 
 
 def _check_companions(part: UndoPart, record: Record, put: Mapping[str, Any]) -> Iterator[ChangedField]:
-    """A sum in another currency by now, a stage of another funnel: the old value would mean something else."""
+    """Report a changed companion field: in another currency or funnel, the old sum or stage would mean something else."""
     entity = part.call.entity
     written = {fields.to_field_key(name, entity) for name in extract_written_fields(part.call)}
     for name in put:
@@ -184,7 +184,7 @@ def _check_companions(part: UndoPart, record: Record, put: Mapping[str, Any]) ->
 
 
 def _restore_phones(part: UndoPart, name: str, steps: Sequence[Step], record: Record, *, put: dict[str, Any], back: _PartResult) -> None:
-    """Phones and addresses element by element, each by its own ID as it is now."""
+    """Restore phones and addresses element by element, each by its present ID."""
     kinds = {step.kind for step in steps}
     before = [one for one in multifields.parse_elements(part.old) if one.kind in kinds]
     present = [one for one in multifields.parse_elements(record) if one.kind in kinds]
@@ -214,7 +214,7 @@ def _count_keys(elements: Sequence[Element]) -> Counter[tuple[str, str]]:
 
 
 def _build_update(part: UndoPart, put: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The update that writes these back, by the same method where it undoes itself."""
+    """Return the update that writes the old values back, by the same method where that method undoes itself."""
     call, undo = part.call, part.undo
     if undo.name == call.spec.name:
         base = {name: value for name, value in call.params.items() if name != undo.fields_at and name not in put}
@@ -228,7 +228,7 @@ def _build_update(part: UndoPart, put: Mapping[str, Any]) -> tuple[str, dict[str
 
 
 def is_same_value(part: UndoPart, name: str, sent: Any, now: Any) -> bool:
-    """Whether two values of a field say the same; doubt counts as a change, since what it hides would be overwritten."""
+    """Whether two values of a field are equal; in doubt they are not, because an unseen change would be overwritten."""
     info = fields.find_field_info(part.call.entities.get(part.call.entity), name)
     kind = info.kind if info else "text"
     if fields.is_same_value(sent, now, kind=kind):
@@ -246,7 +246,7 @@ def is_same_value(part: UndoPart, name: str, sent: Any, now: Any) -> bool:
 
 
 def _trim_to_precision(text: str) -> str:
-    """A day, or a moment to the minute where it names no zone, which the portal reads in its own; "" for what is told exactly."""
+    """Return a day, or a local time cut to minutes, which the portal reads in its own zone; "" if the text names an exact time."""
     plain = text.strip().replace(" ", "T")
     day, _, clock = plain.partition("T")
     if len(day) != len("2026-12-01") or any(sign in clock for sign in "+-Z"):
