@@ -80,7 +80,7 @@ class Counters:
                 watch.count(kind, chat, moment)
 
     def refused(self, entry: JsonObject, chat: str, retry_after: int | None, moment: float) -> None:
-        """Count a call that was answered with an error, and whether a test or a limit caused it."""
+        """Count a call that was answered with an error, by reason; faults armed by a test and polling conflicts are kept apart."""
         if retry_after is not None:
             self._waits[chat] = moment + retry_after
         if entry.get("fault") in _REFUSED_BY_ORDER:
