@@ -1,6 +1,6 @@
-"""`sdelka demo`: the three sandbox servers and the real bot, on free loopback ports, no account anywhere.
+"""`sdelka demo`: starts the three sandbox servers and the real bot on free loopback ports; needs no account.
 
-The bot is a separate process with nothing but environment variables, exactly as in production; this supervisor can kill and restart it.
+The bot is a separate process configured by environment variables alone, exactly as in production; this supervisor can kill and restart it.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from sandbox.demo.supervisor import serve_supervisor
 TOKEN = "1:sandbox"  # noqa: S105 - the sandbox Bot API accepts only this one
 EVENTS = tuple(f"{start}{verb}" for start in ("ONCRMDEAL", "ONCRMLEAD", "ONTASK") for verb in ("ADD", "UPDATE", "DELETE"))
 CLIENTS = {"site": "manager", "head": "lead", "ops": "admin"}
-"""Programs that may use the HTTP API, by the role of their token."""
+"""The demo's clients of the HTTP API, by the role of their token."""
 PEOPLE = (
     {"telegram_id": 1001, "name": "Ольга Романова", "bitrix_user_id": 1, "role": "admin"},
     {"telegram_id": 1006, "name": "Анна Ковалёва", "bitrix_user_id": 6, "role": "lead"},
@@ -34,7 +34,7 @@ PEOPLE = (
 
 
 async def main(options: argparse.Namespace) -> int:
-    """Start everything, say where it is, and go on until stopped, which may be at any moment; 0 for a stop."""
+    """Start everything, print the addresses, and run until stopped by a signal, which may come at any moment; return 0."""
     stop = asyncio.Event()
     for name in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
@@ -43,15 +43,15 @@ async def main(options: argparse.Namespace) -> int:
     await asyncio.wait({showing, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
     if showing.done():
-        await showing  # it ends by itself only with an error
-    showing.cancel()  # once: a second signal must not cut short the ending of the children
+        await showing  # ends by itself only with an error
+    showing.cancel()  # once: a second signal must not interrupt the shutdown of the children
     with contextlib.suppress(asyncio.CancelledError):
         await showing
     return 0
 
 
 async def _show(options: argparse.Namespace) -> None:
-    """All of the demo, until cancelled."""
+    """Run the whole demo until cancelled."""
     with tempfile.TemporaryDirectory(prefix="sdelka-demo-") as temporary:
         folder = await asyncio.to_thread(Path(options.data or temporary).resolve)
         folder.mkdir(parents=True, exist_ok=True)
@@ -72,7 +72,7 @@ async def _show(options: argparse.Namespace) -> None:
 
 
 async def _start(folder: Path, options: argparse.Namespace, stack: contextlib.AsyncExitStack, supervisor: str) -> dict[str, str]:
-    """The three servers; each says on its first line where it listens."""
+    """Start the three servers and return their addresses; each prints its own on its first line."""
     base = [sys.executable, "-m"]
     portal = await start_server(stack, [*base, "sandbox.portal", "--port", "0", "--data", str(folder / "portal")], folder / "portal.log")
     model = await start_server(stack, [*base, "sandbox.model", "--port", "0"], folder / "model.log")
@@ -105,7 +105,7 @@ def _bot_environment(folder: Path, addresses: dict[str, str], mode: str) -> dict
 
 
 async def _events(portal: str) -> dict[str, str]:
-    """An outgoing webhook of the portal to a free port, made as an administrator would; what the bot must know of it."""
+    """Register an outgoing webhook of the portal to a free port, as an administrator would; return the bot's settings for it."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     wanted = {"handler": f"http://127.0.0.1:{port}/bitrix/events", "events": list(EVENTS)}
@@ -115,13 +115,13 @@ async def _events(portal: str) -> dict[str, str]:
 
 
 def _api(tokens: dict[str, str]) -> dict[str, str]:
-    """The settings of the HTTP API."""
+    """Return the settings of the HTTP API."""
     listed = ",".join(f"{name}={tokens[name]}:{role}:full" for name, role in CLIENTS.items())
     return {"HTTP_API_TOKENS": listed, "METRICS_TOKEN": tokens["metrics"]}
 
 
 async def _ready(addresses: dict[str, str]) -> None:
-    """Wait until the bot has polled once; raises TimeoutError where it takes too long even for a busy machine."""
+    """Wait until the bot has polled once. Raises TimeoutError if that takes too long even for a busy machine."""
     async with httpx.AsyncClient(trust_env=False) as client, asyncio.timeout(120):
         while True:
             answer = (await client.get(f"{addresses['telegram']}/sandbox/requests")).json()
@@ -155,7 +155,7 @@ def _announce(addresses: dict[str, str], tokens: dict[str, str], options: argpar
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    """The options of the demo."""
+    """Parse the options of the demo."""
     parser = argparse.ArgumentParser(prog="sdelka demo", description="A CRM, a messenger and a model on this machine, and the real bot.")
     parser.add_argument("--json", action="store_true", help="print one JSON line with all addresses")
     parser.add_argument("--port", type=int, default=0, help="port of the chat page; 0 = a free one")

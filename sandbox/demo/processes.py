@@ -1,4 +1,4 @@
-"""Child processes of the demo: started, watched, killed and started again; none outlives the supervisor."""
+"""Child processes of the demo: started, watched, killed and restarted; none outlives the supervisor."""
 
 import asyncio
 import contextlib
@@ -16,10 +16,10 @@ class StartFailed(RuntimeError):
 
 
 class Child:
-    """A process that is started again when it dies."""
+    """A process that is restarted when it dies."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
-        """Not started yet; `environment` is added to ours."""
+        """Prepare the process without starting it; `environment` is added to this process's own."""
         self._command = list(command)
         self._environment = {**os.environ, **environment}
         self._log = log
@@ -33,14 +33,14 @@ class Child:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Stop it for good."""
+        """Stop it permanently."""
         if self._watch is not None:
             self._watch.cancel()
             await asyncio.gather(self._watch, return_exceptions=True)
         await _end(self._process)
 
     def kill(self) -> bool:
-        """SIGKILL, as a power cut would; False when it is not running."""
+        """Send SIGKILL, as a power cut would; return False if it is not running."""
         if self._process is None or self._process.returncode is not None:
             return False
         self._process.send_signal(signal.SIGKILL)
@@ -56,7 +56,7 @@ class Child:
 
 
 async def start_server(stack: contextlib.AsyncExitStack, command: Sequence[str], log: Path) -> dict[str, Any]:
-    """Start a sandbox server and return what its first line says; raises StartFailed."""
+    """Start a sandbox server and return the JSON of its first line. Raises StartFailed."""
     with log.open("ab") as errors:
         process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, stderr=errors)
     stack.push_async_callback(_end, process)

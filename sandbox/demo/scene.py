@@ -1,4 +1,4 @@
-"""The tour's scene "kill the bot in the middle of the call": a real change, a real SIGKILL, and what comes after."""
+"""The tour's scene "kill the bot in the middle of the call": a real change, a real SIGKILL, and the recovery."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -14,12 +14,12 @@ SLOW = 3.0
 
 
 class SceneFailed(RuntimeError):
-    """The scene could not be played to its end."""
+    """The scene could not be completed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """The bot to kill, and the two places where it is seen."""
+    """The bot to kill, and the addresses at which its effects are observed."""
 
     bot: Child
     portal: str
@@ -27,7 +27,7 @@ class Scene:
 
 
 async def play(client: httpx.AsyncClient, scene: Scene, person: int) -> AsyncIterator[str]:
-    """Ask, approve, kill while the portal works, wait for the restart, count the writes; yields what happens."""
+    """Ask, approve, kill while the portal works, wait for the restart, count the writes; yield what happens."""
     deal = (await client.get(f"{scene.portal}/sandbox/records/deal/{DEAL}")).json()
     wanted = int(float(deal["OPPORTUNITY"])) + 10_000
     before = await _calls(client, scene, 0)

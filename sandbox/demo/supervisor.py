@@ -1,4 +1,4 @@
-"""A tiny HTTP door to the supervisor: the tour's "kill the bot in the middle of the call"."""
+"""A small HTTP server for the supervisor: lets the tour kill the bot in the middle of a call."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ from sandbox.demo.scene import Scene, SceneFailed, play
 
 @dataclass
 class Supervisor:
-    """What the door can reach."""
+    """What the HTTP server controls."""
 
     address: str
     bot: Child | None = None
@@ -27,18 +27,18 @@ class Supervisor:
     telegram: str = ""
 
     def scene(self) -> Scene:
-        """The scene's stage; raises SceneFailed before everything has started."""
+        """Return the scene's targets. Raises SceneFailed before everything has started."""
         if self.bot is None:
             raise SceneFailed("демо ещё запускается")
         return Scene(bot=self.bot, portal=self.portal, telegram=self.telegram)
 
 
 class _Server(uvicorn.Server):
-    """uvicorn without signal handlers: the demo's own must end the children too."""
+    """uvicorn without signal handlers: the demo's own handlers must stop the children too."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take none."""
+        """Install no signal handlers."""
         yield
 
 

@@ -1,4 +1,4 @@
-"""What the demo model answers with, and how an answer is written down as THOUGHT / ACTION / ASSISTANT."""
+"""The demo model's answers, and their text form THOUGHT / ACTION / ASSISTANT."""
 
 import json
 from collections.abc import Mapping
@@ -17,30 +17,30 @@ class Step:
     params: Mapping[str, Any]
     comment: str = ""
     confirmed: bool = False
-    """A claim only. The gullible rule makes it on purpose, so that the demo shows the gate refusing it."""
+    """A claim only. The gullible rule makes it deliberately, so that the demo shows the gate refusing it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One reply of the model: which rule spoke, what it proposes, what it says."""
+    """One reply of the model: the rule that answered, the proposed steps, the text."""
 
     rule: str
     say: str
     steps: tuple[Step, ...] = ()
 
     def named(self, rule: str) -> "Answer":
-        """The same answer under the name of another rule."""
+        """Return the same answer under the name of another rule."""
         return replace(self, rule=rule)
 
 
 def say(key: str, lang: Lang, **values: object) -> str:
-    """The sentence `key` in the person's language; an unknown key is a programming error (KeyError)."""
+    """Return the sentence `key` in the person's language. Raises KeyError for an unknown key, which is a programming error."""
     sentence: str = load("speech")[key][lang]
     return sentence.format(**values).strip()
 
 
 def write(answer: Answer, lang: Lang) -> str:
-    """The answer in the reply grammar of the CRM agent."""
+    """Render the answer in the reply grammar of the CRM agent."""
     actions = json.dumps([_written(step) for step in answer.steps], ensure_ascii=False, indent=1 if answer.steps else None)
     return f"THOUGHT: {say('thought', lang, rule=answer.rule)}\nACTION: {actions}\nASSISTANT: {answer.say}"
 

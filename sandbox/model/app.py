@@ -1,4 +1,4 @@
-"""The HTTP face of the demo model: Chat Completions, embeddings, models, and the switches under /sandbox. Loopback only, no keys."""
+"""The HTTP interface of the demo model: Chat Completions, embeddings, models, and the controls under /sandbox. Loopback only, no keys."""
 
 import asyncio
 import time
@@ -16,11 +16,11 @@ from sandbox.model.hearing import hearing_routes
 from sandbox.model.script import ScriptBody
 
 ABORT = "sandbox.abort"
-"""Place in the ASGI scope where the server leaves a way to cut the connection."""
+"""The key in the ASGI scope of the server's function to cut the connection."""
 
 
 def create_app(*, pace: float = 0.0, now: Callable[[], float] = time.time) -> FastAPI:
-    """One model server; `pace` is the pause in seconds between stream chunks, `now` stamps answers."""
+    """Build one model server; `pace` is the pause in seconds between stream chunks, `now` is the clock for timestamps."""
     desk = Desk(now)
     app = FastAPI(title="Демо-модель: правила вместо ИИ", docs_url=None, redoc_url=None)
     app.add_exception_handler(RequestValidationError, _malformed)
@@ -104,7 +104,7 @@ def _control_routes(desk: Desk) -> APIRouter:
 
 
 async def _failed(fault: Fault, request: Request) -> Response:
-    """What a client gets when no answer is made at all."""
+    """Return the response for a fault that prevents any answer."""
     match fault.kind:
         case "429":
             headers = {"Retry-After": f"{fault.retry_after:g}"} if fault.retry_after is not None else {}
@@ -121,7 +121,7 @@ async def _failed(fault: Fault, request: Request) -> Response:
 
 
 async def _stall(seconds: float, request: Request) -> None:
-    """Say nothing for a while, or until the client has gone."""
+    """Send nothing for `seconds`, or until the client has disconnected."""
     try:
         async with asyncio.timeout(seconds):
             while (await request.receive())["type"] != "http.disconnect":
@@ -131,7 +131,7 @@ async def _stall(seconds: float, request: Request) -> None:
 
 
 async def _cut(request: Request) -> None:
-    """Cut the TCP connection; without a server around the application there is none, and that is an error."""
+    """Cut the TCP connection. Raises ConnectionAbortedError if the application runs without a server."""
     abort = request.scope.get(ABORT)
     if abort is None:
         msg = "the connection was dropped on request"
@@ -152,7 +152,7 @@ async def _streamed(made: Made, body: wire.ChatBody, request: Request, *, pace: 
 
 
 async def _half(made: Made, request: Request) -> AsyncIterator[bytes]:
-    """Half of a whole answer, then nothing."""
+    """Send half of a complete answer, then cut the connection."""
     body = JSONResponse(wire.whole(made.completion)).body
     yield bytes(body[: len(body) // 2])
     await _cut(request)

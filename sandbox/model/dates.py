@@ -1,4 +1,4 @@
-"""Finds a date phrase in a person's words and keeps it as words: what day it means is read by code, not by the model."""
+"""Finds a date phrase in a person's words and keeps the words: the program, not the model, decides which day they mean."""
 
 import re
 
@@ -44,7 +44,7 @@ _WEEKDAY_EN = re.compile(rf"(?:by|for|to)\s{_DAYS_EN}")
 
 
 def date_phrase(text: str) -> Span | None:
-    """The first date phrase with its time of day, its preposition made plain; None when there is none."""
+    """Return the first date phrase with its time of day and a normalised preposition; None if there is none."""
     match = _DATE.search(fold(mask(text, quotes(text))))
     if match is None:
         return None
@@ -63,7 +63,7 @@ def _plain(phrase: str) -> str:
 
 
 def _accusative(day: str) -> str:
-    """«к пятнице» becomes «в пятницу»; what follows the day stays."""
+    """Convert «к пятнице» to «в пятницу»; what follows the day stays."""
     for pattern, ending in (
         (r"^(понедельник|вторник|четверг)у", r"\1"),
         (r"^(сред|суббот)е", r"\1у"),

@@ -1,4 +1,4 @@
-"""Where answers are made: script first, then rules; every request and answer is kept for tests to read. Of headers only the trace id is."""
+"""Makes the answers, from the script first, then from rules. Keeps every request and answer for tests, of the headers only the trace id."""
 
 import itertools
 from collections import deque
@@ -13,7 +13,7 @@ from sandbox.model.thinking import reply
 from sandbox.model.wire import ChatBody, Completion, tokens
 
 KEPT: Final = 1000
-"""Requests kept for `GET /sandbox/requests`; older ones are forgotten."""
+"""The number of requests kept for `GET /sandbox/requests`."""
 SPOILING: Final = ("drop_mid_stream", "truncated", "no_format", "empty")
 
 
@@ -26,10 +26,10 @@ class Made:
 
 
 class Desk:
-    """The life of one server: its script, its faults, its memory of requests."""
+    """The state of one server: script, faults, kept requests."""
 
     def __init__(self, now: Callable[[], float]) -> None:
-        """`now` gives the seconds that answers are stamped with."""
+        """`now` returns the seconds for timestamps."""
         self._now = now
         self._numbers = itertools.count(1)
         self._seen: deque[dict[str, Any]] = deque(maxlen=KEPT)
@@ -37,7 +37,7 @@ class Desk:
         self.faults = Faults()
 
     def answer(self, body: ChatBody, fault: Fault | None, trace: str | None = None) -> Made:
-        """Make the answer; a scripted one that will not arrive whole stays queued for the retry."""
+        """Make the answer; a scripted one that a fault will spoil stays queued for the retry."""
         request = read(body.messages)
         scripted = self.script.next((request.text, request.pasted, last_user_content(body.messages)))
         text, rule = (scripted, "script") if scripted is not None else reply(request)
@@ -59,7 +59,7 @@ class Desk:
         stream: bool,
         trace: str | None = None,
     ) -> int:
-        """Keep a request with what was answered; `answer` None means that nothing was."""
+        """Keep a request with its answer; `answer` is None if nothing was answered."""
         number = next(self._numbers)
         self._seen.append(
             {
@@ -75,6 +75,6 @@ class Desk:
         return number
 
     def requests(self, after: int) -> dict[str, Any]:
-        """The requests with a number above `after`, oldest first."""
+        """Return the requests with a number above `after`, oldest first."""
         found = [item for item in self._seen if item["n"] > after]
         return {"requests": found, "last": self._seen[-1]["n"] if self._seen else 0}

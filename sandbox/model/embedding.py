@@ -1,4 +1,4 @@
-"""Deterministic embeddings by hashing: words and their beginnings fall into signed buckets. No model, no randomness."""
+"""Deterministic embeddings by hashing: words and their beginnings are hashed into signed buckets. No model, no randomness."""
 
 import base64
 import hashlib
@@ -13,7 +13,7 @@ DIMENSIONS = 256
 
 
 def vector(text: str, dimensions: int = DIMENSIONS) -> list[float]:
-    """A unit vector; the same text always gives the same one, similar texts lie near. An empty text gives a fixed axis."""
+    """Return a unit vector; equal texts give equal vectors, similar texts near ones. An empty text gives a fixed axis."""
     buckets = [0.0] * dimensions
     for feature, weight in _features(text):
         digest = int.from_bytes(hashlib.blake2b(feature.encode(), digest_size=8).digest(), "big")
@@ -27,7 +27,7 @@ def vector(text: str, dimensions: int = DIMENSIONS) -> list[float]:
 def _features(text: str) -> Iterator[tuple[str, float]]:
     for word in re.findall(r"\w+", fold(text)):
         yield f"w:{word}", 1.0
-        # Russian endings change; beginnings keep forms of one word together.
+        # Russian endings change; beginnings keep the forms of one word together.
         yield f"s:{word[:5]}", 1.0
         padded = f"^{word}$"
         for start in range(len(padded) - 2):
@@ -35,5 +35,5 @@ def _features(text: str) -> Iterator[tuple[str, float]]:
 
 
 def packed(values: list[float]) -> str:
-    """The vector as base64 of little-endian float32, the form many clients ask for."""
+    """Encode the vector as base64 of little-endian float32, the form many clients ask for."""
     return base64.b64encode(struct.pack(f"<{len(values)}f", *values)).decode()

@@ -1,4 +1,4 @@
-"""Faults ordered by a test: what goes wrong with the next answers, and how often. Nothing here sends anything."""
+"""Faults ordered by a test: what goes wrong with the next answers, and how often. Sends nothing itself."""
 
 from collections import deque
 from typing import Final, Literal
@@ -10,9 +10,9 @@ FaultKind = Literal["500", "429", "drop", "drop_mid_stream", "stall", "garbage",
 Target = Literal["chat", "embeddings", "audio"]
 
 WORDLESS: Final = "Конечно! Я уже всё сделал, можете не проверять."
-"""An answer without the required blocks, as a model gives that forgot its format."""
+"""An answer without the required blocks, as from a model that forgot its format."""
 NO_ANSWER: Final = ("500", "429", "drop", "stall", "garbage")
-"""Kinds that never reach the point of an answer."""
+"""Kinds of faults that prevent any answer."""
 
 
 class Fault(BaseModel):
@@ -32,16 +32,16 @@ class Faults:
     """The ordered faults of one server."""
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Start without faults."""
         self._queue: deque[tuple[Fault, int]] = deque()
 
     def add(self, fault: Fault) -> int:
-        """Order a fault; returns how many answers will go wrong."""
+        """Order a fault; return how many answers will go wrong."""
         self._queue.append((fault, fault.times))
         return self.waiting
 
     def next(self, target: Target) -> Fault | None:
-        """The fault for the next answer of this kind, used up by one; None when all is well."""
+        """Take the fault for the next answer of this kind; None if there is none."""
         for index, (fault, left) in enumerate(self._queue):
             if fault.target != target:
                 continue
@@ -53,17 +53,17 @@ class Faults:
         return None
 
     def clear(self) -> None:
-        """Forget all faults."""
+        """Remove all faults."""
         self._queue.clear()
 
     @property
     def waiting(self) -> int:
-        """How many answers will still go wrong."""
+        """The number of answers that will still go wrong."""
         return sum(left for _, left in self._queue)
 
 
 def spoiled(fault: Fault | None, text: str) -> tuple[str, str]:
-    """The answer after the fault has been at it, and why it ended."""
+    """Return the answer as changed by the fault, and its finish reason."""
     match fault.kind if fault else None:
         case "no_format":
             return WORDLESS, "stop"
@@ -76,7 +76,7 @@ def spoiled(fault: Fault | None, text: str) -> tuple[str, str]:
 
 
 def _cut(text: str) -> str:
-    """Cut in the middle of the ACTION array, or of the text when there is none."""
+    """Cut in the middle of the ACTION array, or of the text if there is none."""
     start, end = text.find("ACTION:"), text.find("ASSISTANT:")
     middle = (start + end) // 2 if 0 <= start < end else len(text) // 2
     return text[:middle]

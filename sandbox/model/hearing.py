@@ -1,4 +1,4 @@
-"""Transcription for the demo: reads back the words that the sandbox's own voice files carry. It hears nothing."""
+"""Transcription for the demo: returns the words stored in the sandbox's own voice files. It does no speech recognition."""
 
 from collections.abc import Awaitable, Callable
 
@@ -11,14 +11,14 @@ from sandbox.model.faults import Fault, Faults
 from sandbox.telegram.speech import words_of
 
 LARGEST = 25_000_000
-"""Bytes, as the real service takes them."""
+"""The largest file in bytes, as in the real service."""
 
 
 Failed = Callable[[Fault, Request], Awaitable[Response]]
 
 
 def hearing_routes(faults: Faults, failed: Failed) -> APIRouter:
-    """POST /audio/transcriptions, as the documentation of the real service has it."""
+    """Build POST /audio/transcriptions as the documentation of the real service describes it."""
     router = APIRouter()
 
     @router.post("/audio/transcriptions")

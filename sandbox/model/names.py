@@ -1,4 +1,4 @@
-"""Finds people and record titles in a person's words and puts them back into the nominative. Meaning stays with code."""
+"""Finds people and record titles in a person's words and puts them back into the nominative. What they refer to is resolved elsewhere."""
 
 import re
 from collections.abc import Mapping
@@ -20,12 +20,12 @@ _ENGLISH_AFTER = re.compile(r"\b(?:to|of|for|from|by|owner|assign|is)\s+$", re.I
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody named in the text: where, who, and which case the word stood in."""
+    """Somebody named in the text: where, who, and the grammatical case."""
 
     span: Span
     cases: frozenset[Case]
     before: str = ""
-    """The word in front, folded: «на», «от», "to"."""
+    """The previous word, folded: «на», «от», "to"."""
 
     @property
     def name(self) -> str:
@@ -35,7 +35,7 @@ class Person:
 
 @cache
 def _forms() -> Mapping[str, tuple[str, Gender, frozenset[Case]]]:
-    """Every known form of a first name → nominative, gender and the cases that form may be."""
+    """Map every known form of a first name to its nominative, gender and possible cases."""
     table: dict[str, tuple[str, Gender, frozenset[Case]]] = {}
     genders: tuple[Gender, Gender] = ("female", "male")
     for gender in genders:
@@ -72,14 +72,14 @@ def _english() -> Mapping[str, str]:
 
 
 def _cyrillic(surname: str) -> str:
-    """A surname as the portal probably writes it: Smirnov is Смирнов."""
+    """Return a surname as the portal probably writes it: Smirnov is Смирнов."""
     letters: dict[str, str] = load("words")["letters"]
     longest = sorted(letters, key=len, reverse=True)
     return capitalised(re.sub("|".join(longest), lambda found: letters[found[0]], surname.lower()))
 
 
 def people(text: str) -> tuple[Person, ...]:
-    """Everybody the text names, in order; words it does not know as names are left to the rule."""
+    """Return everybody the text names, in order; words not known as names are left to the rule."""
     text = mask(text, quotes(text))
     words = list(_WORD.finditer(text))
     found: list[Person] = []
@@ -142,7 +142,7 @@ def _surname(text: str, match: re.Match[str]) -> Person | None:
 
 
 def nominative_surname(word: str, gender: Gender) -> str:
-    """The surname in the nominative for a man or a woman; empty when the word is no surname it knows."""
+    """Return the surname in the nominative for a man or a woman; empty if the word is no known surname."""
     plain, adjective = _SURNAME.fullmatch(word), _SURNAME_ADJ.fullmatch(word)
     if plain:
         return plain["stem"] + ("а" if gender == "female" else "")
@@ -152,7 +152,7 @@ def nominative_surname(word: str, gender: Gender) -> str:
 
 
 def nominative_title(words: str) -> str:
-    """A record's title as it is probably written; words it cannot bend back are kept."""
+    """Return a record's title as it is probably written; words without a known nominative are kept."""
     folded = fold(words)
     for title, pattern in load("words")["titles"].items():
         if re.fullmatch(pattern, folded):
@@ -164,5 +164,5 @@ def nominative_title(words: str) -> str:
 
 
 def known_title(words: str) -> bool:
-    """True for a title of the sample portal, in any case form."""
+    """Whether the words are a title of the sample portal, in any grammatical case."""
     return any(re.fullmatch(pattern, fold(words)) for pattern in load("words")["titles"].values())

@@ -1,6 +1,6 @@
 """Reads a Chat Completions request: whose words, which state, what was observed in this turn. Decides nothing.
 
-It follows the wire protocol of the CRM agent; anything it cannot read is left out, never guessed.
+It follows the wire protocol of the CRM agent; what it cannot read is left out, never guessed.
 """
 
 import json
@@ -23,7 +23,7 @@ FORWARDED = re.compile(r"\n+Forwarded or pasted text[^\n]*:\s*$")
 
 @dataclass(frozen=True, slots=True)
 class ObservedStep:
-    """What one step of a plan brought back."""
+    """The result of one step of a plan."""
 
     method: str
     status: str
@@ -42,7 +42,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request to the model, read: the person's words, what is known, and what this turn has seen so far."""
+    """One parsed request to the model: the person's words, what is known, and what this turn has observed so far."""
 
     text: str
     lang: Lang
@@ -51,18 +51,18 @@ class Request:
     state: Mapping[str, Any] = field(default_factory=dict)
     observations: tuple[Observation, ...] = ()
     asked_before: str = ""
-    """The person's previous message and, below, our previous answer: a question of ours may be answered now."""
+    """The person's previous message and, below, the previous answer: this message may answer a question in it."""
     said_before: str = ""
 
     @property
     def current(self) -> Mapping[str, Any]:
-        """The records the conversation is about, by kind; empty when the state names none."""
+        """The records the conversation is about, by kind; empty if the state names none."""
         known = self.state.get("current")
         return known if isinstance(known, Mapping) else {}
 
     @property
     def now(self) -> datetime | None:
-        """The moment the state gives, with the person's offset; None when it gives none."""
+        """The time that the state gives, with the person's offset; None if it gives none."""
         try:
             return datetime.fromisoformat(str(self.state.get("now")))
         except ValueError:
@@ -70,14 +70,14 @@ class Request:
 
     @property
     def my_id(self) -> int | None:
-        """The speaker's portal user id, or None for a system without a person."""
+        """The person's portal user id, or None for a system without a person."""
         me = self.state.get("me")
         number = me.get("bitrix_user_id") if isinstance(me, Mapping) else None
         return number if isinstance(number, int) else None
 
 
 def read(messages: Sequence[Message]) -> Request:
-    """Make a Request of the messages; a conversation without a person's message gives an empty text."""
+    """Build a Request from the messages; a conversation without a person's message gives an empty text."""
     turns = [(str(m.get("role", "")), content_of(m)) for m in messages]
     last = _last_person(turns)
     typed = turns[last][1] if last is not None else ""
@@ -97,7 +97,7 @@ def read(messages: Sequence[Message]) -> Request:
 
 
 def content_of(message: Message) -> str:
-    """The text of a message, whether it is written as a string or as parts."""
+    """Return the text of a message, given as a string or as parts."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -107,7 +107,7 @@ def content_of(message: Message) -> str:
 
 
 def last_user_content(messages: Sequence[Message]) -> str:
-    """The newest message of role user, an observation included."""
+    """Return the newest message of role user, including observations."""
     return next((content_of(m) for m in reversed(messages) if m.get("role") == "user"), "")
 
 
@@ -124,7 +124,7 @@ def _is_observation(text: str) -> bool:
 
 
 def _previous(turns: Sequence[tuple[str, str]], last: int) -> tuple[str, str]:
-    """The person's message before this one, and what was answered; empty strings when this is the first."""
+    """Return the person's message before this one and its answer; empty strings if this is the first."""
     earlier = [pair for pair in turns[:last] if pair[0] in {"user", "assistant"} and not _is_observation(pair[1])]
     if len(earlier) < 2 or earlier[-1][0] != "assistant" or earlier[-2][0] != "user":
         return "", ""
@@ -172,7 +172,7 @@ def _step(line: Mapping[str, Any]) -> ObservedStep:
 
 
 def _object(text: str) -> Mapping[str, Any] | None:
-    """The JSON object at the start of a text; None when there is none."""
+    """Return the JSON object at the start of a text; None if there is none."""
     try:
         value, _ = json.JSONDecoder().raw_decode(text.strip())
     except ValueError:

@@ -23,19 +23,19 @@ class _Line:
 
 
 class Script:
-    """The queue of one server."""
+    """The queue of scripted answers of one server."""
 
     def __init__(self) -> None:
-        """Begin empty."""
+        """Start empty."""
         self._lines: deque[_Line] = deque()
 
     def add(self, body: ScriptBody) -> int:
-        """Queue the answers; returns how many wait now."""
+        """Queue the answers; return how many are waiting."""
         self._lines.extend(_Line(text, body.match) for text in body.answers)
         return len(self._lines)
 
     def next(self, heard: Iterable[str]) -> str | None:
-        """Take the first answer that fits what was heard; None when none does."""
+        """Take the first answer that matches the texts in `heard`; None if none does."""
         said = tuple(heard)
         for line in self._lines:
             if line.match is None or any(line.match in text for text in said):
@@ -44,13 +44,13 @@ class Script:
         return None
 
     def put_back(self, text: str) -> None:
-        """Return an answer that did not arrive whole, so that a retry gets it."""
+        """Put back an answer that was spoiled by a fault, so that a retry gets it."""
         self._lines.appendleft(_Line(text, None))
 
     def clear(self) -> None:
-        """Forget everything queued."""
+        """Remove all queued answers."""
         self._lines.clear()
 
     def __len__(self) -> int:
-        """How many answers wait."""
+        """Return the number of waiting answers."""
         return len(self._lines)

@@ -1,4 +1,4 @@
-"""Runs the demo model alone on loopback and says where it is; a busy port is one clear sentence and exit code 2."""
+"""Runs the demo model as a process on loopback and prints its address; a busy port gives one clear sentence and exit code 2."""
 
 import argparse
 import contextlib
@@ -17,20 +17,20 @@ BUSY = 2
 
 
 class Cuttable:
-    """Hands the application a way to cut the connection, for the faults that need one."""
+    """Gives the application a function to cut the connection, for the faults that need one."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap `app`."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass everything on; uvicorn's `send` is a method of the object that owns the transport."""
+        """Forward everything; uvicorn's `send` is a method of the object that owns the transport."""
         transport = getattr(getattr(send, "__self__", None), "transport", None)
         await self._app({**scope, ABORT: transport.abort} if transport is not None else scope, receive, send)
 
 
 def run(port: int, *, host: str = "127.0.0.1", pace: float = 0.0) -> int:
-    """Serve until SIGINT or SIGTERM and return 0; return 2 after one sentence when the port cannot be had."""
+    """Serve until SIGINT or SIGTERM and return 0; print one sentence and return 2 if the port is busy."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -40,11 +40,11 @@ def run(port: int, *, host: str = "127.0.0.1", pace: float = 0.0) -> int:
         listener.close()
         sys.stderr.write(f"Демо-модель не запущена: порт {port} на {host} занят или недоступен. Выберите другой или 0 (любой свободный).\n")
         return BUSY
-    # The socket listens already, so whoever reads this line may connect at once.
+    # The socket is listening already, so a reader of this line may connect at once.
     sys.stdout.write(json.dumps({"model": f"http://{host}:{listener.getsockname()[1]}/v1"}) + "\n")
     sys.stdout.flush()
     config = uvicorn.Config(Cuttable(create_app(pace=pace)), log_level="critical", access_log=False, timeout_graceful_shutdown=1)
-    # uvicorn repeats a signal it has served; by then all is closed, so leaving quietly is right.
+    # uvicorn raises a handled signal again; by then everything is closed, so it can be ignored.
     with listener, contextlib.suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listener])
     return 0

@@ -1,4 +1,4 @@
-"""Finds values in a person's words: sums, dates, phones, addresses, record numbers. It keeps the words and leaves reading them to code."""
+"""Finds values in a person's words: sums, percentages, phones, addresses, record numbers. Keeps the words; they are parsed elsewhere."""
 
 import re
 from collections.abc import Iterator
@@ -31,14 +31,14 @@ _URL = re.compile(r"https?://[^\s,;«»\"']+")
 
 
 def sums(text: str) -> tuple[Span, ...]:
-    """All amounts of money or bare numbers, in order, as the person wrote them; English thousands commas become spaces."""
+    """Return all amounts of money or bare numbers, in order, as the person wrote them; English thousands commas become spaces."""
     taken = [*numbers(text), *phones(text), *percents(text)]
     found = (Span(m.start(), m.end(), text[m.start() : m.end()]) for m in _SUM.finditer(_unquoted(text)))
     return tuple(_tidy(span) for span in found if not any(_overlap(span, other) for other in taken))
 
 
 def _unquoted(text: str) -> str:
-    """Folded text without what stands in quotes: a number inside a title is no value."""
+    """Return the folded text without quoted parts: a number inside a title is no value."""
     return fold(mask(text, quotes(text)))
 
 
@@ -55,7 +55,7 @@ def _overlap(one: Span, other: Span) -> bool:
 
 
 def sum_value(words: str) -> Decimal | None:
-    """What an amount is worth, for sums that must be computed; None when the words are not understood."""
+    """Return the value of an amount, for sums that must be computed; None if the words are not understood."""
     folded = re.sub(rf"{_MONEY}|[$€₽]", "", fold(words)).strip()
     if re.fullmatch(r"полмиллиона|пол-?лимона|half a million", folded):
         return Decimal(500_000)
@@ -75,12 +75,12 @@ def _digits(written: str) -> Decimal:
 
 
 def percents(text: str) -> tuple[Span, ...]:
-    """Percentages; the text of a span is the bare number with a point."""
+    """Return percentages; the text of a span is the bare number with a decimal point."""
     return tuple(Span(m.start(), m.end(), m[1].replace(",", ".")) for m in _PERCENT.finditer(_unquoted(text)))
 
 
 def numbers(text: str) -> tuple[Span, ...]:
-    """Record numbers such as №481 or «сделка 481»; the text of a span is the digits."""
+    """Return record numbers such as №481 or «сделка 481»; the text of a span is the digits."""
     return tuple(Span(m.start(), m.end(), m[1] or m[2]) for m in _record_numbers(_unquoted(text)))
 
 
@@ -93,7 +93,7 @@ def _record_numbers(folded: str) -> Iterator[re.Match[str]]:
 
 
 def phones(text: str) -> tuple[Span, ...]:
-    """Telephone numbers of 10 to 15 digits; the text of a span keeps a plus and the digits only."""
+    """Return telephone numbers of 10 to 15 digits; the text of a span keeps only a plus and the digits."""
     found = []
     for match in _PHONE.finditer(text):
         digits = re.sub(r"\D", "", match[0])
@@ -103,10 +103,10 @@ def phones(text: str) -> tuple[Span, ...]:
 
 
 def emails(text: str) -> tuple[Span, ...]:
-    """E-mail addresses."""
+    """Return e-mail addresses."""
     return tuple(Span(m.start(), m.end(), m[0]) for m in _EMAIL.finditer(text))
 
 
 def urls(text: str) -> tuple[Span, ...]:
-    """Web addresses without closing punctuation."""
+    """Return web addresses without closing punctuation."""
     return tuple(Span(m.start(), m.start() + len(m[0].rstrip(".!?)")), m[0].rstrip(".!?)")) for m in _URL.finditer(text))

@@ -22,7 +22,7 @@ def _known() -> Mapping[str, re.Pattern[str]]:
 
 
 def stage_named(text: str) -> Span | None:
-    """The stage with everything that introduces it; None when the text names none."""
+    """Return the stage with everything that introduces it; None if the text names none."""
     return _after_word(text) or _before_word(text) or _quoted(text) or _by_known_word(text)
 
 
@@ -45,7 +45,7 @@ def _after_word(text: str) -> Span | None:
 
 
 def _continues(rest: str) -> bool:
-    """True when the word after «стадию» is followed by the real value: «стадию Ромашки на Договор»."""
+    """Whether the real value follows the word after «стадию»: «стадию Ромашки на Договор»."""
     return bool(re.match(r".*(?<!\w)(?:на|в|во|to|into|is|→|->|=|:)\s\S", rest))
 
 
@@ -77,13 +77,13 @@ def _by_known_word(text: str) -> Span | None:
 
 
 def canonical(words: str) -> str:
-    """The stage as the portal probably writes it; unknown words are kept."""
+    """Return the stage as the portal probably writes it; unknown words are kept."""
     folded = re.sub(r"^(?:в|in)\s", "", fold(words))
     return next((name for name, pattern in _known().items() if pattern.fullmatch(folded)), capitalised(words))
 
 
 def won_or_lost(text: str) -> Span | None:
-    """A final stage named by a verb or an adverb alone: «выиграли Ромашку», «закрой как проигранную»."""
+    """Return a final stage named by a verb or an adverb alone: «выиграли Ромашку», «закрой как проигранную»."""
     for name in ("Сделка успешна", "Сделка провалена"):
         match = _known()[name].search(fold(text))
         if match:

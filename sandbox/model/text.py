@@ -1,4 +1,4 @@
-"""Small words about words: folding case, telling Russian from English, quotes, masks. Knows no rule and no method."""
+"""Text helpers: case folding, Russian or English, quotes, masks. Knows no rule and no method."""
 
 import re
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a text and where it stands."""
+    """A piece of a text with its position."""
 
     start: int
     end: int
@@ -22,7 +22,7 @@ class Span:
 
 
 def fold(text: str) -> str:
-    """Lower case, ё as е, odd spaces as spaces; the length never changes, so positions stay true."""
+    """Fold to lower case, ё to е, unusual spaces to spaces; the length never changes, so positions stay valid."""
     return "".join(_fold_char(char) for char in text)
 
 
@@ -34,7 +34,7 @@ def _fold_char(char: str) -> str:
 
 
 def language_of(text: str) -> Lang:
-    """The language of most plain words: names in quotes and addresses do not count, capitalised ones count less; Russian when even."""
+    """Return the language of most words. Quoted names and addresses do not count, capitalised words count less; a tie is Russian."""
     score = {"ru": 0, "en": 0}
     for index, match in enumerate(re.finditer(r"[a-z]+|[а-яё]+", ADDRESS.sub(" ", QUOTED.sub(" ", text)), re.IGNORECASE)):
         script: Lang = "en" if match[0].isascii() else "ru"
@@ -43,7 +43,7 @@ def language_of(text: str) -> Lang:
 
 
 def quotes(text: str) -> tuple[Span, ...]:
-    """Everything that stands in quotes, in order; the span covers the quotes, the text does not."""
+    """Return everything in quotes, in order; the span includes the quotes, its text does not."""
     found = []
     for match in QUOTED.finditer(text):
         inner = next(group for group in match.groups() if group is not None)
@@ -52,7 +52,7 @@ def quotes(text: str) -> tuple[Span, ...]:
 
 
 def mask(text: str, spans: Iterable[Span | None]) -> str:
-    """The text with the given spans punched out; its length stays."""
+    """Return the text with the given spans replaced by placeholders; its length stays."""
     for span in spans:
         if span is not None:
             text = text[: span.start] + HOLE * (span.end - span.start) + text[span.end :]
@@ -60,10 +60,10 @@ def mask(text: str, spans: Iterable[Span | None]) -> str:
 
 
 def capitalised(text: str) -> str:
-    """The text with a capital first letter, the rest untouched."""
+    """Return the text with a capital first letter, the rest unchanged."""
     return text[:1].upper() + text[1:]
 
 
 def squeeze(text: str) -> str:
-    """The text without holes, doubled spaces and loose punctuation at its ends."""
+    """Return the text without placeholders, repeated spaces and punctuation at its ends."""
     return re.sub(r"\s+", " ", text.replace(HOLE, " ")).strip(" \t\n.,;:!?-—–→>")

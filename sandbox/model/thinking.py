@@ -1,4 +1,4 @@
-"""From a request to an answer: match rules at first, follow up or report once something was observed. Pure and deterministic."""
+"""From a request to an answer: match rules first, follow up or report after an observation. Pure and deterministic."""
 
 import re
 from dataclasses import replace
@@ -20,7 +20,7 @@ _COURTESY = re.compile(
 
 
 def reply(request: Request) -> tuple[str, str]:
-    """The text of the answer and the name of the rule that gave it; the same request always gets the same answer."""
+    """Return the text of the answer and the name of the rule; equal requests get equal answers."""
     answer = think(request)
     if request.dialect == "plain":
         return say("plain", request.lang, said=answer.say), answer.rule
@@ -28,7 +28,7 @@ def reply(request: Request) -> tuple[str, str]:
 
 
 def think(request: Request) -> Answer:
-    """The answer of the rules, before it is written down."""
+    """Return the answer of the rules, before it is rendered."""
     polite = _COURTESY.match(fold(request.text))
     if polite:
         request = replace(request, text=request.text[polite.end() :])
@@ -39,7 +39,7 @@ def think(request: Request) -> Answer:
 
 
 def _begin(request: Request) -> tuple[Answer, Wish]:
-    """The plan for a message, and the wish it follows; a message longer than a messenger allows is not understood."""
+    """Return the plan for a message and the wish it follows; a message longer than a messenger allows is not understood."""
     whole = Wish(request.text or request.pasted, request.lang, request)
     if len(whole.text) > _LONGEST:
         return talk.unknown(whole), whole
@@ -50,7 +50,7 @@ def _begin(request: Request) -> tuple[Answer, Wish]:
 
 
 def _several(parts: tuple[Wish, ...], whole: Wish) -> tuple[Answer, Wish] | None:
-    """All simple wishes of a message as one plan; None when its parts do not stand alone."""
+    """Return all simple wishes of a message as one plan; None if its parts cannot be served separately."""
     answers: list[tuple[Wish, Answer | None]] = []
     about: Target | None = None
     for part in parts:
@@ -59,7 +59,7 @@ def _several(parts: tuple[Wish, ...], whole: Wish) -> tuple[Answer, Wish] | None
         answers.append((wish, answer))
         about = _record_of(answer) or about
     able = [(wish, answer) for wish, answer in answers if answer and answer.steps]
-    # A wish that needs two looks (read, then write) is served alone; the rest is asked for again.
+    # A wish that needs two steps (read, then write) is served alone; the rest has to be asked for again.
     chosen = next(([pair] for pair in able if pair[1].rule in FOLLOWERS), able)
     if len(able) < 2 and chosen is able:
         return None
@@ -71,7 +71,7 @@ def _several(parts: tuple[Wish, ...], whole: Wish) -> tuple[Answer, Wish] | None
 
 
 def _record_of(answer: Answer | None) -> Target | None:
-    """The deal that a plan is about, so that the next wish may leave it unsaid."""
+    """Return the deal of a plan, so that the next wish may leave it out."""
     for step in answer.steps if answer else ():
         fields = step.params.get("fields")
         place = fields.get("ENTITY_ID") if isinstance(fields, dict) else None
@@ -96,12 +96,12 @@ def _go_on(request: Request, seen: Observation) -> Answer:
 
 
 def _headline(plan: Answer) -> str:
-    """The sentence over a list: the one that announced it."""
+    """Return the sentence over a list: the one that announced it."""
     return plan.say if len(plan.steps) == 1 and plan.steps[0].method.endswith(".list") else ""
 
 
 def _with_question_answered(request: Request) -> Request:
-    """The request with the person's earlier words in front, when our last message was a question and this one answers it."""
+    """Put the person's earlier words in front if the previous answer was a question and this message answers it."""
     if not _asked_back(request.said_before):
         return request
     alone = first(Wish(request.text, request.lang, request))

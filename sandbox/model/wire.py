@@ -1,4 +1,4 @@
-"""The OpenAI wire: request bodies, answer objects, stream chunks. It knows shapes, not rules."""
+"""The OpenAI wire format: request bodies, answer objects, stream chunks. Knows no rules."""
 
 import json
 import math
@@ -13,7 +13,7 @@ from sandbox.model.embedding import DIMENSIONS, packed, vector
 MODEL: Final = "demo-rules"
 EMBEDDER: Final = "demo-hashing"
 CHUNK: Final = 12
-"""Characters a stream chunk carries."""
+"""The number of characters in a stream chunk."""
 
 
 class StreamOptions(BaseModel):
@@ -55,18 +55,18 @@ class Completion:
 
     @property
     def usage(self) -> dict[str, int]:
-        """Tokens, counted as a quarter of the UTF-8 bytes."""
+        """The tokens used, estimated as a quarter of the UTF-8 bytes."""
         written = tokens(self.text)
         return {"prompt_tokens": self.prompt_tokens, "completion_tokens": written, "total_tokens": self.prompt_tokens + written}
 
 
 def tokens(text: str) -> int:
-    """A plain estimate: four bytes a token."""
+    """Estimate the tokens of a text: four bytes per token."""
     return math.ceil(len(text.encode("utf-8", "surrogatepass")) / 4)
 
 
 def whole(completion: Completion) -> dict[str, Any]:
-    """The answer as one object."""
+    """Return the answer as one object."""
     message = {"role": "assistant", "content": completion.text, "refusal": None}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": completion.finish}
     return {**_head(completion, "chat.completion"), "choices": [choice], "usage": completion.usage}
@@ -77,7 +77,7 @@ def _head(completion: Completion, kind: str) -> dict[str, Any]:
 
 
 def chunks(completion: Completion, options: StreamOptions | None) -> Iterator[str]:
-    """The answer as server-sent events: the role, pieces of text, the end, usage when asked for, [DONE]."""
+    """Yield the answer as server-sent events: the role, pieces of text, the end, usage if requested, [DONE]."""
     head = _head(completion, "chat.completion.chunk")
     yield _event({**head, "choices": [_delta({"role": "assistant", "content": ""})]})
     for start in range(0, len(completion.text), CHUNK):
@@ -97,7 +97,7 @@ def _event(body: dict[str, Any]) -> str:
 
 
 def embeddings(body: EmbeddingBody) -> dict[str, Any]:
-    """Vectors for every input, in order."""
+    """Return the vectors of every input, in order."""
     texts = _texts(body.input)
     vectors = [vector(text, body.dimensions) for text in texts]
     shown: list[Any] = [packed(values) if body.encoding_format == "base64" else values for values in vectors]
@@ -115,11 +115,11 @@ def _texts(given: str | list[str] | list[int] | list[list[int]]) -> list[str]:
 
 
 def models() -> dict[str, Any]:
-    """The two models there are; any other name is answered by them."""
+    """Return the two models; requests with any other name are answered by them too."""
     names = (MODEL, EMBEDDER)
     return {"object": "list", "data": [{"id": name, "object": "model", "created": 0, "owned_by": "sdelka-sandbox"} for name in names]}
 
 
 def error(message: str, kind: str, code: str | None = None) -> dict[str, Any]:
-    """An error in the shape of the wire."""
+    """Return an error in the wire format."""
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}

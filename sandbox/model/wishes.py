@@ -1,4 +1,4 @@
-"""One wish of a person: its words, and which record it is about. Splits a message that holds several wishes."""
+"""One wish of a person: its words, and the record it is about. Splits a message with several wishes."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ _CONJUNCTION = re.compile(r"(?:\s*,)?\s+(?:и|а также|а потом|зат
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A part of a message that asks for one thing, with what is already known around it."""
+    """A part of a message that asks for one thing, with its context."""
 
     text: str
     lang: Lang
@@ -35,7 +35,7 @@ class Wish:
 
 
 def wishes(request: Request) -> tuple[Wish, ...]:
-    """The message as separate wishes; cut only where an imperative of its own follows, never inside quotes or after a colon."""
+    """Split the message into wishes; only where another imperative follows, never inside quotes or after a colon."""
     text = request.text
     return tuple(Wish(text=part, lang=request.lang, request=request) for part in _parts(text) if part)
 
@@ -57,12 +57,12 @@ def _parts(text: str) -> list[str]:
 
 
 def leftover(masked: str) -> str:
-    """The longest run of words that are neither known words nor punched out: most often the name of a record."""
+    """Return the longest run of unknown, unmasked words: usually the name of a record."""
     shouting = masked.isupper()
     runs: list[str] = []
     begin = end = -1
     for index, match in enumerate(_TOKEN.finditer(masked)):
-        # «Стройинвест: корпус 2»: a colon and a number may go on with a name, but begin none.
+        # «Стройинвест: корпус 2»: a colon and a number may continue a name, but not begin one.
         goes_on = begin >= 0 and re.fullmatch(r":|№|\d+", match[0])
         if not goes_on and _is_stop(match[0], plain=shouting or index == 0):
             begin = -1
@@ -94,12 +94,12 @@ def _words(group: str) -> re.Pattern[str]:
 
 
 def points_back(wish: Wish) -> bool:
-    """True when the wish says «её», «этой сделке», "it"."""
+    """Whether the wish contains a pronoun: «её», «этой сделке», "it"."""
     return any(_words("pronoun").fullmatch(word) for word in re.findall(r"\w+", wish.folded))
 
 
 def target(wish: Wish, kind: str = "deal", *, taken: Iterable[Span | None] = ()) -> Target | None:
-    """The record meant: a number, a reference by name, or the current one; None when nothing tells."""
+    """Return the record meant: a number, a reference by name, or the current one; None if it cannot be identified."""
     masked = mask(wish.text, taken)
     numbered = numbers(masked)
     if numbered:
@@ -118,7 +118,7 @@ def target(wish: Wish, kind: str = "deal", *, taken: Iterable[Span | None] = ())
 
 
 def spoken(record: Target, lang: Lang) -> str:
-    """The record as one says it in a sentence."""
+    """Return the record as it is named in a sentence."""
     if isinstance(record, int):
         return f"№{record}"
     if record == "@current":
@@ -127,5 +127,5 @@ def spoken(record: Target, lang: Lang) -> str:
 
 
 def inheriting(parts: Sequence[Wish], record: Target | None) -> tuple[Wish, ...]:
-    """The wishes with the record of an earlier one handed on."""
+    """Return the wishes with the record of an earlier one."""
     return tuple(replace(part, inherited=record) for part in parts)

@@ -1,4 +1,4 @@
-"""Sandbox portal, application: the REST door of the fake Bitrix24 and its faults; a separate process, no account, no network."""
+"""Sandbox portal, application: the REST interface of the simulated Bitrix24 with its faults; a separate process, no account, no network."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from sandbox.portal.portal import Portal, Request, Settings
 from sandbox.portal.schema import Row
 from sandbox.portal.v3 import V3
 
-ABORT = "sandbox.abort"  # the key in the ASGI scope under which `server.Door` leaves the way to cut the connection
+ABORT = "sandbox.abort"  # the key in the ASGI scope of the server's function to cut the connection
 
 
 def create_app(settings: Settings | None = None) -> Starlette:
-    """The portal as an ASGI application; `app.state.portal` is its inside for tests in the same process."""
+    """Build the portal as an ASGI application; `app.state.portal` gives tests in the same process access to its core."""
     portal = Portal(settings or Settings())
 
     @asynccontextmanager
@@ -85,7 +85,7 @@ async def _rest(portal: Portal, v3: V3, http: HttpRequest) -> Response:
 
 
 def _before(portal: Portal, request: Request, fault: Fault, path: str) -> Response | None:
-    """Faults that stop the call before anything is executed."""
+    """Apply faults that stop the call before anything is executed."""
     match fault.kind:
         case "500_before":
             error = PortalError(500, "INTERNAL_SERVER_ERROR", "Internal server error")
@@ -108,7 +108,7 @@ def _before(portal: Portal, request: Request, fault: Fault, path: str) -> Respon
 
 
 async def _after(fault: Fault) -> Response | None:
-    """Faults that spoil the answer of an executed call."""
+    """Apply faults that spoil the answer of an executed call."""
     match fault.kind:
         case "500_after":
             error = PortalError(500, "INTERNAL_SERVER_ERROR", "Internal server error")
@@ -136,7 +136,7 @@ class NoAnswer(Response):
 
 
 async def _token(portal: Portal, http: HttpRequest) -> Response:
-    """The authorisation server's refresh, kept next to the portal."""
+    """Refresh a token pair, as the authorization server would."""
     given: Row = dict(http.query_params)
     if http.method == "POST":
         given |= {name: value for name, value in (await http.form()).items() if isinstance(value, str)}

@@ -1,4 +1,4 @@
-"""Sandbox portal, batch: runs up to 50 commands in order, feeds results into later ones; nothing is rolled back."""
+"""Sandbox portal, batch: runs up to 50 commands in order, inserts results into later ones; nothing is rolled back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Report:
 
 
 def run_batch(params: Row, run_command: RunCommand) -> Row:
-    """The `result` of a batch call; a command's failure is reported under its key, `halt` stops at the first one."""
+    """Return the `result` of a batch call; a command's error is reported under its key, `halt` stops at the first one."""
     commands = params.get("cmd")
     if not isinstance(commands, dict | list):
         raise PortalError(400, "INVALID_ARG_VALUE", "Parameter 'cmd' must be array.")
@@ -64,7 +64,7 @@ def _run_one(report: _Report, key: str, command: str, place: int, run_command: R
 
 
 def _substitute(value: Any, results: Row) -> Any:
-    """Put earlier results in; a reference to nothing becomes an empty string (real portals do not document it)."""
+    """Insert earlier results; a reference to nothing becomes an empty string (the real behaviour is not documented)."""
     if isinstance(value, dict):
         return {name: _substitute(item, results) for name, item in value.items()}
     if isinstance(value, list):
@@ -97,5 +97,5 @@ def _as_text(value: Any) -> str:
 
 
 def _php_map(values: Row) -> Row | list[Any]:
-    """PHP writes a map with the keys 0..n-1, and an empty one, as a list."""
+    """Convert a map with the keys 0..n-1, or an empty one, to a list, as PHP does."""
     return list(values.values()) if list(values) == [str(i) for i in range(len(values))] else values

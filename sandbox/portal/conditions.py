@@ -1,4 +1,4 @@
-"""Sandbox portal, conditions: what `>=FIELD: value` of a filter means for a stored record."""
+"""Sandbox portal, conditions: evaluates `>=FIELD: value` of a filter on a stored record."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NO_LIKE = frozenset({"crm_status"}) | (NUMBER_TYPES - {"integer", "double"})
 
 @dataclass(frozen=True)
 class Condition:
-    """One `>=FIELD: value` of a filter, taken apart."""
+    """One parsed condition `>=FIELD: value` of a filter."""
 
     operator: str
     field: Field
@@ -26,7 +26,7 @@ class Condition:
 
 
 def split_key(key: str) -> tuple[str, str]:
-    """Take the operator off a filter key; no prefix means equal."""
+    """Split the operator from a filter key; no operator means equal."""
     for operator in _OPERATORS:
         if key.startswith(operator):
             return operator, key[len(operator) :]
@@ -34,12 +34,12 @@ def split_key(key: str) -> tuple[str, str]:
 
 
 def everything(_: Row) -> bool:
-    """The test of an empty filter; `query.run` knows it and does not walk."""
+    """Match every record: the predicate of an empty filter. `query.run` recognises it and does not scan."""
     return True
 
 
 def all_of(tests: list[Predicate]) -> Predicate:
-    """All tests must hold; no test holds for everything."""
+    """Combine predicates with AND; no predicate matches everything."""
     if not tests:
         return everything
     if len(tests) == 1:
@@ -48,7 +48,7 @@ def all_of(tests: list[Predicate]) -> Predicate:
 
 
 def test_of(condition: Condition) -> Predicate:
-    """The test of one condition on a stored record."""
+    """Build the predicate of one condition."""
     field, operator, raw = condition.field, condition.operator, condition.value
     if field.type == "crm_multifield":
         wanted = {str(item) for item in (raw if isinstance(raw, list) else [raw])}
@@ -62,7 +62,7 @@ def test_of(condition: Condition) -> Predicate:
 
 
 def comparable(field: Field, value: Any) -> Any:
-    """One form in which filter values and stored values of a field can be compared."""
+    """Convert a value to a form in which filter values and stored values of a field can be compared."""
     if field.type in NUMBER_TYPES:
         return to_float(value)
     if field.type == "bool":
@@ -77,7 +77,7 @@ def comparable(field: Field, value: Any) -> Any:
 
 
 def _wanted(field: Field, value: Any) -> Any:
-    """What a filter asks for; a yes/no field of the owner's is asked with 1 and 0, that a letter finds nothing is an inference."""
+    """Convert a filter value; a custom yes/no field is queried with 1 and 0, and that a letter finds nothing is an inference."""
     if field.type == "boolean" and field.custom and value in ("Y", "N"):
         return ""
     return comparable(field, value)
@@ -151,7 +151,7 @@ def _texts(stored: Any) -> list[str]:
 
 
 def lower_id(conditions: list[Condition]) -> tuple[int | None, list[Condition]]:
-    """The best `>ID` bound and the conditions it does not replace: keyset paging neither walks nor tests what it has read."""
+    """Return the best `>ID` bound and the remaining conditions: keyset paging need not scan or test rows it has read."""
     bounds, rest = [], []
     for condition in conditions:
         if condition.field.name == "ID" and condition.operator in {">", ">="} and not isinstance(condition.value, dict | list):

@@ -1,4 +1,4 @@
-"""Sandbox portal, control: what tests and the demo page ask beside REST: ledger, faults, records, changes, tokens."""
+"""Sandbox portal, control: endpoints for tests and the demo page beside REST: ledger, faults, records, changes, tokens."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ class OutgoingRequest(BaseModel):
 
 
 def with_endpoints(pair: Row, http: HttpRequest) -> Row:
-    """A token pair with the addresses of this portal."""
+    """Return a token pair with the addresses of this portal."""
     rest = f"{http.base_url}rest/"
     return {**pair, "domain": http.url.netloc, "client_endpoint": rest, "server_endpoint": rest, "scope": "crm,task"}
 
 
 def webhook_url(base_url: str) -> str:
-    """The incoming webhook of the administrator."""
+    """Return the URL of the administrator's incoming webhook."""
     return f"{base_url.rstrip('/')}/rest/1/{WEBHOOK_CODE}/"
 
 
 def on(portal: Portal, path: str, method: str, action: Action) -> Route:
-    """One address under /sandbox; what the action cannot read is answered 422 or 400."""
+    """Build a route under /sandbox; input that the action cannot read is answered with 422 or 400."""
 
     async def endpoint(http: HttpRequest) -> Response:
         try:
@@ -69,7 +69,7 @@ def on(portal: Portal, path: str, method: str, action: Action) -> Route:
 
 
 def routes(portal: Portal) -> list[Route]:
-    """The addresses of records, ledger, faults and tokens."""
+    """Build the routes for records, ledger, faults and tokens."""
     table: list[tuple[str, str, Action]] = [
         ("health", "GET", _health),
         ("ledger", "GET", _ledger),
@@ -91,7 +91,7 @@ def routes(portal: Portal) -> list[Route]:
 
 
 async def read_json(http: HttpRequest) -> Any:
-    """The body of a control request; none is an empty object."""
+    """Read the body of a control request; a missing one is an empty object."""
     raw = await http.body()
     return orjson.loads(raw) if raw.strip() else {}
 
@@ -132,7 +132,7 @@ def _kind(http: HttpRequest) -> Schema | None:
 
 
 def _plain(kind: Schema, row: Row) -> Row:
-    """A stored record as the pages of the portal would show it: classic names and types, everything in it."""
+    """Render a stored record as the pages of the portal would: classic names and types, all fields."""
     return show_classic(kind, row, [f.name for f in kind.fields.values() if not f.multiple or f.name in MULTIFIELDS])
 
 
@@ -152,7 +152,7 @@ async def _record(portal: Portal, http: HttpRequest) -> Response:
 
 
 async def _edit(portal: Portal, http: HttpRequest) -> Response:
-    """Write fields straight into a record, as somebody at the portal's pages would."""
+    """Write fields directly into a record, as somebody in the portal's pages would."""
     kind = _kind(http)
     row = portal.store.get(kind.kind, http.path_params["number"]) if kind else None
     if kind is None or row is None:
@@ -176,7 +176,7 @@ async def _changes(portal: Portal, http: HttpRequest) -> Response:
 
 
 async def _stream(portal: Portal, http: HttpRequest) -> Response:
-    """The feed as server-sent events; `Last-Event-ID` or `after` says where to go on."""
+    """Stream the feed as server-sent events; `Last-Event-ID` or `after` gives the starting point."""
     after = int(http.headers.get("last-event-id") or http.query_params.get("after") or 0)
     return StreamingResponse(_lines(portal, after), media_type="text/event-stream")
 
@@ -208,7 +208,7 @@ async def _issue(portal: Portal, http: HttpRequest) -> Response:
 
 
 async def _expire(portal: Portal, _: HttpRequest) -> Response:
-    """Every access token ends now, as if its hour were over."""
+    """Expire every access token now."""
     expired = portal.tokens.expire(portal.now)
     portal.store.commit()
     return JSONResponse({"ok": True, "expired": expired})

@@ -1,4 +1,4 @@
-"""Sandbox portal, control of measurements: limits, slowness, counters and the name of the portal; changes no record."""
+"""Sandbox portal, control of measurements: limits, latency, counters and the portal's name; changes no record."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RenameRequest(BaseModel):
 
 
 def routes(portal: Portal) -> list[Route]:
-    """The addresses of limits, latency, stats and rename."""
+    """Build the routes for limits, latency, stats and rename."""
     table: list[tuple[str, str, Action]] = [
         ("limits", "GET", _limits),
         ("limits", "POST", _set_limits),

@@ -1,4 +1,4 @@
-"""Sandbox portal, errors: the answers a portal gives instead of a result; knows codes and texts, not HTTP servers."""
+"""Sandbox portal, errors: the portal's error answers; knows codes and texts, not HTTP servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sandbox portal, events: posts what happened to bound handlers and outgoing webhooks, once and without a second try."""
+"""Sandbox portal, events: posts events to bound handlers and outgoing webhooks, once and without a retry."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Raised:
 
 
 class EventSender:
-    """Owns the deliveries; they run beside the answers and die with the portal."""
+    """Owns the deliveries; they run beside the answers and end with the portal."""
 
     def __init__(self, store: Store, ledger: Ledger, tokens: Tokens) -> None:
         self._store = store
@@ -39,7 +39,7 @@ class EventSender:
         self._client: httpx.AsyncClient | None = None
 
     def send(self, raised: Raised, base_url: str) -> None:
-        """Start one delivery for every handler of this event; no handler, no work."""
+        """Start one delivery for every handler of this event."""
         for handler_id, url, auth in self._targets(raised, base_url):
             body = {
                 "event": raised.name,
@@ -53,7 +53,7 @@ class EventSender:
             task.add_done_callback(self._running.discard)
 
     async def aclose(self) -> None:
-        """Drop what is still on its way."""
+        """Cancel the deliveries under way."""
         for task in list(self._running):
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)

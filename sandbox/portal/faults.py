@@ -1,4 +1,4 @@
-"""Sandbox portal, faults: what goes wrong on demand, how often and after how many calls; decides nothing else."""
+"""Sandbox portal, faults: what goes wrong on request, how often and after how many calls."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Kind = Literal[
     "query_limit",
     "no_operating",
 ]
-# Executed, then the answer is spoilt: 500_after, 504_html, commit_then_drop, delay_answer.
-# Not executed at all: 500_before, html_200, 302, 403_scope, query_limit. `delay` waits first, so the write arrives late.
+# Executed, then the answer is spoilt: 500_after, 504_html, commit_then_drop, delay_answer. Not executed at all: 500_before, html_200, 302,
+# 403_scope, query_limit. `delay` waits first, so the write arrives late.
 
 
 class Fault(BaseModel):
@@ -43,7 +43,7 @@ class FaultBox:
         self.armed: list[Fault] = []
 
     def take(self, method: str, kinds: frozenset[str] | None = None) -> Fault | None:
-        """The fault that hits this call, used up by one; a fault that still waits counts the call down."""
+        """Take the fault for this call; a fault that still waits counts the call down."""
         for fault in list(self.armed):
             named = (fault.method or "").lower()
             if (named and named != method.lower()) or (kinds is not None and fault.kind not in kinds):

@@ -1,4 +1,4 @@
-"""Sandbox portal, ledger: one numbered feed of calls, changes and sent events for tests and live pages; never holds a token."""
+"""Sandbox portal, ledger: one numbered feed of calls, changes and sent events for tests and live pages; never contains a token."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _QUIET = frozenset({"task_history", "outgoing", "binding", "notice_tag", "idempo
 
 
 class Ledger:
-    """The feed; a line is kept in memory and in the store, and those who wait are woken."""
+    """The feed; a line is kept in memory and in the store, and waiting readers are woken."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -23,7 +23,7 @@ class Ledger:
         self._grown = asyncio.Event()
 
     def open_call(self, method: str, params: Any, at: datetime, **more: Any) -> Row:
-        """Begin the line of one call; `close_call` completes it."""
+        """Start the line of one call; `close_call` completes it."""
         row: Row = {
             "seq": self._store.next_id("feed"),
             "kind": "call",
@@ -49,12 +49,12 @@ class Ledger:
         self.wake()
 
     def note_closed(self, row: Row, at: datetime) -> None:
-        """Keep the end of a call that others have seen waiting."""
+        """Add the end of a call that readers have seen waiting."""
         end = {name: row[name] for name in ("method", "status", "outcome", "applied")}
         self._append({"kind": "closed", "time": store_moment(at), "call": row["seq"], **end})
 
     def note_change(self, change: Change, at: datetime, by: int | None) -> None:
-        """Keep what a write did, field by field; `by` is nobody when it was made in the portal's pages."""
+        """Add what a write changed, field by field; `by` is None if it was made in the portal's pages."""
         if change.entity in _QUIET:
             return
         before, after = change.before or {}, change.after or {}
@@ -75,12 +75,12 @@ class Ledger:
         )
 
     def note_event(self, event: str, handler: str, at: datetime, status: int | str) -> None:
-        """Keep that an event was sent to a handler, and how that ended."""
+        """Add that an event was sent to a handler, with the result."""
         self._append({"kind": "event", "time": store_moment(at), "event": event, "handler": handler, "status": status})
         self._store.commit()
 
     def calls(self, method: str | None = None, after: int = 0) -> list[Row]:
-        """The calls, oldest first, perhaps of one method only (any spelling)."""
+        """Return the calls, oldest first, optionally of one method only (any spelling)."""
         wanted = (method or "").lower()
         return [
             line
@@ -91,11 +91,11 @@ class Ledger:
         ]
 
     def after(self, seq: int) -> list[Row]:
-        """All lines with a greater number; a call that still waits has the outcome `open`, its end comes as `closed`."""
+        """Return all lines with a greater number; a waiting call has the outcome `open`, and its end comes as a `closed` line."""
         return [line for line in self.lines if line["seq"] > seq]
 
     def clear(self) -> None:
-        """Forget the lines; the numbers go on."""
+        """Remove the lines; the numbering continues."""
         self.lines.clear()
         self._store.clear_feed()
 
@@ -110,7 +110,7 @@ class Ledger:
         self.wake()
 
     def wake(self) -> None:
-        """Let those who wait look again."""
+        """Wake the waiting readers."""
         woken, self._grown = self._grown, asyncio.Event()
         woken.set()
 

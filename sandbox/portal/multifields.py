@@ -1,4 +1,4 @@
-"""Sandbox portal, multifields: what a write does to phones and e-mails, in the classic and in the universal form."""
+"""Sandbox portal, multifields: applies writes to phones and e-mails, in the classic and the universal form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sandbox.portal.values import MULTIFIELDS, to_flag
 
 
 def classic_changes(store: Store, old: list[Row], fields: Row) -> list[Row]:
-    """No ID adds, ID with VALUE edits, ID with DELETE=Y or no VALUE removes, what is not named stays."""
+    """Apply a classic write: no ID adds, ID with VALUE edits, ID with DELETE=Y or no VALUE removes, unnamed entries stay."""
     result = list(old)
     for kind in MULTIFIELDS:
         given = fields.get(kind)
@@ -22,7 +22,7 @@ def classic_changes(store: Store, old: list[Row], fields: Row) -> list[Row]:
 
 
 def universal_changes(store: Store, old: list[Row], fm: Any) -> list[Row]:
-    """A list adds; a map edits by number, adds under `n0`; no typeId or an unknown one does nothing; text does nothing."""
+    """Apply a universal write: a list adds; a map edits by id and adds under `n0`; a missing or unknown typeId and text are ignored."""
     if isinstance(fm, list):
         return old + [entry for element in fm for entry in _universal_new(store, element)]
     result = list(old)

@@ -1,4 +1,4 @@
-"""Sandbox portal, OAuth: token pairs of the one local application; they live in the store's secrets and in no ledger."""
+"""Sandbox portal, OAuth: token pairs of the one local application; kept in the store's secrets and in no ledger."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _REFRESH_DAYS = 180
 
 @dataclass(frozen=True)
 class Token:
-    """Whose access it is and until when."""
+    """The user and expiry of a token."""
 
     user_id: int
     expires: datetime
 
 
 class Tokens:
-    """Issued pairs; a refresh token works once, and a restart of a portal with a folder forgets nothing."""
+    """Issued pairs; a refresh token works once, and a portal with a data folder keeps them over a restart."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -45,20 +45,20 @@ class Tokens:
             book[token] = Token(body["user"], datetime.fromtimestamp(body["until"], UTC))
 
     def issue(self, user_id: int, now: datetime, lifetime: int = LIFETIME) -> Row:
-        """A fresh pair for one user."""
+        """Issue a new pair for one user."""
         access, refresh = secrets.token_hex(24), secrets.token_hex(24)
         self._keep("access", access, Token(user_id, now + timedelta(seconds=lifetime)))
         self._keep("refresh", refresh, Token(user_id, now + timedelta(days=_REFRESH_DAYS)))
         return {**self.access_of(access, now), "refresh_token": refresh, "user_id": user_id}
 
     def event_access(self, user_id: int, now: datetime) -> Row:
-        """What an event carries: an access token without a refresh token, gone with the process."""
+        """Return an access token for an event: without a refresh token, and lost with the process."""
         access = secrets.token_hex(24)
         self._access[access] = Token(user_id, now + timedelta(seconds=LIFETIME))
         return self.access_of(access, now)
 
     def access_of(self, access: str, now: datetime) -> Row:
-        """How an access token is told to its application."""
+        """Return the description of an access token for its application."""
         expires = self._access[access].expires
         return {
             "access_token": access,
@@ -70,7 +70,7 @@ class Tokens:
         }
 
     def refresh(self, token: str, now: datetime) -> Row:
-        """A new pair for an unused refresh token, which is spent by that; raise invalid_grant for any other."""
+        """Return a new pair for an unused refresh token, which is used up by that. Raises invalid_grant for any other."""
         known = self._refresh.pop(token, None)
         self._store.drop_secret(f"refresh:{token}")
         if known is None or known.expires <= now:
@@ -78,11 +78,11 @@ class Tokens:
         return self.issue(known.user_id, now)
 
     def find(self, access: str) -> Token | None:
-        """The token behind an access token, also an expired one."""
+        """Return the data of an access token, including an expired one, or None."""
         return self._access.get(access)
 
     def expire(self, now: datetime) -> int:
-        """End every access token at this moment and say how many; refresh tokens go on."""
+        """Expire every access token now and return how many; refresh tokens stay valid."""
         living = [access for access, token in self._access.items() if token.expires > now]
         for access in living:
             self._keep("access", access, Token(self._access[access].user_id, now))
@@ -94,7 +94,7 @@ class Tokens:
 
 
 def check_grant(given: Row) -> None:
-    """The application must name itself and ask for a refresh; raise invalid_client or invalid_request otherwise."""
+    """Check the client's credentials and the grant type. Raises invalid_client or invalid_request."""
     if (given.get("client_id"), given.get("client_secret")) != (CLIENT_ID, CLIENT_SECRET):
         raise PortalError(400, "invalid_client", "Invalid client")
     if given.get("grant_type") != "refresh_token":

@@ -1,4 +1,4 @@
-"""Sandbox portal, PHP bracket syntax: `a[b][]=1` pairs to nested values and back; no HTTP in here."""
+"""Sandbox portal, PHP bracket syntax: `a[b][]=1` pairs to nested values and back; no HTTP."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MAX_DEPTH = 64
 
 
 def parse_query(text: str) -> dict[str, Any]:
-    """Read one query string; `&` separates, `+` is a space, of two equal names the last wins."""
+    """Parse one query string; `&` separates, `+` is a space, of two equal names the last wins."""
     pairs: list[tuple[str, Any]] = []
     for piece in text.split("&"):
         name, _, value = piece.partition("=")
@@ -33,7 +33,7 @@ def from_pairs(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def as_php_value(value: Any) -> Any:
-    """Turn maps with the keys 0..n-1 into lists, everywhere inside; PHP does not tell the two apart."""
+    """Convert maps with the keys 0..n-1 to lists, at every level; PHP does not distinguish the two."""
     if isinstance(value, list):
         return [as_php_value(item) for item in value]
     if not isinstance(value, dict):
@@ -45,7 +45,7 @@ def as_php_value(value: Any) -> Any:
 
 
 def to_pairs(value: Any, prefix: str) -> Iterator[tuple[str, str]]:
-    """Write a nested value as bracketed pairs under `prefix`."""
+    """Yield a nested value as bracketed pairs under `prefix`."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from to_pairs(item, f"{prefix}[{key}]" if prefix else str(key))
@@ -57,7 +57,7 @@ def to_pairs(value: Any, prefix: str) -> Iterator[tuple[str, str]]:
 
 
 def _path(name: str) -> list[str]:
-    """Split `a[b][c]` into its steps; text after a closed bracket is ignored, an unclosed one is part of the name."""
+    """Split `a[b][c]` into its keys; text after a closed bracket is ignored, an unclosed one is part of the name."""
     name = name.lstrip(" ")
     head, bracket, rest = name.partition("[")
     if not head:

@@ -1,4 +1,4 @@
-"""Sandbox portal, core: one call from who and what to an answer, with limits, faults and the ledger; knows no HTTP server."""
+"""Sandbox portal, core: executes one call, with authentication, limits, faults and the ledger; knows no HTTP server."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _KINDS = {schema.kind: schema for schema in BY_TYPE_ID.values()}
 
 
 def utc_now() -> datetime:
-    """The wall clock."""
+    """Return the wall-clock time."""
     return datetime.now(UTC)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How this portal is set up; `data` empty keeps everything in memory."""
+    """The configuration of this portal; without `data` everything is kept in memory."""
 
     data: Path | None = None
     clock: Callable[[], datetime] = utc_now
@@ -52,7 +52,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Request:
-    """One REST request taken off the wire: method as it was sent, and who asks; `body` is what REST v3 reads."""
+    """One parsed REST request: the method as sent, and the caller; `body` is what REST v3 reads."""
 
     method: str
     params: Row
@@ -69,7 +69,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the portal answers: a status, a body, and headers beyond the usual."""
+    """The portal's answer: status, body, and additional headers."""
 
     status: int
     body: Row
@@ -86,15 +86,15 @@ class Caller:
     batch_key: str | None = None
 
     def owner(self, method: str) -> Owner:
-        """Whose time budget a method of this caller uses: the application has one, every webhook its own."""
+        """Return whose time budget a method of this caller uses: the application has one, every webhook its own."""
         return ("application" if self.by_app else f"webhook of {self.user}", method)
 
 
-Way = Callable[[Request, Row], Answer]  # how one version of REST answers; the row is the call's line in the ledger
+Way = Callable[[Request, Row], Answer]  # answers one version of REST; the row is the call's line in the ledger
 
 
 class Portal:
-    """The records and everything around them; one event loop uses it, one call at a time."""
+    """The records and everything around them; used by one event loop, one call at a time."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -115,11 +115,11 @@ class Portal:
 
     @property
     def now(self) -> datetime:
-        """The portal's clock."""
+        """The portal's current time."""
         return self.settings.clock()
 
     def reset(self) -> None:
-        """Back to the seeded state: records, faults, limits, pace, feed; tokens stay."""
+        """Return to the seeded state: records, faults, limits, pace, feed; tokens stay."""
         self.store.wipe()
         self.ledger.clear()
         self.faults.armed.clear()
@@ -128,7 +128,7 @@ class Portal:
         self._seed()
 
     def edit(self, entity: str, row: Row, base_url: str) -> None:
-        """Somebody changes a record in the portal's pages: a change in the feed and an event, no call."""
+        """Change a record as in the portal's pages: a change in the feed and an event, but no call."""
         self._actor = None
         self.store.put(entity, row)
         self.store.commit()
@@ -140,20 +140,20 @@ class Portal:
         self._send_events(base_url)
 
     def refuse(self, request: Request, fault: str, status: int, code: str) -> None:
-        """Note a call that a fault stopped before anything was executed."""
+        """Record a call that a fault stopped before anything was executed."""
         line = self._open(request)
         self.close_line(line, status, code, fault=fault)
         self.store.commit()
 
     def announce(self, request: Request, fault: Fault) -> Row:
-        """Show a call that has arrived and waits; `handle` completes the same line."""
+        """Record a call that has arrived and waits; `handle` completes the same line."""
         line = self._open(request)
         line["fault"] = fault.kind
         self.ledger.wake()
         return line
 
     def handle(self, request: Request, fault: Fault | None = None, *, announced: Row | None = None, way: Way | None = None) -> Answer:
-        """Execute one call and note it; raise ConnectionDroppedError if a fault cuts the line after the commit."""
+        """Execute one call and record it. Raises ConnectionDroppedError if a fault cuts the connection after the commit."""
         line = self._open(request) if announced is None else announced
         kind = fault.kind if fault else None
         line["fault"] = kind
@@ -180,7 +180,7 @@ class Portal:
         return answer
 
     def authenticate(self, request: Request, line: Row) -> Caller:
-        """Who calls; raise the error of a wrong code or token."""
+        """Return who calls. Raises the error of a wrong code or token."""
         if request.code is None:
             token = self.tokens.find(str(request.params.get("auth") or ""))
             if token is None:
@@ -197,7 +197,7 @@ class Portal:
         return caller
 
     def perform(self, caller: Caller, name: str, handler: Handler, params: Row) -> Row:
-        """The success body of one method that is not a batch, within its time budget; raise PortalError otherwise."""
+        """Return the success body of one method other than batch, within its time budget. Raises PortalError."""
         now, started, owner = self.now, time.perf_counter(), caller.owner(name)
         self.operating.admit(owner, now)
         self.commands += 1
@@ -206,7 +206,7 @@ class Portal:
         return self.envelope(result, owner, now)
 
     def open_command(self, caller: Caller, sent: str, params: Any, key: str) -> Row:
-        """Begin the line of one command of a batch."""
+        """Start the line of one command of a batch."""
         links = {"user": caller.user, "batch": caller.line, "key": key}
         return self.ledger.open_call(sent, params, self.now, name=canonical(sent), http="batch", **links)
 
@@ -216,7 +216,7 @@ class Portal:
         self.stats.note(line)
 
     def envelope(self, result: Any, owner: Owner, started: datetime) -> Row:
-        """What stands around a result: `time`, and `total` and `next` of a page."""
+        """Wrap a result with `time`, and for a page with `total` and `next`."""
         body: Row = {"result": result}
         if isinstance(result, Page):
             rows = result.keyed or (result.rows if result.ready is None else result.ready)
@@ -239,7 +239,7 @@ class Portal:
         return body
 
     def close(self) -> None:
-        """Let the store go."""
+        """Close the store."""
         self.store.close()
 
     def _fresh_limits(self) -> None:
@@ -276,7 +276,7 @@ class Portal:
         return Answer(200, self._execute(caller, request.method, {k: v for k, v in request.params.items() if k != "auth"}))
 
     def _execute(self, caller: Caller, sent: str, params: Row) -> Row:
-        """The success body of one command, inner or outer; raise PortalError otherwise."""
+        """Return the success body of one command, also one in a batch. Raises PortalError."""
         name, now = canonical(sent), self.now
         if name is None:
             raise method_not_found()
@@ -288,7 +288,7 @@ class Portal:
         return self.envelope(result, caller.owner(name), now)
 
     def _inner(self, caller: Caller, sent: str, params: Row) -> Row:
-        """One command of a batch, with its own line, commit and perhaps a cut right after it."""
+        """Run one command of a batch, with its own line and commit, and possibly a connection cut right after it."""
         line = self.open_command(caller, sent, params, caller.batch_key or "")
         before = self.store.writes
         try:
@@ -318,13 +318,13 @@ class Portal:
 
 
 def _outcome(body: Row) -> tuple[Any, Any]:
-    """What the ledger says of a body: `ok` or the code, and the text of an error."""
+    """Return the outcome of a body for the ledger: `ok` or the code, and the text of an error."""
     error = body.get("error", "ok")
     return (error["code"], error["message"]) if isinstance(error, dict) else (error, body.get("error_description"))
 
 
 def _hide_operating(body: Row) -> None:
-    """A portal without the limiter says nothing of it, inside a batch neither."""
+    """Remove the operating times from a body, also inside a batch: a portal without the limiter does not report them."""
     result = body.get("result")
     inner = result.get("result_time") if isinstance(result, dict) else None
     times = list(inner.values()) if isinstance(inner, dict) else inner if isinstance(inner, list) else []

@@ -24,13 +24,13 @@ class Page:
     total: int
     next: int | None = None
     box: str = ""  # `items` wraps the rows: {"items": [...]}
-    ready: Rows | None = None  # the rows as JSON already, instead of `rows`
-    keyed: Row | None = None  # the rows under their numbers, instead of `rows`
+    ready: Rows | None = None  # the rows as rendered JSON, instead of `rows`
+    keyed: Row | None = None  # the rows by their ids, instead of `rows`
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A whole list request, checked and ready to run."""
+    """A complete list request, validated and ready to run."""
 
     test: Predicate
     order: tuple[tuple[Field, int], ...]
@@ -39,7 +39,7 @@ class Plan:
 
 
 def want_array(params: Row, name: str) -> Any:
-    """A parameter that must be an array if it is there; absent or empty is an empty one."""
+    """Return a parameter that must be an array if it is present; a missing or empty one gives an empty array."""
     value = params.get(name)
     if not value and not isinstance(value, int):
         return {}
@@ -49,7 +49,7 @@ def want_array(params: Row, name: str) -> Any:
 
 
 def plan_classic(schema: Schema, params: Row) -> Plan:
-    """Read the request of an old list method; unknown names in filter and order are dropped without a word."""
+    """Parse the request of an old list method; unknown names in filter and order are dropped silently."""
     conditions = [
         Condition(operator, schema.fields[name.upper()], value)
         for key, value in _items(want_array(params, "filter"))
@@ -66,7 +66,7 @@ def plan_classic(schema: Schema, params: Row) -> Plan:
 
 
 def plan_universal(schema: Schema, params: Row) -> Plan:
-    """Read the request of crm.item.list; unknown names and directions are refused."""
+    """Parse the request of crm.item.list; unknown names and directions are refused."""
     raw = want_array(params, "filter")
     plain = _universal_conditions(schema, raw)
     order = []
@@ -82,7 +82,7 @@ def plan_universal(schema: Schema, params: Row) -> Plan:
 
 
 def run(table: Table, plan: Plan) -> Page:
-    """One page of 50; start -1 does not count: total 0 and no next."""
+    """Return one page of 50; start -1 does not count: total 0 and no next."""
     if not plan.order or (len(plan.order) == 1 and plan.order[0][0].name == "ID"):
         step = plan.order[0][1] if plan.order else 1
         if plan.test is everything:
@@ -98,7 +98,7 @@ def run(table: Table, plan: Plan) -> Page:
 
 
 def _cut(table: Table, plan: Plan, step: int) -> Page:
-    """One page where only the id decides: nothing is walked."""
+    """Return one page if only the id decides, without scanning."""
     if plan.start < 0:
         return Page(table.cut(0, PAGE, above=plan.above, step=step), 0)
     following, total = plan.start + PAGE, table.count(plan.above)
@@ -106,7 +106,7 @@ def _cut(table: Table, plan: Plan, step: int) -> Page:
 
 
 def page(rows: list[Row], start: int) -> Page:
-    """Cut one page out of the whole answer."""
+    """Cut one page out of all rows."""
     if start < 0:
         return Page(rows[:PAGE], 0)
     following = start + PAGE
@@ -114,7 +114,7 @@ def page(rows: list[Row], start: int) -> Page:
 
 
 def start_of(params: Row) -> int:
-    """The `start` of a request; nonsense is 0, below zero is -1."""
+    """Return the `start` of a request; an invalid value is 0, a negative one -1."""
     try:
         return max(int(params.get("start") or 0), -1)
     except (TypeError, ValueError):
@@ -133,7 +133,7 @@ def _items(value: Any) -> list[tuple[str, Any]]:
 
 
 def _flat_filter(raw: Any) -> bool:
-    """Only plain conditions that all must hold: no groups, no OR."""
+    """Whether a filter has only plain conditions that must all hold: no groups, no OR."""
     return isinstance(raw, dict) and not any(key == "logic" or str(key).isdigit() for key in raw)
 
 
@@ -142,7 +142,7 @@ def _universal_field(schema: Schema, name: str) -> Field | None:
 
 
 def _universal_conditions(schema: Schema, raw: Any) -> list[Condition]:
-    """The plain conditions of one level; names that do not exist raise INVALID_ARG_VALUE."""
+    """Return the plain conditions of one level. Raises INVALID_ARG_VALUE for unknown names."""
     found = []
     for key, value in _items(raw):
         if key == "logic" or key.isdigit():
@@ -164,7 +164,7 @@ def _universal_test(schema: Schema, raw: Any) -> Predicate:
 
 
 def classic_names(schema: Schema, params: Row) -> list[str]:
-    """The fields an old list method returns: `select`, `*` and `UF_*` opened; unknown names fall away."""
+    """Return the fields an old list method returns, with `*` and `UF_*` in `select` expanded; unknown names are dropped."""
     wanted = [str(name).upper() for _, name in _items(want_array(params, "select"))]
     if not wanted:
         return list(schema.plain)
@@ -180,7 +180,7 @@ def classic_names(schema: Schema, params: Row) -> list[str]:
 
 
 def universal_names(schema: Schema, params: Row) -> tuple[list[str], bool]:
-    """The fields crm.item.list returns, and whether the phones come too (only with `*`)."""
+    """Return the fields crm.item.list returns, and whether phones are included (only with `*`)."""
     wanted = [str(name) for _, name in _items(want_array(params, "select"))]
     if not wanted:
         return [f.name for f in schema.fields.values()], False
@@ -194,5 +194,5 @@ def universal_names(schema: Schema, params: Row) -> tuple[list[str], bool]:
 
 
 def as_array_error(name: str) -> PortalError:
-    """The old methods' complaint about a scalar where an array belongs."""
+    """Build the error of the old methods for a scalar in place of an array."""
     return classic(f"Parameter '{name}' must be array.")

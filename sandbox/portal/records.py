@@ -1,4 +1,4 @@
-"""Sandbox portal, records: how a lead, deal, contact or company is made, changed and deleted, whichever family asks."""
+"""Sandbox portal, records: creates, changes and deletes leads, deals, contacts and companies for both method families."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sandbox.portal.values import day, parse
 
 
 def read_fields(schema: Schema, given: list[tuple[Field, Any]], old: Row | None = None) -> Row:
-    """The writable values among what was sent; raise ValueError naming the first field with an impossible value."""
+    """Return the writable values of the given fields. Raises ValueError, naming the first field with an invalid value."""
     values: Row = {}
     for field, raw in given:
         if field.read_only or field.type == "crm_multifield" or (field.multiple and raw == []):
@@ -26,13 +26,13 @@ def read_fields(schema: Schema, given: list[tuple[Field, Any]], old: Row | None 
 
 
 def tell(call: Call, schema: Schema, verb: str, row_id: int) -> None:
-    """Raise the event of a record that was added, changed or deleted; a smart process has one for all types and one of its own."""
+    """Raise the event of a record that was added, changed or deleted; a smart process has a common one and one of its own."""
     for name, fields in events(schema, verb, row_id):
         call.emit(name, {"FIELDS": fields})
 
 
 def events(schema: Schema, verb: str, row_id: int) -> list[tuple[str, Row]]:
-    """The events of `ADD`, `UPDATE` or `DELETE` with what they carry."""
+    """Return the events of `ADD`, `UPDATE` or `DELETE` with their data."""
     if not schema.smart:
         return [(f"ONCRM{schema.kind.upper()}{verb}", {"ID": row_id})]
     fields = {"ID": row_id, "ENTITY_TYPE_ID": schema.type_id}
@@ -45,7 +45,7 @@ def create(call: Call, schema: Schema, values: Row, fm: list[Row]) -> int:
     row |= _defaults(call, schema) | {k: v for k, v in values.items() if v is not None or k != "ASSIGNED_BY_ID"}
     if schema.stage_field:
         row |= _first_stage(call.store, schema, row)
-    row["ID"] = values.get("ID") or call.store.next_id(schema.kind)  # only the seed brings numbers
+    row["ID"] = values.get("ID") or call.store.next_id(schema.kind)  # only the seed sets ids
     if "TITLE" in schema.fields and not row.get("TITLE"):
         row["TITLE"] = f"{schema.default_title} #{row['ID']}"
     if fm:
@@ -60,7 +60,7 @@ def create(call: Call, schema: Schema, values: Row, fm: list[Row]) -> int:
 
 
 def change(call: Call, schema: Schema, old: Row, values: Row, fm: list[Row]) -> bool:
-    """Write new values over a record and raise its event; say whether anything really differed."""
+    """Write new values to a record and raise its event; return whether anything differed."""
     row = {**old, **values}
     if fm or "FM" in old:
         row["FM"] = fm
@@ -80,7 +80,7 @@ def change(call: Call, schema: Schema, old: Row, values: Row, fm: list[Row]) -> 
 
 
 def touch(call: Call, schema: Schema, old: Row) -> None:
-    """A save without a difference: the old methods still stamp the record and raise the event."""
+    """Save without a difference: the old methods still update the record's time and raise the event."""
     call.store.put(schema.kind, {**old, "DATE_MODIFY": call.stamp, "MODIFY_BY_ID": call.user_id})
     _tell_changed(call, schema, old, old)
 
@@ -98,14 +98,14 @@ def delete(call: Call, schema: Schema, row: Row) -> None:
 
 
 def recount_sum(call: Call, schema: Schema, row_id: int) -> None:
-    """After its product rows changed, the sum of a deal, quote or smart process item follows them unless it is kept by hand."""
+    """Recalculate the sum of a deal, quote or smart process item after its product rows changed, unless it is set manually."""
     old = call.store.get(schema.kind, row_id)
     if old is not None and (difference := _recount(call.store, schema, old)) and difference["OPPORTUNITY"] != old["OPPORTUNITY"]:
         call.store.put(schema.kind, {**old, **difference, "DATE_MODIFY": call.stamp})
 
 
 def write_history(store: Store, schema: Schema, row: Row, kind: int, stamp: str) -> None:
-    """One line of the stage history: 1 created, 2 moved, 3 closed, 5 another funnel."""
+    """Add one line to the stage history: 1 created, 2 moved, 3 closed, 5 another funnel."""
     deal = schema.funnels
     stage, semantic = row[schema.stage_field], _meaning(store, schema, row)
     store.add(
@@ -158,7 +158,7 @@ def _defaults(call: Call, schema: Schema) -> Row:
 
 
 def _first_stage(store: Store, schema: Schema, row: Row) -> Row:
-    """A new record stands on the stage it names, if its funnel has it, else on the first one."""
+    """Return the stage of a new record: the one it names, if its funnel has it, else the first one."""
     category = row.get("CATEGORY_ID") or 0
     if schema.funnels and not stages.has_funnel(store, schema, category):
         category = stages.default_funnel(store, schema)
@@ -172,7 +172,7 @@ def _first_stage(store: Store, schema: Schema, row: Row) -> Row:
 
 
 def _stage_marks(store: Store, schema: Schema, row: Row) -> Row:
-    """The read-only fields that follow from the stage."""
+    """Return the read-only fields that follow from the stage."""
     meaning = _meaning(store, schema, row)
     if schema.kind == "lead":
         return {"STATUS_SEMANTIC_ID": meaning}
@@ -188,12 +188,12 @@ def _meaning(store: Store, schema: Schema, row: Row) -> str:
 
 
 def _of(schema: Schema, values: Row) -> Row:
-    """Only what this kind of record has."""
+    """Return only the values of fields that this kind of record has."""
     return {name: value for name, value in values.items() if name in schema.fields}
 
 
 def _keeps_history(schema: Schema) -> bool:
-    """The portal writes the stage history of leads, deals and smart processes."""
+    """Whether the portal keeps a stage history: for leads, deals and smart processes."""
     return schema.funnels or schema.kind == "lead"
 
 
@@ -219,7 +219,7 @@ def _tell_changed(call: Call, schema: Schema, old: Row, row: Row) -> None:
 
 
 def _recount(store: Store, schema: Schema, record: Row) -> Row:
-    """With product rows and no manual sum, the sum is theirs whatever was written."""
+    """Return the record with its sum from the product rows, if it has some and the sum is not manual."""
     if record.get("IS_MANUAL_OPPORTUNITY") == "Y":
         return {}
     rows = [p for p in store.walk("productrow") if p["OWNER_TYPE"] == schema.code and p["OWNER_ID"] == record["ID"]]
@@ -227,7 +227,7 @@ def _recount(store: Store, schema: Schema, record: Row) -> Row:
 
 
 def _link_contacts(schema: Schema, values: Row, old: Row) -> Row:
-    """A deal, quote or smart process item has one main contact and a list of all; each follows the other."""
+    """Keep the main contact and the list of all contacts of a deal, quote or smart process item consistent."""
     if "CONTACT_IDS" not in schema.fields:
         return values
     if "CONTACT_IDS" in values:

@@ -1,4 +1,4 @@
-"""Sandbox portal, rendering: rows of a list as ready JSON, made once and kept until the record changes; decides nothing about fields."""
+"""Sandbox portal, rendering: rows of a list as JSON, rendered once and kept until the record changes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import orjson
 
 
 class Rows:
-    """The rows of one page as ready JSON; nobody takes them apart unless a batch refers to one or the answer is XML."""
+    """The rows of one page as rendered JSON; parsed only if a batch refers to one or the answer is XML."""
 
     __slots__ = ("blobs",)
 
@@ -19,16 +19,16 @@ class Rows:
         return len(self.blobs)
 
     def at(self, place: int) -> Any:
-        """One row as an object again; raise IndexError beyond the end."""
+        """Return one row as an object. Raises IndexError beyond the end."""
         return orjson.loads(self.blobs[place])
 
     def opened(self) -> list[Any]:
-        """All rows as objects again."""
+        """Return all rows as objects."""
         return [orjson.loads(blob) for blob in self.blobs]
 
 
 def to_json(body: Any) -> bytes:
-    """The JSON of an answer, with ready rows put in as they are."""
+    """Encode an answer as JSON, inserting rendered rows unchanged."""
     return orjson.dumps(body, default=_ready)
 
 

@@ -1,4 +1,4 @@
-"""Sandbox portal, schema: which fields an object has, their types and both spellings; holds no records."""
+"""Sandbox portal, schema: the fields of each kind of object, with types and both spellings; contains no records."""
 
 from __future__ import annotations
 
@@ -40,28 +40,28 @@ class Field:
 
     @property
     def read_only(self) -> bool:
-        """Written by the portal only."""
+        """Whether only the portal writes it."""
         return "R" in self.flags
 
     @property
     def multiple(self) -> bool:
-        """Holds a list."""
+        """Whether it holds a list."""
         return "M" in self.flags
 
     @property
     def required(self) -> bool:
-        """Said to be required."""
+        """Whether it is described as required."""
         return "Q" in self.flags
 
     @property
     def custom(self) -> bool:
-        """Made by the portal's owner (UF_...)."""
+        """Whether it is a custom field (UF_...)."""
         return "D" in self.flags
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The fields of one kind of object, found by either spelling."""
+    """The fields of one kind of object, by either spelling."""
 
     kind: str
     fields: MappingProxyType[str, Field]
@@ -74,22 +74,22 @@ class Schema:
 
     @property
     def funnels(self) -> bool:
-        """Its records stand in funnels."""
+        """Whether its records have funnels."""
         return self.stage_field != "" and "CATEGORY_ID" in self.fields
 
     @property
     def smart(self) -> bool:
-        """A smart process of the portal's owner."""
+        """Whether it is a smart process."""
         return self.type_id >= 128
 
     @property
     def sums(self) -> bool:
-        """Its sum can follow product rows."""
+        """Whether its sum can follow product rows."""
         return self.funnels or self.kind == "quote"
 
 
 def camel_name(name: str) -> str:
-    """The universal spelling of a classic field name."""
+    """Return the universal spelling of a classic field name."""
     if found := re.fullmatch(r"UF_CRM_(\d+)_(\d+)", name):
         return f"ufCrm{found[1]}_{found[2]}"
     if re.fullmatch(r"UF_CRM_\d+_[A-Z_]+", name) is None and name.startswith("UF_CRM_") and name != "UF_CRM_TASK":

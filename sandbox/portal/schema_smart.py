@@ -1,4 +1,4 @@
-"""Sandbox portal, field lists of contracts, quotes, own deal fields and small read-only books; the format is that of `schema_data`."""
+"""Sandbox portal, field lists of contracts, quotes, custom deal fields and small read-only books, in the format of `schema_data`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ CONTRACT_TYPE_ID = 177
 CONTRACT_TITLE = "Договоры"
 DEFAULT_CATEGORY = 10
 
-# A smart process has the names of the universal family only; these are the records' own names behind them.
+# A smart process has only names of the universal family; these are the stored names behind them.
 SMART_UPPER = MappingProxyType(
     {
         "DATE_CREATE": "CREATED_TIME",

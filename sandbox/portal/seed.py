@@ -1,4 +1,4 @@
-"""Sandbox portal, seed: fills an empty store with the sample firm, all dates counted from the last full hour."""
+"""Sandbox portal, seed: fills an empty store with the sample company, with all dates relative to the last full hour."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OPEN = ("NEW", "PREPARATION", "PREPAYMENT_INVOICE", "EXECUTING", "FINAL_INVOICE
 
 
 def fill(store: Store, now: datetime, bulk_deals: int = 0, seed: int = 0) -> None:
-    """Write everything; the same hour and seed give the same data. The seed varies the bulk deals only."""
+    """Write all sample data; the same hour and seed give the same data. The seed varies the bulk deals only."""
     hour = now.replace(minute=0, second=0, microsecond=0)
     store.refill(_firm(hour))
     _bulk(store, hour, bulk_deals, Random(seed))
@@ -30,7 +30,7 @@ def fill(store: Store, now: datetime, bulk_deals: int = 0, seed: int = 0) -> Non
 
 @lru_cache(maxsize=4)
 def _firm(now: datetime) -> Contents:
-    """The firm without bulk deals: four hundred records, each made as a call would make it, so it is kept for the next reset."""
+    """Return the company without bulk deals; cached for the next reset, because its four hundred records are made by calls."""
     store = Store(None)
     _people(store, now)
     _books(store)
@@ -106,7 +106,7 @@ def _books(store: Store) -> None:
 
 
 def _fm(store: Store, *entries: tuple[str, str, str]) -> list[Row]:
-    """Phones and e-mails in order; the first ever made gets number 156, which contact 43 holds."""
+    """Return phones and e-mails in order; the first one created gets id 156, which belongs to contact 43."""
     return [
         {"ID": store.next_id("multifield", at_least=156), "TYPE_ID": kind, "VALUE_TYPE": use, "VALUE": value}
         for kind, use, value in entries
@@ -173,7 +173,7 @@ def _deals(store: Store, now: datetime) -> None:
 
 
 def _ordinary_deal(number: int) -> tuple[int, str, int, str, int, int, int, int]:
-    """Deals that make up the numbers: several overdue, several due within days, some closed, some tenders."""
+    """Return the values of one filler deal: several are overdue, several due within days, some closed, some tenders."""
     place = number - 424
     company = 4 + place % 11
     funnel = 1 if place % 7 == 6 else 0
@@ -261,7 +261,7 @@ def _todo_state(now: datetime, who: int, due: int, done: str) -> Row:
 
 
 def _bulk(store: Store, now: datetime, amount: int, chance: Random) -> None:
-    """Plain deals for measurements; only the fields that hold something, to keep a large portal small in memory."""
+    """Add plain deals for measurements, with only the fields that have a value, to save memory in a large portal."""
     made = store_moment(now - timedelta(days=1))
     first = stages.entries(store, "DEAL_STAGE")[0]["STATUS_ID"]
     common = {

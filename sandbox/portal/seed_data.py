@@ -1,4 +1,4 @@
-"""Sandbox portal, sample data: the people, companies and deals of an invented firm; names and numbers belong to nobody."""
+"""Sandbox portal, sample data: the people, companies and deals of an invented company; no real names or numbers."""
 
 from __future__ import annotations
 

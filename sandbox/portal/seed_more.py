@@ -1,4 +1,4 @@
-"""Sandbox portal, seed: contracts, quotes and the small books of the sample firm; it changes nothing that `seed` has made."""
+"""Sandbox portal, seed: contracts, quotes and the small books of the sample company; changes nothing that `seed` created."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sandbox.portal.store import Store
 from sandbox.portal.values import store_moment
 
 CallOf = Callable[[int, int], Call]  # by whom, how many days ago
-DateOf = Callable[[int], str]  # a day from now
+DateOf = Callable[[int], str]  # a number of days from now
 
 
 def fill(store: Store, now: datetime, call_of: CallOf, date_of: DateOf) -> None:
-    """Write everything; dates are counted from the same moment as the rest."""
+    """Write all data, with dates relative to the same moment as `seed`."""
     made = store_moment(now - timedelta(days=90))
     _smart_process(store, made)
     _contracts(call_of, date_of)

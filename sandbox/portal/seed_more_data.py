@@ -1,4 +1,4 @@
-"""Sandbox portal, sample data: contracts, quotes, requisites, goods and calls of the same invented firm; numbers belong to nobody."""
+"""Sandbox portal, sample data: contracts, quotes, requisites, goods and calls of the invented company; no real numbers."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ ANY_CALL = {
     "TRANSCRIPT_PENDING": "N",
 }
 
-# Values of the owner's fields of deals: delivery, prepayment, mounting, engineer, waybills
+# Values of the custom fields of deals: delivery, prepayment, mounting, engineer, waybills
 DEAL_OWN = {
     410: (61, "250000|RUB", "Y", 9, ["ТН-0410-1", "ТН-0410-2"]),
     412: (57, None, "N", None, None),

@@ -1,4 +1,4 @@
-"""Sandbox portal, server: starts the portal alone on loopback and says where it is; a busy port is one sentence and code 2."""
+"""Sandbox portal, server: runs the portal as a process on loopback and prints its address; a busy port gives one sentence and code 2."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ DEFAULT_BUCKET = Bucket()
 
 
 class Door:
-    """Leaves the way to cut the TCP connection in the scope, for the faults that need it."""
+    """Puts a function to cut the TCP connection into the ASGI scope, for the faults that need it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand the request on; uvicorn's `send` belongs to the object that holds the transport."""
+        """Forward the request; uvicorn's `send` belongs to the object that holds the transport."""
         transport = getattr(getattr(send, "__self__", None), "transport", None)
         if transport is not None:
             scope[ABORT] = transport.abort
@@ -44,7 +44,7 @@ def run(
     bulk_deals: int = 0,
     seed: int = 0,
 ) -> int:
-    """Serve until SIGINT or SIGTERM; return 0, or 2 if the port is taken. No bucket means no rate limit."""
+    """Serve until SIGINT or SIGTERM; return 0, or 2 if the port is taken. Without a bucket there is no rate limit."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

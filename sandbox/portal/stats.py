@@ -1,4 +1,4 @@
-"""Sandbox portal, stats: how many requests came, were refused and changed something; reads lines of the ledger, keeps none."""
+"""Sandbox portal, stats: counts requests, refusals and changes from lines of the ledger; keeps no lines."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class Stats:
         self.clear()
 
     def clear(self) -> None:
-        """Everything back to zero."""
+        """Reset all counters."""
         self._statuses: Counter[str] = Counter()
         self._methods: dict[str, Counter[str]] = defaultdict(Counter)
 
     def note(self, line: Row) -> None:
-        """Count one ended call: a request unless it was a command of a batch, and one execution of its method unless it is a batch."""
+        """Count one finished call: as a request unless it was in a batch, and as an execution of its method unless it is a batch."""
         status = "none" if line["status"] is None else str(line["status"])
         if line["http"] != "batch":
             self._statuses[status] += 1
@@ -31,7 +31,7 @@ class Stats:
                 method[f"refused_{status}"] += 1
 
     def shown(self) -> Row:
-        """All counters as the control address gives them."""
+        """Return all counters as the control endpoint shows them."""
         return {
             "requests": sum(self._statuses.values()),
             "refused_503": self._statuses["503"],

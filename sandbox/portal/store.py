@@ -1,4 +1,4 @@
-"""Sandbox portal, store: the records, in memory for reading and in SQLite for surviving; knows no method of the portal."""
+"""Sandbox portal, store: the records, in memory for reading and in SQLite for durability; knows no methods of the portal."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Contents = tuple[tuple[tuple[str, int, bytes], ...], tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True)
 class Change:
-    """What one write did to one record."""
+    """The change of one record by one write."""
 
     entity: str
     id: int
@@ -39,7 +39,7 @@ class Change:
 
 
 class Table:
-    """The records of one kind by id, kept in the order of their ids, and the renderings of them that still hold."""
+    """The records of one kind in order of id, with their rendered JSON that is still valid."""
 
     def __init__(self) -> None:
         self.rows: dict[int, Row] = {}
@@ -47,20 +47,20 @@ class Table:
         self._shown: dict[tuple[str, ...], dict[int, bytes]] = {}
 
     def put(self, row_id: int, row: Row) -> None:
-        """Keep or replace one record."""
+        """Add or replace one record."""
         if row_id not in self.rows:
             insort(self._ids, row_id)
         self.rows[row_id] = row
         self._forget(row_id)
 
     def drop(self, row_id: int) -> None:
-        """Forget one record."""
+        """Remove one record."""
         del self.rows[row_id]
         del self._ids[bisect_left(self._ids, row_id)]
         self._forget(row_id)
 
     def shown(self, shape: tuple[str, ...]) -> dict[int, bytes]:
-        """The ready JSON of records in one shape, by id; a write takes the record out. Old shapes make room for new ones."""
+        """Return the rendered JSON in one shape, by id; a write removes the record from it. Old shapes are dropped for new ones."""
         kept = self._shown.get(shape)
         if kept is None:
             if len(self._shown) >= _SHAPES_KEPT:
@@ -73,13 +73,13 @@ class Table:
             kept.pop(row_id, None)
 
     def walk(self, above: int | None = None, *, step: int = 1) -> Iterator[Row]:
-        """All records by id, upwards (step 1) or downwards (-1), only those with a greater id than `above`."""
+        """Yield the records by id, ascending (step 1) or descending (-1), only those with an id greater than `above`."""
         first = 0 if above is None else bisect_right(self._ids, above)
         positions = range(first, len(self._ids)) if step > 0 else range(len(self._ids) - 1, first - 1, -1)
         return (self.rows[self._ids[position]] for position in positions)
 
     def cut(self, start: int, amount: int, *, above: int | None = None, step: int = 1) -> list[Row]:
-        """The records at the places `start`, `start + 1`, ... from the lowest id over `above` (step 1) or the highest (-1)."""
+        """Return `amount` records from position `start`, counted from the lowest id over `above` (step 1) or the highest (-1)."""
         first = 0 if above is None else bisect_right(self._ids, above)
         size = len(self._ids)
         end = min(start + amount, size - first)
@@ -87,7 +87,7 @@ class Table:
         return [self.rows[self._ids[place]] for place in places]
 
     def count(self, above: int | None) -> int:
-        """How many records have a greater id."""
+        """Return how many records have an id greater than `above`."""
         return len(self._ids) - (0 if above is None else bisect_right(self._ids, above))
 
     def __len__(self) -> int:
@@ -95,7 +95,7 @@ class Table:
 
 
 class Store:
-    """Records, counters and the feed; a write is durable after `commit`, and `watch` hears of it at once."""
+    """Records, counters and the feed; a write is durable after `commit`, and `watch` is called at once."""
 
     def __init__(self, folder: Path | None) -> None:
         if folder is not None:
@@ -116,26 +116,26 @@ class Store:
         self._counters = dict(self._db.execute("SELECT name, value FROM counter"))
 
     def table(self, entity: str) -> Table:
-        """The records of one kind; an unknown kind is an empty table."""
+        """Return the records of one kind; an unknown kind gives an empty table."""
         return self._tables.setdefault(entity, Table())
 
     def get(self, entity: str, row_id: int) -> Row | None:
-        """One record, or nothing; treat it as read-only and write through `put`."""
+        """Return one record, or None; it is read-only, changes go through `put`."""
         return self.table(entity).rows.get(row_id)
 
     def walk(self, entity: str) -> Iterator[Row]:
-        """All records of a kind by id."""
+        """Yield all records of a kind by id."""
         return self.table(entity).walk()
 
     def next_id(self, name: str, *, at_least: int = 1) -> int:
-        """The next number of a counter; a number is never given twice, also after a restart."""
+        """Return the next number of a counter; no number is given twice, even after a restart."""
         value = max(self._counters.get(name, 0) + 1, at_least)
         self._counters[name] = value
         self._write("INSERT OR REPLACE INTO counter VALUES (?, ?)", (name, value))
         return value
 
     def add(self, entity: str, row: Row) -> int:
-        """Keep a new record under the next number of its kind, or under the `ID` it brings."""
+        """Add a record with the next id of its kind, or with the `ID` it already has."""
         row_id = self.next_id(entity, at_least=row.get("ID") or 1) if not row.get("ID") else int(row["ID"])
         if row_id > self._counters.get(entity, 0):
             self._counters[entity] = row_id - 1
@@ -144,7 +144,7 @@ class Store:
         return row_id
 
     def fill(self, entity: str, rows: Iterable[Row]) -> None:
-        """Keep many new records at once under the next numbers; nobody is told."""
+        """Add many records at once with the next ids, without notifying the watcher."""
         table, first = self.table(entity), self._counters.get(entity, 0) + 1
         for number, row in enumerate(rows, first):
             kept = {**row, "ID": number}
@@ -154,11 +154,11 @@ class Store:
         self._write("INSERT OR REPLACE INTO counter VALUES (?, ?)", (entity, self._counters.get(entity, 0)))
 
     def contents(self) -> Contents:
-        """All records and counters as they are now, for `refill`."""
+        """Return all records and counters, for `refill`."""
         return tuple(self._db.execute("SELECT entity, id, body FROM record ORDER BY entity, id")), tuple(self._counters.items())
 
     def refill(self, contents: Contents) -> None:
-        """Keep what another store held; this one has no records yet. Nobody is told."""
+        """Load the contents of another store into this empty one, without notifying the watcher."""
         records, counters = contents
         for record in records:
             entity, row_id, body = record
@@ -169,33 +169,33 @@ class Store:
             self._write("INSERT OR REPLACE INTO counter VALUES (?, ?)", counter)
 
     def put(self, entity: str, row: Row) -> None:
-        """Replace one record by its new state."""
+        """Replace one record."""
         self._keep("update", entity, int(row["ID"]), row)
 
     def remove(self, entity: str, row_id: int) -> None:
-        """Delete one record; raise KeyError if there is none."""
+        """Delete one record. Raises KeyError if there is none."""
         before = self.table(entity).rows[row_id]
         self.table(entity).drop(row_id)
         self._write("DELETE FROM record WHERE entity = ? AND id = ?", (entity, row_id))
         self._tell(Change(entity, row_id, "delete", before, None))
 
     def remove_where(self, entity: str, wanted: Callable[[Row], bool]) -> int:
-        """Delete the records that `wanted` picks and say how many."""
+        """Delete the records for which `wanted` is true and return how many."""
         doomed = [row["ID"] for row in self.walk(entity) if wanted(row)]
         for row_id in doomed:
             self.remove(entity, row_id)
         return len(doomed)
 
     def append_feed(self, seq: int, body: Row) -> None:
-        """Keep one line of the feed."""
+        """Store one line of the feed."""
         self._write("INSERT OR REPLACE INTO feed VALUES (?, ?)", (seq, orjson.dumps(body)))
 
     def feed(self) -> Iterable[Row]:
-        """The stored feed, oldest first."""
+        """Return the stored feed, oldest first."""
         return (orjson.loads(body) for (body,) in self._db.execute("SELECT body FROM feed ORDER BY seq"))
 
     def clear_feed(self) -> None:
-        """Forget the feed; its numbers go on."""
+        """Delete the feed; its numbering continues."""
         self._write("DELETE FROM feed", ())
         self.commit()
 
@@ -207,7 +207,7 @@ class Store:
 
     @contextmanager
     def atomic(self) -> Iterator[None]:
-        """All writes or none: an exception takes the records back as they were; the watcher hears only of what stays."""
+        """Run writes atomically: an exception restores the records, and the watcher is called only for writes that stay."""
         held: list[Change] = []
         watch, writes = self.watch, self.writes
         self.watch = held.append
@@ -225,19 +225,19 @@ class Store:
             watch(change)
 
     def keep_secret(self, name: str, body: Any) -> None:
-        """Keep what belongs to no record and survives `wipe`: tokens of applications."""
+        """Store a value that belongs to no record and survives `wipe`: tokens of applications."""
         self._write("INSERT OR REPLACE INTO secret VALUES (?, ?)", (name, orjson.dumps(body)))
 
     def drop_secret(self, name: str) -> None:
-        """Forget one secret; an unknown name is forgotten already."""
+        """Delete one secret; an unknown name is ignored."""
         self._write("DELETE FROM secret WHERE name = ?", (name,))
 
     def secrets(self) -> dict[str, Any]:
-        """All secrets by name."""
+        """Return all secrets by name."""
         return {name: orjson.loads(body) for name, body in self._db.execute("SELECT name, body FROM secret")}
 
     def wipe(self) -> None:
-        """Forget all records; only the feed's numbers go on."""
+        """Delete all records; only the feed's numbering continues."""
         kept = {"feed": self._counters.get("feed", 0)}
         self._write("DELETE FROM record", ())
         self._write("DELETE FROM counter", ())
@@ -247,7 +247,7 @@ class Store:
         self.clear_feed()
 
     def close(self) -> None:
-        """Commit and let the file go."""
+        """Commit and close the file."""
         self.commit()
         self._db.close()
 
@@ -275,4 +275,4 @@ class Store:
 
 
 def _nobody(_: Change) -> None:
-    """Nobody listens."""
+    """The default watcher, which ignores changes."""

@@ -1,4 +1,4 @@
-"""Sandbox portal, REST v3: its address, errors, repeated calls and batch around the methods; the limits are those of the portal."""
+"""Sandbox portal, REST v3: addresses, errors, idempotency keys and batch around the methods; the limits are those of the portal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sandbox.portal.schema import Row
 from sandbox.portal.v3_tasks import METHODS, WRITES
 from sandbox.portal.values import parse_moment, store_moment
 
-NOT_JSON = object()  # the body that was no JSON
+NOT_JSON = object()  # stands for a body that was not JSON
 _KEPT = timedelta(hours=24)
 _GOOD_KEY = re.compile(r"[\x20-\x7e]{1,255}")
 _BATCH_LIMIT = 50
@@ -23,13 +23,13 @@ _REMEMBERED = "idempotency"
 
 
 class V3:
-    """One way to answer: `Portal.handle(..., way=V3(portal).answer)`."""
+    """Answers requests of REST v3: `Portal.handle(..., way=V3(portal).answer)`."""
 
     def __init__(self, portal: Portal) -> None:
         self._portal = portal
 
     def answer(self, request: Request, line: Row) -> Answer:
-        """The answer of one request; raise PortalError, in the shape of this version or as the limiter in front of it says it."""
+        """Answer one request. Raises PortalError, in the format of this version or in that of the limiter."""
         try:
             caller = self._portal.authenticate(request, line)
         except PortalError:
@@ -44,7 +44,7 @@ class V3:
         return self._once(caller, method, request)
 
     def _once(self, caller: Caller, method: str, request: Request) -> Answer:
-        """One method; a write under a key that has succeeded before is not run again."""
+        """Run one method; a write under a key that has already succeeded is not run again."""
         if not isinstance(request.body, dict):
             raise V3Error(400, "INVALIDJSONEXCEPTION", "Invalid JSON in the request body")
         params = {name: value for name, value in request.body.items() if name != "auth"}
@@ -69,7 +69,7 @@ class V3:
         return self._portal.perform(caller, method, handler, params)
 
     def _seen(self, caller: Caller, method: str, key: str) -> Row | None:
-        """What was answered under a key within a day; what is older is forgotten here."""
+        """Return the answer stored under a key within a day; older ones are deleted here."""
         store, now = self._portal.store, self._portal.now
         store.remove_where(_REMEMBERED, lambda row: parse_moment(row["AT"]) + _KEPT <= now)
         owner = list(caller.owner(method))
@@ -81,7 +81,7 @@ class V3:
         self._portal.store.add(_REMEMBERED, {"OWNER": owner, "USER": caller.user, "KEY": key, "MARK": mark, "BODY": body, "AT": at})
 
     def _batch(self, caller: Caller, body: Any) -> Answer:
-        """All commands in order; the error of one is the answer of all, and nothing of the others stays."""
+        """Run all commands in order; an error of one is the answer of the whole batch, and nothing is stored."""
         if not isinstance(body, list):
             raise V3Error(400, "INVALIDSELECTEXCEPTION", "Unable to recognize the select parameter")
         if len(body) > _BATCH_LIMIT:

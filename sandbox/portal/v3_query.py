@@ -26,12 +26,12 @@ Test = Callable[[Row], bool]
 
 
 def unknown_property(name: str, entity: str) -> V3Error:
-    """A field that the object does not have."""
+    """Build the error for a field that the object does not have."""
     return V3Error(400, "UNKNOWNDTOPROPERTYEXCEPTION", f"Unknown field `{name}` for entity `{entity}`")
 
 
 def select_of(params: Row) -> list[str] | None:
-    """The wanted names, or nothing if none were asked for; raise on anything but a list of names."""
+    """Return the selected names, or None if there are none. Raises V3Error for anything but a list of names."""
     select = params.get("select")
     if select is None or select == []:
         return None
@@ -41,7 +41,7 @@ def select_of(params: Row) -> list[str] | None:
 
 
 def filter_of(params: Row, known: AbstractSet[str], filterable: AbstractSet[str], entity: str) -> Test:
-    """The test of a whole filter: all conditions of a level hold, a group may say `or`."""
+    """Build the predicate of a whole filter: all conditions of a level must hold, a group may say `or`."""
     conditions = params.get("filter") or []
     if not isinstance(conditions, list):
         raise _bad_filter(conditions)
@@ -50,7 +50,7 @@ def filter_of(params: Row, known: AbstractSet[str], filterable: AbstractSet[str]
 
 
 def order_of(params: Row, sortable: AbstractSet[str]) -> list[tuple[str, int]]:
-    """Names with 1 or -1; raise on a name or a direction that cannot be."""
+    """Return names with 1 or -1. Raises V3Error for an invalid name or direction."""
     order = params.get("order") or {}
     if not isinstance(order, dict):
         raise _bad_order(order)
@@ -63,7 +63,7 @@ def order_of(params: Row, sortable: AbstractSet[str]) -> list[tuple[str, int]]:
 
 
 def page_of(params: Row) -> tuple[int, int]:
-    """Where the page starts and how long it is; `page` with its `limit` wins over `offset`, more than 1000 is 1000."""
+    """Return the start and length of the page; `page` with its `limit` wins over `offset`, and at most 1000 rows are given."""
     given = params.get("pagination") or {}
     if not isinstance(given, dict) or not all(isinstance(v, int) and not isinstance(v, bool) and v >= 0 for v in given.values()):
         raise _bad_page(given)

@@ -1,4 +1,4 @@
-"""Sandbox portal, REST v3: the methods of tasks with typed values, and what belongs to no module; knows no HTTP."""
+"""Sandbox portal, REST v3: the methods of tasks with typed values, and general methods; knows no HTTP."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RELATED = {"creator": "CREATED_BY", "responsible": "RESPONSIBLE_ID"}
 
 @dataclass(frozen=True)
 class _Field:
-    """One field of a task: where it is kept, its type as errors name it, and where it may be used (add, update, order)."""
+    """One field of a task: where it is stored, its type as named in errors, and where it may be used (add, update, order)."""
 
     column: str
     type: str
@@ -34,7 +34,7 @@ def _fields(text: str) -> dict[str, _Field]:
     return {name: _Field(column, type_, frozenset(uses)) for name, column, type_, uses in rows}
 
 
-# a: may be given to add, u: to update, o: lists may be ordered by it, -: none of these
+# a: may be set by add, u: by update, o: lists may be ordered by it, -: none of these
 _TASK: Mapping[str, _Field] = MappingProxyType(
     _fields(
         """
@@ -81,7 +81,7 @@ def _person(call: Call, number: Any) -> Row:
 
 
 def _item(call: Call, row: Row, select: list[str] | None) -> Row:
-    """One task with the wanted fields; an own field that does not exist is left out, one of a related object is an error."""
+    """Return one task with the selected fields; an unknown field of its own is left out, one of a related object is an error."""
     if select is None:
         link = f"/company/personal/user/{row['RESPONSIBLE_ID']}/tasks/task/view/{row['ID']}/"
         return {name: _show(name, row) for name in _TASK} | {"link": link}
@@ -100,7 +100,7 @@ def _item(call: Call, row: Row, select: list[str] | None) -> Row:
 
 
 def _values(call: Call, use: str) -> Row:
-    """The stored values of `fields`; a wrong type or a field that may not be written here is named, an unknown name falls away."""
+    """Return the stored values of `fields`; errors name wrong types and fields that may not be written, unknown names are dropped."""
     given, values, wrong = call.arg("fields"), {}, {}
     if not isinstance(given, dict) or not given:
         raise invalid_request({"fields": "Required field `fields` is not specified"})
@@ -136,7 +136,7 @@ def _read(name: str, kind: str, raw: Any) -> Any:
 
 
 def _number(call: Call) -> int:
-    """The required `id`."""
+    """Return the required `id`."""
     number: Any = call.arg("id")
     if number is None:
         raise invalid_request({"id": "Required field `id` is not specified"})
@@ -197,7 +197,7 @@ def _delete(call: Call) -> Row:
 
 
 def _scopes(_: Call) -> Row:
-    """Which scope each method needs; the shape of the rows is an inference, the documentation shows none."""
+    """Return the scope of each method; the shape of the rows is an inference, because the documentation shows none."""
     return {"items": [{"method": name, "scope": name.partition(".")[0]} for name in sorted(METHODS)]}
 
 

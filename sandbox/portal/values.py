@@ -1,4 +1,4 @@
-"""Sandbox portal, values: what a field holds, read from the wire and written back in both families' types."""
+"""Sandbox portal, values: parses field values from the wire and renders them in the types of both families."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MULTIFIELDS = ("PHONE", "EMAIL", "WEB", "IM", "LINK")
 
 
 def parse_moment(text: str) -> datetime:
-    """Read a date or time as the portal does (its own zone if none is given); raise ValueError on anything else."""
+    """Parse a date or time as the portal does, in its own zone if none is given. Raises ValueError for anything else."""
     text = text.strip()
     moment: datetime | None = None
     with contextlib.suppress(ValueError):
@@ -36,18 +36,18 @@ def parse_moment(text: str) -> datetime:
 
 
 def store_moment(moment: datetime) -> str:
-    """The stored form of a time: UTC, sortable as text."""
+    """Return the stored form of a time: UTC, sortable as text."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @lru_cache(maxsize=4096)
 def show_moment(stored: str) -> str:
-    """The wire form of a stored time: the portal's offset."""
+    """Return the wire form of a stored time, with the portal's offset."""
     return datetime.fromisoformat(stored).astimezone(PORTAL_ZONE).strftime("%Y-%m-%dT%H:%M:%S+03:00")
 
 
 def to_int(raw: Any) -> int:
-    """PHP's integer of anything: leading digits, else 0."""
+    """Convert anything to an integer as PHP does: leading digits, else 0."""
     if isinstance(raw, bool | int | float):
         return int(raw)
     found = _LEADING_INT.match(raw) if isinstance(raw, str) else None
@@ -55,7 +55,7 @@ def to_int(raw: Any) -> int:
 
 
 def to_float(raw: Any) -> float:
-    """PHP's number of anything: the leading number, else 0."""
+    """Convert anything to a number as PHP does: the leading number, else 0."""
     if isinstance(raw, bool | int | float):
         return float(raw)
     found = _LEADING_NUMBER.match(raw.replace(",", ".")) if isinstance(raw, str) else None
@@ -63,12 +63,12 @@ def to_float(raw: Any) -> float:
 
 
 def to_flag(raw: Any) -> str:
-    """Y for the values that mean yes, else N."""
+    """Return Y for values that mean yes, else N."""
     return "Y" if raw is True or str(raw).upper() in {"Y", "1", "TRUE"} else "N"
 
 
 def parse(field: Field, raw: Any) -> Any:
-    """Turn a wire value into the stored one; raise ValueError when the type cannot hold it."""
+    """Convert a wire value to the stored one. Raises ValueError if the type cannot hold it."""
     if field.type == "raw":
         return raw
     if field.multiple:
@@ -106,13 +106,13 @@ def _parse_scalar(kind: str, raw: Any) -> Any:
 
 
 def _money(text: str) -> str | None:
-    """`1234.56|RUB`: a bare number gets the base currency, no amount clears, the currency's code is not checked."""
+    """Parse `1234.56|RUB`: a bare number gets the base currency, no amount clears it, the currency code is not checked."""
     amount, _, currency = text.strip().partition("|")
     return f"{amount.strip()}|{currency.strip() or 'RUB'}" if amount.strip() else None
 
 
 def _date(stored: Any) -> str | None:
-    """A pure date leaves the portal as midnight UTC in the portal's offset."""
+    """Render a pure date as the portal does: as midnight UTC in the portal's offset."""
     return f"{stored}T03:00:00+03:00" if stored else None
 
 
@@ -150,7 +150,7 @@ _UNIVERSAL: dict[str, Callable[[Any], Any]] = {
 
 
 def _listed(stored: Any) -> list[str]:
-    """A multiple field of the owner's: its texts, an empty list for none."""
+    """Render a multiple custom field: its texts, an empty list for none."""
     return [str(item) for item in stored or ()]
 
 
@@ -164,7 +164,7 @@ def _has(kind: str, row: Row) -> str:
 
 @lru_cache(maxsize=256)
 def _classic_shape(kind: str, names: tuple[str, ...]) -> tuple[Row, dict[str, Callable[[Any], Any]], tuple[str, ...]]:
-    """One shape of a kind, found once: what an empty record shows, how each plain field is shown, what needs the phones."""
+    """Compute one shape of a kind once: the values of an empty record, how each plain field is rendered, and which fields need phones."""
     blank: Row = {}
     plain: dict[str, Callable[[Any], Any]] = {}
     special = []
@@ -179,7 +179,7 @@ def _classic_shape(kind: str, names: tuple[str, ...]) -> tuple[Row, dict[str, Ca
 
 
 def show_classic(schema: Schema, row: Row, names: Iterable[str] | None = None) -> Row:
-    """One record as the old methods give it: upper-case names, strings, nulls."""
+    """Render one record as the old methods do: upper-case names, strings, nulls."""
     blank, plain, special = _classic_shape(schema.kind, tuple(names or schema.plain))
     shown = blank.copy()
     for name, value in row.items():
@@ -194,7 +194,7 @@ def show_classic(schema: Schema, row: Row, names: Iterable[str] | None = None) -
 
 
 def show_universal(schema: Schema, row: Row, names: Iterable[str], *, original_uf: str = "N") -> Row:
-    """One record as crm.item.* gives it: camelCase names, numbers stay numbers."""
+    """Render one record as crm.item.* does: camelCase names, numbers stay numbers."""
     shown: Row = {}
     for name in names:
         field = schema.fields[name]
@@ -211,7 +211,7 @@ def show_universal(schema: Schema, row: Row, names: Iterable[str], *, original_u
 
 
 def multifield(row: Row, kind: str) -> list[Row]:
-    """The phones (or e-mails, ...) of a record in the classic shape."""
+    """Return the phones (or e-mails, ...) of a record in the classic shape."""
     return [
         {"ID": str(m["ID"]), "VALUE_TYPE": m["VALUE_TYPE"], "VALUE": m["VALUE"], "TYPE_ID": kind}
         for m in row.get("FM", ())
@@ -220,10 +220,10 @@ def multifield(row: Row, kind: str) -> list[Row]:
 
 
 def universal_fm(row: Row) -> list[Row]:
-    """All phones and e-mails of a record in the universal shape."""
+    """Return all phones and e-mails of a record in the universal shape."""
     return [{"id": m["ID"], "typeId": m["TYPE_ID"], "valueType": m["VALUE_TYPE"], "value": m["VALUE"]} for m in row.get("FM", ())]
 
 
 def day(moment: datetime) -> date:
-    """The portal's calendar day at a moment."""
+    """Return the calendar day at a moment in the portal's time zone."""
     return moment.astimezone(PORTAL_ZONE).date()

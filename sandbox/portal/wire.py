@@ -1,4 +1,4 @@
-"""Sandbox portal, wire: requests in all the forms a portal takes, answers in JSON or XML; decides nothing."""
+"""Sandbox portal, wire: parses requests in all forms that a portal accepts, renders answers in JSON or XML; decides nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sandbox.portal.v3 import NOT_JSON
 
 
 async def read_request(http: HttpRequest) -> Request:
-    """Take the call off the wire: `/rest/[api/]{user}/{code}/{method}`, or `/rest/[api/]{method}` with `auth`."""
+    """Parse a call: `/rest/[api/]{user}/{code}/{method}`, or `/rest/[api/]{method}` with `auth`."""
     path = [part for part in http.path_params["path"].split("/") if part]
     v3 = bool(path) and path[0] == "api"
     path = path[1:] if v3 else path
@@ -40,7 +40,7 @@ async def read_request(http: HttpRequest) -> Request:
 
 
 async def _v3_body(http: HttpRequest) -> Any:
-    """REST v3 reads a JSON body and nothing else; no body is an empty object."""
+    """Read the JSON body of REST v3, which accepts nothing else; a missing body is an empty object."""
     raw = await http.body()
     if not raw.strip():
         return {}
@@ -52,7 +52,7 @@ async def _v3_body(http: HttpRequest) -> Any:
 
 
 async def _params(http: HttpRequest) -> Row:
-    """Query first, the body over it; a body that cannot be read counts as empty."""
+    """Return the parameters of the query, overridden by those of the body; an unreadable body counts as empty."""
     params = parse_query(http.url.query)
     kind = http.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind == "multipart/form-data":
@@ -69,7 +69,7 @@ async def _params(http: HttpRequest) -> Row:
 
 
 def show(body: Row, status: int, sent: str, headers: Mapping[str, str] | None = None) -> Response:
-    """The answer in the form that the method's suffix asks for."""
+    """Render the answer in the format that the method's suffix asks for."""
     if sent.rstrip("/").lower().endswith(".xml"):
         text = '<?xml version="1.0" encoding="utf-8"?>\n<response>' + _xml(body) + "</response>"
         return Response(text, status, headers, media_type="application/xml")
@@ -77,7 +77,7 @@ def show(body: Row, status: int, sent: str, headers: Mapping[str, str] | None = 
 
 
 def html(status: int, text: str) -> Response:
-    """An answer that is no REST answer at all."""
+    """Build an HTML answer, which is no REST answer at all."""
     page = f"<html><head><title>{text}</title></head><body><h1>{text}</h1></body></html>"
     return Response(page, status, media_type="text/html")
 

@@ -1,4 +1,4 @@
-"""What people write: messages, forwards, pastes, files, edits. Builds the updates that a real client would cause."""
+"""People's actions: messages, forwards, pastes, files, edits. Builds the updates that a real client would cause."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,12 +17,12 @@ _CHANNEL_ID = -100_900_000_000
 
 
 class CannotActError(Exception):
-    """A person wants what no client would let them do; the text says what, for the caller of the control side."""
+    """A person tries something that no client would allow; the text says what, for the caller of the control interface."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a forwarded message comes from."""
+    """The origin of a forwarded message."""
 
     kind: Literal["user", "hidden_user", "chat", "channel"]
     name: str = ""
@@ -32,7 +32,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Around:
-    """Where and how something is written: the chat, the topic, in answer to what, in whose name, forwarded from where."""
+    """Where and how something is written: the chat, the topic, the message replied to, the sender, the origin of a forward."""
 
     chat_id: int | None = None
     thread: int | None = None
@@ -45,7 +45,7 @@ class Around:
 
 
 Sent = tuple[int, int | None]
-"""The number of a message, and of the update it caused; None when the bot does not hear of it."""
+"""The id of a message, and of the update it caused; None if the bot does not receive it."""
 
 
 def send(world: World, person: Person, text: str, around: Around, entities: Any = None) -> list[Sent]:
@@ -60,14 +60,14 @@ def send(world: World, person: Person, text: str, around: Around, entities: Any 
 
 
 def plain(name: str, text: str) -> JsonObject:
-    """Give a text or caption with the entities that Telegram finds by itself."""
+    """Return a text or caption with the entities that Telegram finds by itself."""
     entities = texts.plain_entities(text)
     found = {"entities" if name == "text" else "caption_entities": entities} if entities else {}
     return {name: text, **found} if text else {}
 
 
 def put(world: World, person: Person, around: Around, content: JsonObject) -> Sent:
-    """Store one message of a person, show it, and queue its update; raise `CannotActError` for what no client would do."""
+    """Store one message of a person, show it, and queue its update. Raises `CannotActError` for what no client would do."""
     chat = chat_for(world, person, around.chat_id)
     _reachable(world, chat["id"])
     body: JsonObject = {
@@ -85,7 +85,7 @@ def put(world: World, person: Person, around: Around, content: JsonObject) -> Se
 
 
 def edit(world: World, person: Person, message_id: int, text: str) -> int | None:
-    """Change one's own message, or the caption of one's own file, and give the id of the `edited_message` update."""
+    """Change one's own message, or the caption of one's own file, and return the id of the `edited_message` update."""
     message = _own_message(world, person, message_id)
     name = "text" if "text" in message.body else "caption"
     kept = {key: value for key, value in message.body.items() if key not in {"entities", "caption_entities"}}
@@ -96,7 +96,7 @@ def edit(world: World, person: Person, message_id: int, text: str) -> int | None
 
 
 def delete(world: World, person: Person, message_id: int, chat_id: int | None) -> None:
-    """Take a message away for everybody: one's own, in a private chat the bot's too. No bot is ever told of it."""
+    """Delete a message for everybody: one's own, in a private chat also the bot's. The bot is never notified."""
     chat = chat_for(world, person, chat_id)
     found = messages.find(world.db, chat["id"], message_id)
     if found is None or found.deleted:
@@ -108,14 +108,14 @@ def delete(world: World, person: Person, message_id: int, chat_id: int | None) -
 
 
 def tell(world: World, kind: str, body: JsonObject) -> int | None:
-    """Queue the update of a message; None when the bot is not in that chat and hears nothing of it."""
+    """Queue the update of a message; None if the bot is not in that chat and does not receive it."""
     if standings.state_of(world.db, body["chat"]["id"]) in {"kicked", "left"}:
         return None
     return world.queue_update(kind, messages.over_the_wire(body))
 
 
 def chat_for(world: World, person: Person, chat_id: int | None) -> JsonObject:
-    """Give a chat that the person sits in, the private one when none is named."""
+    """Return a chat that the person is in, the private one if none is named."""
     wanted = person.id if chat_id is None else chat_id
     chat = people.find_chat(world.db, wanted)
     if chat is None or person.id not in people.members_of(world.db, wanted):
@@ -164,7 +164,7 @@ def _reply(world: World, chat: JsonObject, around: Around) -> JsonObject:
     for name in ("message_thread_id", "is_topic_message"):
         if name in replied.body:
             given[name] = replied.body[name]
-    # In a supergroup each chain of answers is a thread of its own, and no topic.
+    # In a supergroup each chain of replies is a thread of its own, and no topic.
     if chat["type"] == "supergroup" and "is_forum" not in chat:
         given.setdefault("message_thread_id", around.reply_to)
     if around.quote:

@@ -1,4 +1,4 @@
-"""Puts the sandbox together as one ASGI application: Bot API, control side, demo endpoints, pages."""
+"""Builds the sandbox as one ASGI application: Bot API, control interface, demo endpoints, pages."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -19,7 +19,7 @@ from sandbox.telegram.webhook import deliver_forever
 from sandbox.telegram.world import World
 
 _STATIC = Path(__file__).with_name("static")
-# The page shows text written by anybody; nothing but its own files may run or be fetched.
+# The page shows text written by anybody; nothing but its own files may be executed or fetched.
 _CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "media-src 'self'; frame-src 'self'; base-uri 'none'"
@@ -27,7 +27,7 @@ _CONTENT_POLICY = (
 
 
 def create_app(world: World) -> FastAPI:
-    """Build the application around an open world; its end closes the world's database."""
+    """Build the application around an open world; its shutdown closes the world's database."""
     client = httpx.AsyncClient(trust_env=False)
 
     @asynccontextmanager
@@ -63,7 +63,7 @@ def _pages(app: FastAPI) -> None:
 
 
 async def _misread(_request: Request, error: Exception) -> JSONResponse:
-    """Answer 400 with one sentence per mistake: the caller is a test or a page of ours."""
+    """Answer 400 with one sentence per mistake: the caller is a test or the sandbox's own page."""
     problems: list[Any] = list(error.errors()) if isinstance(error, RequestValidationError) else []
     sentences = [f"{'.'.join(str(part) for part in item['loc'][1:])}: {item['msg']}" for item in problems]
     return JSONResponse({"detail": "; ".join(sentences)}, status_code=400)

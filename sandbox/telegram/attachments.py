@@ -6,17 +6,17 @@ from sandbox.telegram.world import World
 
 
 def document(stored: JsonObject) -> JsonObject:
-    """Give the Document object of a file."""
+    """Return the Document object of a file."""
     return {**_file(stored), "file_name": stored["name"], "mime_type": stored["mime"]}
 
 
 def voice(stored: JsonObject, duration: int) -> JsonObject:
-    """Give the Voice object of a file."""
+    """Return the Voice object of a file."""
     return {**_file(stored), "duration": duration, "mime_type": stored["mime"]}
 
 
 def photo(world: World, stored: JsonObject) -> list[JsonObject] | None:
-    """Give the sizes of a picture; None when the file is no PNG or JPEG."""
+    """Return the sizes of a picture; None if the file is no PNG or JPEG."""
     size = picture_size((world.files_dir / stored["path"]).read_bytes())
     return None if size is None else [{**_file(stored), "width": size[0], "height": size[1]}]
 

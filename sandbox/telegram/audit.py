@@ -1,4 +1,4 @@
-"""Reads the tail of the audit log (`<user>.jsonl`) for the page, whatever it holds; a torn line is skipped."""
+"""Reads the tail of the audit log (`<user>.jsonl`) for the page, whatever it contains; a torn line is skipped."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,7 +20,7 @@ _ANSWERS = ("answers", "bitrix_answers", "responses", "results")
 
 
 def read_audit(folder: Path, limit: int, find: str) -> list[JsonObject]:
-    """Give the latest records of all people, newest first, that contain the words; an absent folder gives none."""
+    """Return the latest records of all people, newest first, that contain the words; an absent folder gives none."""
     if not folder.is_dir():
         return []
     wanted = find.casefold()
@@ -58,7 +58,7 @@ def _shaped(user: str, line: bytes) -> JsonObject | None:
 
 
 def _holds(record: JsonObject, wanted: str) -> bool:
-    # Searched as it reads, not as it lies: a writer may escape every Russian letter.
+    # The rendered text is searched, not the file: a writer may escape every Russian letter.
     return not wanted or wanted in orjson.dumps(record).decode().casefold()
 
 
@@ -67,7 +67,7 @@ def _first(raw: JsonObject, names: Iterable[str]) -> Any:
 
 
 def _readable(value: Any) -> str:
-    """Write a person or a text as one line, whether it is a name or an object with one."""
+    """Render a person or a text as one line, whether it is a name or an object with one."""
     if isinstance(value, dict):
         value = _first(value, ("name", "text", "message", "id", "key"))
     return "" if value is None else str(value)

@@ -1,4 +1,4 @@
-"""The door of the fake Bot API: token, faults, limits, the method table and the envelope around every answer."""
+"""The HTTP side of the fake Bot API: token, faults, limits, the method table and the envelope around every answer."""
 
 import asyncio
 import contextlib
@@ -65,7 +65,7 @@ METHODS: dict[str, Method] = {
 
 
 def routes(world: World) -> list[Route]:
-    """Give the two routes of the Bot API: methods and files."""
+    """Return the two routes of the Bot API: methods and files."""
 
     async def method(request: Request) -> Response:
         return await _serve(world, request)
@@ -168,10 +168,10 @@ async def _pause(world: World, seconds: float) -> None:
 
 
 class CutConnection(Response):
-    """An answer that breaks off: the caller learns that something was received, and not what came of it."""
+    """An answer that breaks off: the caller learns that the request was received, but not its result."""
 
     async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
-        """Promise a body and send none; the server then closes the connection."""
+        """Announce a body and send none; the server then closes the connection."""
         headers = [(b"content-type", b"application/json"), (b"content-length", b"2")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
 

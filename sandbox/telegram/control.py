@@ -1,4 +1,4 @@
-"""The control side, `/sandbox/…`: chats are read, faults are armed, the clock is pushed. The bot never calls it."""
+"""The control interface, `/sandbox/…`: reads chats, arms faults, advances the clock. The bot never calls it."""
 
 from dataclasses import asdict
 from typing import Any
@@ -19,7 +19,7 @@ from sandbox.telegram.world import World
 
 
 def control_router(world: World) -> APIRouter:
-    """Build `/sandbox/…`: people and what they do, chats, and the machinery of tests."""
+    """Build `/sandbox/…`: people and their actions, chats, and the tools of tests."""
     router = APIRouter(prefix="/sandbox")
     people_routes(router, world)
     acting_routes(router, world)

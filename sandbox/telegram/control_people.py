@@ -1,4 +1,4 @@
-"""The control side of people: who there is, what they write, send, press, and in which chats they sit."""
+"""The control interface for people: who exists, what they write, send and press, and which chats they are in."""
 
 from dataclasses import asdict
 from typing import Any
@@ -31,7 +31,7 @@ from sandbox.telegram.world import World
 
 
 def people_routes(router: APIRouter, world: World) -> None:
-    """Add who there is and the chats they sit in."""
+    """Add the routes for people and the chats they are in."""
 
     @router.get("/health")
     async def health() -> JsonObject:
@@ -69,7 +69,7 @@ def people_routes(router: APIRouter, world: World) -> None:
 
 
 def acting_routes(router: APIRouter, world: World) -> None:
-    """Add what people write and press."""
+    """Add the routes for what people write and press."""
 
     @router.post("/users/{user_id}/send")
     async def send(user_id: int, body: Sent) -> JsonObject:
@@ -146,7 +146,7 @@ def _file_routes(router: APIRouter, world: World) -> None:
 
 
 def joining_routes(router: APIRouter, world: World) -> None:
-    """Add who keeps the bot out, who joins and leaves, topics, and the move to a supergroup."""
+    """Add the routes for blocking the bot, joining and leaving, topics, and the move to a supergroup."""
 
     @router.post("/users/{user_id}/standing")
     async def person_standing(user_id: int, body: Standing) -> JsonObject:

@@ -1,4 +1,4 @@
-"""What the bot's calls came to: refused ones by reason, how fast each chat was written to. Counts, and refuses nothing."""
+"""Counts the bot's calls: refused ones by reason, and how fast each chat was written to. Refuses nothing."""
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ _REFUSED_BY_ORDER = {"429", "500", "403_blocked", "refuse"}
 
 @dataclass
 class Pace:
-    """How fast calls came: of each kind in all, and the most within a second and a minute."""
+    """The rate of calls: the total of each kind, and the most within a second and a minute."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     peak_second: int = 0
@@ -20,7 +20,7 @@ class Pace:
     recent: deque[float] = field(default_factory=deque)
 
     def note(self, kind: str, moment: float) -> None:
-        """Count one call; drafts are counted and do not make the pace."""
+        """Count one call; drafts are counted but do not affect the rate."""
         self.kinds[kind] += 1
         if kind == "drafts":
             return
@@ -36,7 +36,7 @@ class Pace:
         self.peak_minute = max(self.peak_minute, len(self.recent))
 
     def view(self) -> JsonObject:
-        """Give the figures."""
+        """Return the figures."""
         kinds = {name: self.kinds[name] for name in ("sends", "edits", "drafts")}
         return {**kinds, "peak_second": self.peak_second, "peak_minute": self.peak_minute}
 
@@ -61,13 +61,13 @@ class Counters:
         }
 
     def came(self, method: str, chat: str, moment: float) -> None:
-        """Note a call as it arrives: a send or edit before the told wait is over is early."""
+        """Count an arriving call: a send or edit before the announced wait is over counts as early."""
         self._calls[method] += 1
         if kind_of(method) and moment < self._waits.get(chat, 0):
             self._early += 1
 
     def passed(self, method: str, chat: str, moment: float) -> None:
-        """Note a send, edit or draft that Telegram took, and whether the documented limits would have."""
+        """Count an accepted send, edit or draft, and whether the documented limits would have accepted it."""
         kind = kind_of(method)
         if kind is None:
             return
@@ -80,7 +80,7 @@ class Counters:
                 watch.count(kind, chat, moment)
 
     def refused(self, entry: JsonObject, chat: str, retry_after: int | None, moment: float) -> None:
-        """Note a call that was answered with an error, by whom it was wanted."""
+        """Count a call that was answered with an error, by reason; faults armed by a test and polling conflicts are kept apart."""
         if retry_after is not None:
             self._waits[chat] = moment + retry_after
         if entry.get("fault") in _REFUSED_BY_ORDER:
@@ -93,11 +93,11 @@ class Counters:
         found[1] = entry["seq"]
 
     def ordered(self, kind: str) -> None:
-        """Note a fault that a test had armed and a call met."""
+        """Count a fault armed by a test that a call met."""
         self._ordered[kind] += 1
 
     def view(self) -> JsonObject:
-        """Give everything as `GET /sandbox/counters` shows it."""
+        """Return everything as `GET /sandbox/counters` shows it."""
         refusals = [
             {"method": method, "code": code, "reason": reason, "count": count, "last_seq": last}
             for (method, code, reason), (count, last) in self._refusals.items()

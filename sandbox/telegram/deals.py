@@ -1,4 +1,4 @@
-"""Reads the portal sandbox over HTTP and shapes deals for the page; tolerant of how the portal wraps its records."""
+"""Reads the portal sandbox over HTTP and shapes deals for the page; tolerates different wrappings of records."""
 
 from time import monotonic
 from typing import Any
@@ -14,7 +14,7 @@ _WRAPPERS = ("records", "items", "result")
 
 
 class Portal:
-    """The portal sandbox seen from the page; names of people and stages are kept for ten seconds."""
+    """The portal sandbox for the page; names of people and stages are cached for ten seconds."""
 
     def __init__(self, url: str, client: httpx.AsyncClient) -> None:
         self._url = url.rstrip("/")
@@ -22,13 +22,13 @@ class Portal:
         self._names: tuple[float, dict[str, str], dict[str, JsonObject]] | None = None
 
     async def deals(self) -> JsonObject:
-        """Give the deals, newest first, with names instead of codes; raise 502 when the portal is silent."""
+        """Return the deals, newest first, with names instead of codes. Raises 502 if the portal does not answer."""
         owners, stages = await self._known_names()
         rows = [_deal(record, owners, stages) for record in await self._records("deal")]
         return {"deals": sorted(rows, key=lambda row: -row["id"])}
 
     async def ledger(self, after: int) -> JsonObject:
-        """Give the calls that reached the portal after a number."""
+        """Return the calls in the portal's ledger after a number."""
         return {"calls": _listed(await self._fetch(f"/sandbox/ledger?after={after}"), "calls")}
 
     async def _known_names(self) -> tuple[dict[str, str], dict[str, JsonObject]]:
@@ -43,7 +43,7 @@ class Portal:
         return _listed(await self._fetch(f"/sandbox/records/{kind}"), *_WRAPPERS)
 
     async def _stages(self) -> list[JsonObject]:
-        # A portal that does not show its status book leaves the page with codes, not without deals.
+        # If the portal does not show its status book, the page shows codes, and the deals all the same.
         try:
             return [record for record in await self._records("status") if _is_stage(record)]
         except HTTPException:
@@ -59,7 +59,7 @@ class Portal:
 
 
 def _listed(body: Any, *wrappers: str) -> list[JsonObject]:
-    """Find the list of records, bare or wrapped, as a list or as a map by id."""
+    """Return the list of records, bare or wrapped, given as a list or as a map by id."""
     for name in wrappers:
         if isinstance(body, dict) and name in body:
             body = body[name]
@@ -86,7 +86,7 @@ def _deal(record: JsonObject, owners: dict[str, str], stages: dict[str, JsonObje
 
 
 def _semantics(record: JsonObject, stage: JsonObject) -> str:
-    """Tell how a deal stands: S won, F lost, P in work."""
+    """Return the state of a deal: S won, F lost, P in progress."""
     given = str(record.get("STAGE_SEMANTIC_ID") or stage.get("SEMANTICS") or "P")
     return given if given in {"S", "F"} else "P"
 

@@ -1,4 +1,4 @@
-"""What the page shows beside the chat: deals and calls, the audit log, the tour. Reads only, but for the supervisor."""
+"""The data beside the chat on the page: deals and calls, the audit log, the tour. Read-only, except for the supervisor."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -22,7 +22,7 @@ Given = TypeVar("Given")
 
 
 def demo_router(settings: TelegramSandboxSettings, client: httpx.AsyncClient) -> APIRouter:
-    """Build `/demo/…`; what was not given at start answers 404 with a sentence, and the page shows an empty state."""
+    """Build `/demo/…`; what was not configured at start answers 404 with a sentence, and the page shows an empty state."""
     router = APIRouter(prefix="/demo")
     portal = Portal(settings.portal_url, client) if settings.portal_url else None
 
@@ -61,7 +61,7 @@ def demo_router(settings: TelegramSandboxSettings, client: httpx.AsyncClient) ->
 
 
 async def _relayed(client: httpx.AsyncClient, address: str, body: bytes) -> AsyncIterator[bytes]:
-    """Pass the supervisor's progress on line by line; a failure becomes a last line, since the answer has begun."""
+    """Forward the supervisor's progress line by line; a failure becomes a last line, because the answer has begun."""
     headers = {"content-type": "application/json"}
     try:
         async with client.stream("POST", address, content=body, headers=headers, timeout=_SUPERVISOR_SECONDS) as answer:

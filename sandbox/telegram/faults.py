@@ -1,4 +1,4 @@
-"""Faults on demand: what the next calls of a method meet instead of, or after, their work."""
+"""Faults on request: what the next calls of a method meet instead of, or after, their execution."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -13,7 +13,7 @@ ANY_METHOD = "*"
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault waiting for calls: `skip` go well first, then it meets `times` of them."""
+    """A fault waiting for calls: `skip` of them succeed first, then it applies to `times` of them."""
 
     method: str
     kind: FaultKind
@@ -34,19 +34,19 @@ class Faults:
         self._armed: list[Fault] = []
 
     def arm(self, fault: Fault) -> None:
-        """Add a fault to the end of the line."""
+        """Add a fault to the end of the queue."""
         self._armed.append(fault)
 
     def clear(self) -> None:
-        """Disarm everything."""
+        """Remove all faults."""
         self._armed.clear()
 
     def armed(self) -> list[Fault]:
-        """Give what still waits."""
+        """Return the waiting faults."""
         return list(self._armed)
 
     def take(self, method: str, chat: str) -> Fault | None:
-        """Give the first fault meant for this call and use it up by one; None when the call is to go well."""
+        """Take the first fault for this call; None if the call is to succeed."""
         for index, fault in enumerate(self._armed):
             meant = fault.method.lower() in {ANY_METHOD, method.lower()}
             if not meant or (fault.chat_id is not None and str(fault.chat_id) != chat):
@@ -63,7 +63,7 @@ class Faults:
 
 
 def refusal(fault: Fault) -> ApiError | None:
-    """Give the error envelope of a fault that has one."""
+    """Return the error answer of a fault that has one."""
     match fault.kind:
         case "429":
             return too_many_requests(fault.retry_after)
@@ -78,12 +78,12 @@ def refusal(fault: Fault) -> ApiError | None:
 
 
 def too_many_requests(seconds: int | None) -> ApiError:
-    """Build Telegram's flood answer; None leaves the number out, as proxies in front of it do."""
+    """Build Telegram's flood answer; None leaves out the seconds, as proxies in front of it do."""
     if seconds is None:
         return ApiError(429, "Too Many Requests")
     return ApiError(429, f"Too Many Requests: retry after {seconds}", retry_after=seconds)
 
 
 def undecodable_update() -> JsonObject:
-    """Give an update that no client library can read: a message whose fields have the wrong types."""
+    """Return an update that no client library can parse: a message whose fields have the wrong types."""
     return {"message": {"message_id": "not a number", "date": [], "chat": "nowhere"}}

@@ -1,4 +1,4 @@
-"""Tells whoever watches (chat page, tests) what changed, as it changes; a slow watcher is dropped, never waited for."""
+"""Notifies watchers (chat page, tests) of changes at once; a slow watcher is dropped, never waited for."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,7 +12,7 @@ _KEEPALIVE_SECONDS = 15.0
 
 
 class Hub:
-    """Fans events out to the open streams."""
+    """Distributes events to the open streams."""
 
     def __init__(self) -> None:
         self._watchers: set[asyncio.Queue[JsonObject | None]] = set()
@@ -35,7 +35,7 @@ class Hub:
             queue.put_nowait(None)
 
     async def stream(self, chat_id: int | None = None) -> AsyncIterator[bytes]:
-        """Give server-sent events of one chat, or of all of them, until the hub closes."""
+        """Yield server-sent events of one chat, or of all of them, until the hub closes."""
         queue: asyncio.Queue[JsonObject | None] = asyncio.Queue()
         if self._closed:
             return

@@ -1,4 +1,4 @@
-"""The width and height that a PNG or JPEG states in its header; it looks at nothing else."""
+"""Reads the width and height from the header of a PNG or JPEG, and nothing else."""
 
 import struct
 
@@ -7,7 +7,7 @@ _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
 def picture_size(content: bytes) -> tuple[int, int] | None:
-    """Give (width, height), or None when this is no picture that can be read."""
+    """Return (width, height), or None if this is not a readable picture."""
     if content.startswith(_PNG) and len(content) >= 24:
         width, height = struct.unpack(">II", content[16:24])
         return width, height

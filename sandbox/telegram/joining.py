@@ -1,4 +1,4 @@
-"""Who is in which chat: blocking the bot, removing it, members, topics, a group that becomes a supergroup."""
+"""Membership of chats: blocking the bot, removing it, members, topics, a group that becomes a supergroup."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ _OUT = {"blocked": "kicked", "kicked": "kicked", "left": "left"}
 
 
 def set_standing(world: World, by: Person, chat_id: int, state: State | None) -> int | None:
-    """Let the bot in (None) or keep it out, and give the id of the `my_chat_member` update if there is one."""
+    """Admit the bot (None) or keep it out; return the id of the `my_chat_member` update if there is one."""
     private = chat_id > 0
     if state is not None and (state in {"kicked", "left", "migrated"}) == private:
         raise CannotActError(f"a {'person' if private else 'group'} cannot put the bot into the state {state!r}")
@@ -44,7 +44,7 @@ def set_standing(world: World, by: Person, chat_id: int, state: State | None) ->
 
 
 def migrate(world: World, by: Person, chat_id: int) -> int:
-    """Turn a group into a supergroup and give its new id; both chats get the service message that says so."""
+    """Turn a group into a supergroup and return its new id; both chats get the service message about it."""
     chat = chat_for(world, by, chat_id)
     if chat["type"] != "group":
         raise CannotActError(f"chat {chat_id} is a {chat['type']} and stays one")
@@ -58,7 +58,7 @@ def migrate(world: World, by: Person, chat_id: int) -> int:
 
 
 def change_members(world: World, by: Person, chat_id: int, *, add: Sequence[Person], remove: Sequence[Person]) -> None:
-    """Let people join or leave a group, with the service messages of it."""
+    """Add people to a group or remove them, with the service messages."""
     chat = chat_for(world, by, chat_id)
     if add:
         _store_members(world, chat_id, {*people.members_of(world.db, chat_id), *(person.id for person in add)})
@@ -70,7 +70,7 @@ def change_members(world: World, by: Person, chat_id: int, *, add: Sequence[Pers
 
 
 def open_topic(world: World, by: Person, chat_id: int, name: str) -> int:
-    """Open a topic of a forum and give its id, which is the id of the message that says so."""
+    """Open a topic of a forum and return its id, which is the id of its service message."""
     chat = chat_for(world, by, chat_id)
     if "is_forum" not in chat:
         raise CannotActError(f"chat {chat_id} is no forum")
@@ -87,7 +87,7 @@ def open_topic(world: World, by: Person, chat_id: int, name: str) -> int:
 
 
 def note(world: World, by: Person, chat: JsonObject, service: JsonObject) -> int | None:
-    """Write a service message and give the id of its update."""
+    """Write a service message and return the id of its update."""
     body: JsonObject = {"from": by.user(), "chat": chat, "date": unix(world.clock()), **service}
     stored = messages.insert(world.db, body)
     show_message(world, StoredMessage(stored, deleted=False, reactions=[]))

@@ -17,7 +17,7 @@ _BUTTON_LIMIT = 100
 
 
 def read_markup(markup: Any) -> JsonObject | None:
-    """Give the checked markup, or None when there is none; raise `ApiError` 400 for what Telegram refuses."""
+    """Return the validated markup, or None if there is none. Raises `ApiError` 400 for what Telegram refuses."""
     if markup is None:
         return None
     if not isinstance(markup, dict):
@@ -36,12 +36,12 @@ def read_markup(markup: Any) -> JsonObject | None:
 
 
 def inline_only(markup: JsonObject | None) -> JsonObject | None:
-    """Give the part of the markup that a Message object repeats: the inline keyboard."""
+    """Return the part of the markup that a Message object repeats: the inline keyboard."""
     return markup if markup and "inline_keyboard" in markup else None
 
 
 def buttons_of(message: JsonObject) -> Iterator[JsonObject]:
-    """Walk the buttons under a message, row by row."""
+    """Yield the buttons under a message, row by row."""
     for row in message.get("reply_markup", {}).get("inline_keyboard", []):
         yield from row
 

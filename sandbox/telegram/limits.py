@@ -1,4 +1,4 @@
-"""Telegram's flood limits, off unless asked for: messages and edits alike, per chat, per group and in all."""
+"""Telegram's flood limits, off by default: for messages and edits alike, per chat, per group and in total."""
 
 import math
 from collections import deque
@@ -19,7 +19,7 @@ _DRAFTS = frozenset({"sendmessagedraft"})
 
 @dataclass(frozen=True)
 class RateLimits:
-    """How many calls pass; None leaves that limit out. `chat_burst` is how many a chat that was silent takes at once."""
+    """How many calls are accepted; None disables that limit. `chat_burst` is how many a previously silent chat accepts at once."""
 
     chat_per_second: float | None = None
     chat_burst: int = 1
@@ -33,7 +33,7 @@ DOCUMENTED = RateLimits(chat_per_second=1, chat_burst=5, group_per_minute=20, to
 
 
 def kind_of(method: str) -> str | None:
-    """Tell what a call counts as: "sends", "edits", "drafts", or None when it counts as nothing."""
+    """Return how a call is counted: "sends", "edits", "drafts", or None if it is not."""
     name = method.lower()
     for kind, names in (("sends", _SENDS), ("edits", _EDITS), ("drafts", _DRAFTS)):
         if name in names:
@@ -42,7 +42,7 @@ def kind_of(method: str) -> str | None:
 
 
 class RateWatch:
-    """Remembers when calls passed and tells how long the one too many has to wait."""
+    """Remembers when calls were accepted and calculates how long a call too many has to wait."""
 
     def __init__(self, limits: RateLimits) -> None:
         self.limits = limits
@@ -51,11 +51,11 @@ class RateWatch:
         self._closed: dict[str, float] = {}
 
     def close(self, chat_id: str, until: float) -> None:
-        """Take nothing for a chat before that moment, as after a flood wait."""
+        """Accept nothing for a chat before that time, as after a flood wait."""
         self._closed[chat_id] = max(until, self._closed.get(chat_id, 0))
 
     def admit(self, method: str, chat_id: str, now: datetime) -> None:
-        """Count the call; raise `ApiError` 429 with the seconds to wait when a limit is used up."""
+        """Count the call. Raises `ApiError` 429 with the seconds to wait if a limit is used up."""
         kind, moment = kind_of(method), now.timestamp()
         wait = self.wait_of(kind, chat_id, moment) if kind else 0
         if wait > _NOTHING:
@@ -64,7 +64,7 @@ class RateWatch:
             self.count(kind, chat_id, moment)
 
     def wait_of(self, kind: str, chat_id: str, moment: float) -> float:
-        """Give the seconds that a call of this kind has to wait in a chat; 0 or less when it may pass."""
+        """Return the seconds that a call of this kind has to wait in a chat; 0 or less if it may pass."""
         waits = [self._closed.get(chat_id, 0) - moment]
         if kind == "drafts":
             return max(*waits, self._bucket(f"{chat_id} drafts", self.limits.drafts_per_second, 1, moment))

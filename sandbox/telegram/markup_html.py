@@ -1,4 +1,4 @@
-"""Telegram's HTML subset to text and entities; refuses unknown and unbalanced tags with the Bot API's sentences."""
+"""Converts Telegram's HTML subset to text and entities; refuses unknown and unbalanced tags with the Bot API's error texts."""
 
 from html import unescape
 from html.parser import HTMLParser
@@ -14,7 +14,7 @@ _REFERENCES = {"lt", "gt", "amp", "quot"}
 
 
 def parse_html(source: str) -> tuple[str, list[JsonObject]]:
-    """Give the text and its entities; raise `ApiError` 400 "can't parse entities" where Telegram would."""
+    """Return the text and its entities. Raises `ApiError` 400 "can't parse entities" where Telegram would."""
     reader = _Reader()
     reader.feed(source)
     reader.close()
@@ -25,7 +25,7 @@ def parse_html(source: str) -> tuple[str, list[JsonObject]]:
 
 
 class _Reader(HTMLParser):
-    """Walks the tags once, measuring positions in UTF-16 units."""
+    """Visits the tags once, measuring positions in UTF-16 units."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=False)

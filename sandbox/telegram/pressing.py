@@ -1,4 +1,4 @@
-"""What people press: the buttons under the bot's messages, and Stop on a draft."""
+"""People's clicks: the buttons under the bot's messages, and Stop on a draft."""
 
 import uuid
 
@@ -12,7 +12,7 @@ from sandbox.telegram.world import World
 
 
 def press(world: World, person: Person, message: StoredMessage, data: str, *, age: float = 0.0) -> str:
-    """Press a button that carries this data and give the id of the press; `find_button` has checked that it exists.
+    """Press a button that carries this data and return the id of the press; `find_button` has checked that it exists.
 
     `age` is how long ago, in seconds: an old press reaches the bot when it can no longer be answered.
     """
@@ -35,7 +35,7 @@ def press(world: World, person: Person, message: StoredMessage, data: str, *, ag
 
 
 def find_message(world: World, person: Person, message_id: int, chat_id: int | None) -> StoredMessage:
-    """Give the message whose button is to be pressed; raise `CannotActError` when the person does not see such a message."""
+    """Return the message whose button is to be pressed. Raises `CannotActError` when the person does not see such a message."""
     chat = chat_for(world, person, chat_id)
     found = messages.find(world.db, chat["id"], message_id)
     if found is None or found.body.get(EPHEMERAL, {}).get("receiver", {}).get("id", person.id) != person.id:
@@ -44,7 +44,7 @@ def find_message(world: World, person: Person, message_id: int, chat_id: int | N
 
 
 def find_button(message: StoredMessage, data: str | None, text: str | None) -> str:
-    """Give the data of the button with this data or this text; raise `CannotActError` naming the buttons there are."""
+    """Return the data of the button with this data or this text. Raises `CannotActError` naming the buttons there are."""
     if message.deleted:
         raise CannotActError(f"message {message.message_id} is deleted; its buttons can only be forged (force: true)")
     if message.body["from"]["id"] != BOT["id"]:
@@ -61,7 +61,7 @@ def find_button(message: StoredMessage, data: str | None, text: str | None) -> s
 
 
 def stop_draft(world: World, person: Person) -> int | None:
-    """Press "stop" on the draft being written; raise `CannotActError` when there is none that can be stopped.
+    """Press "stop" on the draft being written. Raises `CannotActError` when there is none that can be stopped.
 
     The draft goes at once unless the bot wanted it kept, and its further texts are not shown.
     """
@@ -77,5 +77,5 @@ def stop_draft(world: World, person: Person) -> int | None:
 
 
 def _same(shown: str, wanted: str | None) -> bool:
-    """Compare button texts as a person would: the sign in front ("✅ ") may be left out."""
+    """Compare button texts as a person would: the symbol in front ("✅ ") may be left out."""
     return wanted is not None and (shown == wanted or shown.split(" ", 1)[-1] == wanted)

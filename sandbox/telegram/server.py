@@ -27,7 +27,7 @@ class PortTakenError(Exception):
 
 
 class _Server(uvicorn.Server):
-    """Sends long polls and streams home before it waits for connections to close."""
+    """Ends long polls and streams before it waits for connections to close."""
 
     def __init__(self, config: uvicorn.Config, world: World, started: threading.Event) -> None:
         super().__init__(config)
@@ -44,7 +44,7 @@ class _Server(uvicorn.Server):
 
 
 def listen(port: int) -> socket.socket:
-    """Take a loopback port, any free one for 0; raise `PortTakenError` when it is not free."""
+    """Listen on a loopback port, any free one for 0. Raises `PortTakenError` if it is not free."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -65,12 +65,12 @@ def run(
     audit_dir: Path | None = None,
     supervisor_url: str | None = None,
 ) -> None:
-    """Serve until SIGINT or SIGTERM, after one JSON line with the address; raise `PortTakenError`.
+    """Serve until SIGINT or SIGTERM, after one JSON line with the address. Raises `PortTakenError`.
 
     Without a folder the chats are forgotten at the end.
     """
     listener = listen(port)
-    # uvicorn gives the signal back once it has stopped: its default would end the process before the folder is removed.
+    # uvicorn raises the signal again once it has stopped: its default would end the process before the folder is removed.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with tempfile.TemporaryDirectory(prefix="sandbox-telegram-") as temporary:
         settings = TelegramSandboxSettings(
@@ -86,7 +86,7 @@ def run(
 
 @contextmanager
 def running(settings: TelegramSandboxSettings, clock: Clock = system_clock, *, port: int = 0) -> Iterator[str]:
-    """Serve in a thread and give the address; everything is stopped and closed at the end. For tests."""
+    """Serve in a thread and yield the address; everything is stopped and closed at the end. For tests."""
     listener = listen(port)
     started = threading.Event()
     server = _server(open_world(replace(settings), SandboxClock(clock)), started)

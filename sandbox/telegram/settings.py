@@ -1,4 +1,4 @@
-"""What one sandbox is started with; nothing here is read from the environment."""
+"""The configuration of one sandbox; nothing here is read from the environment."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +10,7 @@ TOKEN = "1:sandbox"  # noqa: S105 - the sandbox's public token, it opens nothing
 
 @dataclass(frozen=True)
 class TelegramSandboxSettings:
-    """Where data lies, who stands beside the chat, and how strict the fake Telegram is."""
+    """The data folder, the services beside the chat, and how strict the fake Telegram is."""
 
     data_dir: Path
     portal_url: str | None = None

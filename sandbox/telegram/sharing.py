@@ -1,4 +1,4 @@
-"""What people send that is not only text: voice messages, documents, pictures, forwarded correspondence."""
+"""What people send besides text: voice messages, documents, pictures, forwarded correspondence."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ from sandbox.telegram.world import World
 def send_file(
     world: World, person: Person, kind: Literal["document", "photo"], around: Around, *, upload: Upload, caption: str
 ) -> tuple[Sent, JsonObject]:
-    """Send a document or a picture and give what was sent with the stored file."""
+    """Send a document or a picture and return what was sent with the stored file."""
     stored = files.store(world.db, world.files_dir, upload, place=f"{kind}s")
     content: JsonObject | None = {"document": attachments.document(stored)}
     if kind == "photo":
@@ -30,7 +30,7 @@ def send_file(
 def say_aloud(
     world: World, person: Person, around: Around, *, words: str, recording: bytes | None, seconds: int | None
 ) -> tuple[Sent, JsonObject]:
-    """Send a voice message: a recording, or a file of silence that carries the words, and give it with the stored file."""
+    """Send a voice message and return it with the stored file: a recording, or a file of silence that carries the words."""
     lasting = seconds_of(words) if seconds is None else seconds
     upload = Upload("voice.oga", "audio/ogg", recording or voice_file(words, lasting))
     stored = files.store(world.db, world.files_dir, upload, place="voice")

@@ -20,12 +20,12 @@ _LETTERS_A_SECOND = 14
 
 
 def seconds_of(words: str) -> int:
-    """Give how long a person would speak these words."""
+    """Return how many seconds a person would need to speak these words."""
     return max(1, round(len(words) / _LETTERS_A_SECOND))
 
 
 def voice_file(words: str, seconds: int) -> bytes:
-    """Build an Ogg Opus file that lasts so long and names its words in the comment header (RFC 7845, section 5.2)."""
+    """Build an Ogg Opus file of that length with its words in the comment header (RFC 7845, section 5.2)."""
     head = b"OpusHead" + struct.pack("<BBHIhB", 1, 1, 312, 48_000, 0, 0)
     vendor, comment = b"sandbox", (_TAG + words).encode()
     tags = b"OpusTags" + struct.pack("<I", len(vendor)) + vendor + struct.pack("<II", 1, len(comment)) + comment
@@ -38,7 +38,7 @@ def voice_file(words: str, seconds: int) -> bytes:
 
 
 def words_of(content: bytes) -> str | None:
-    """Give the words that `voice_file` put into a file; None for any other file. For a fake of a transcription service."""
+    """Return the words that `voice_file` put into a file; None for any other file. For a fake transcription service."""
     start = content.find(_TAG.encode())
     if start < 4 or b"OpusTags" not in content[:start]:
         return None
@@ -47,7 +47,7 @@ def words_of(content: bytes) -> str | None:
 
 
 def decoded(text: str) -> bytes | None:
-    """Read base64; None when it is none."""
+    """Decode base64; None if it is invalid."""
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

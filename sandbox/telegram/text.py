@@ -32,7 +32,7 @@ def utf16_length(text: str) -> int:
 
 
 def formatted_text(text: str, parse_mode: str, entities: Any) -> tuple[str, list[JsonObject]]:
-    """Apply parse_mode or the given entities; raise `ApiError` 400 for unreadable ones (Bot API, "Formatting")."""
+    """Apply parse_mode or the given entities. Raises `ApiError` 400 for unreadable ones (Bot API, "Formatting")."""
     if parse_mode:
         if parse_mode.lower() != "html":
             raise bad_request("unsupported parse_mode: the sandbox reads HTML and entities only")
@@ -44,7 +44,7 @@ def formatted_text(text: str, parse_mode: str, entities: Any) -> tuple[str, list
 
 
 def is_empty(text: str) -> bool:
-    """Tell whether Telegram takes a text for empty: spaces of all kinds and marks without width are nothing to it."""
+    """Return whether Telegram considers a text empty: all kinds of spaces and zero-width marks count as nothing."""
     return not text.translate(dict.fromkeys(map(ord, _NOTHING))).strip()
 
 
@@ -60,7 +60,7 @@ def require_length(text: str, limit: int, sentence: str) -> None:
 
 
 def split_like_a_client(text: str) -> list[str]:
-    """Cut a long paste as Telegram's applications do: into messages of at most 4096 units, at a space if near."""
+    """Split a long paste as Telegram's applications do: into messages of at most 4096 units, at a space if one is near."""
     parts: list[str] = []
     while utf16_length(text) > MESSAGE_LIMIT:
         end = _prefix_of(text, MESSAGE_LIMIT)

@@ -1,4 +1,4 @@
-"""How the control side shows a message: flat, small, the same for the chat page and for tests."""
+"""Renders messages for the control interface: flat, small, the same for the chat page and for tests."""
 
 from sandbox.telegram.storage.messages import EPHEMERAL, StoredMessage
 from sandbox.telegram.storage.people import BOT
@@ -15,7 +15,7 @@ _SERVICE = (
 
 
 def message_view(message: StoredMessage) -> JsonObject:
-    """Give one message as `GET /sandbox/chats/{id}/messages` lists it."""
+    """Render one message as `GET /sandbox/chats/{id}/messages` lists it."""
     body = message.body
     sender = body["from"]
     view: JsonObject = {
@@ -41,7 +41,7 @@ def message_view(message: StoredMessage) -> JsonObject:
 
 
 def draft_view(chat_id: int, draft: Draft) -> JsonObject:
-    """Give a draft in the shape of a message: id 0, from the bot, with `draft`."""
+    """Render a draft in the shape of a message: id 0, from the bot, with `draft`."""
     return {
         "message_id": 0,
         "chat_id": chat_id,
@@ -57,7 +57,7 @@ def draft_view(chat_id: int, draft: Draft) -> JsonObject:
 
 
 def show_message(world: World, message: StoredMessage) -> None:
-    """Tell the watchers of a chat that a message came, changed or went."""
+    """Notify the watchers of a chat that a message was added, changed or deleted."""
     world.hub.publish("message", message.chat_id, message=message_view(message))
 
 

@@ -1,4 +1,4 @@
-"""Carries updates to the bot's webhook: in order within a chat or a person's presses, again and again until it answers 2xx."""
+"""Delivers updates to the bot's webhook: in order within a chat or a person's clicks, retried until it answers 2xx."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ _LOOKED_AT = 1_000
 
 
 async def deliver_forever(world: World) -> None:
-    """Deliver whatever waits, whenever a webhook is set; ends only when cancelled."""
+    """Deliver whatever waits while a webhook is set; ends only when cancelled."""
     async with httpx.AsyncClient(timeout=_ANSWER_SECONDS, trust_env=False) as client, asyncio.TaskGroup() as tasks:
         carrier = _Carrier(world, client, tasks)
         while True:
@@ -29,7 +29,7 @@ async def deliver_forever(world: World) -> None:
 
 
 class _Carrier:
-    """The deliveries under way: one at a time in each queue, as many queues as the bot allows connections."""
+    """The deliveries under way: one at a time per queue, as many queues as the bot allows connections."""
 
     def __init__(self, world: World, client: httpx.AsyncClient, tasks: asyncio.TaskGroup) -> None:
         self._world = world
@@ -38,7 +38,7 @@ class _Carrier:
         self._busy: set[str] = set()
 
     def start(self, webhook: JsonObject) -> None:
-        """Take up the first waiting update of every queue that is free."""
+        """Start the first waiting update of every idle queue."""
         world = self._world
         again = list(world.again)
         for update in again + updates.pending(world.db, world.clock(), _LOOKED_AT):
@@ -51,7 +51,7 @@ class _Carrier:
             self._tasks.create_task(self._carry(queue, update))
 
     async def _carry(self, queue: str, update: JsonObject) -> None:
-        """Bring one update until it is taken, or until the bot sets another webhook, where it is tried anew."""
+        """Deliver one update, with retries, until it is accepted or the bot sets another webhook, where it is tried anew."""
         failures = 0
         try:
             while webhook := self._world.db.setting(WEBHOOK):
@@ -72,7 +72,7 @@ class _Carrier:
             self._world.news.set()
 
     async def _deliver(self, webhook: JsonObject, update: JsonObject) -> str | None:
-        """Post one update; give the sentence of the failure, or None."""
+        """Post one update; return the description of the failure, or None."""
         headers = {"X-Telegram-Bot-Api-Secret-Token": webhook["secret"]} if webhook["secret"] else {}
         try:
             answer = await self._client.post(webhook["url"], json=update, headers=headers)
@@ -82,7 +82,7 @@ class _Carrier:
 
 
 def _queue_of(update: JsonObject) -> str:
-    """Name the queue of an update: a message waits behind its chat, a press behind its person only."""
+    """Return the queue of an update: a message waits for others of its chat, a click only for others of its person."""
     kind = next((name for name in update if name != "update_id"), "")
     body = update[kind] if isinstance(update.get(kind), dict) else {}
     place = body.get("from") if kind == "callback_query" else body.get("chat")

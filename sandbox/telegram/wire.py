@@ -20,7 +20,7 @@ class ApiError(Exception):
         self.parameters = parameters
 
     def envelope(self) -> JsonObject:
-        """Give the body that goes over the wire."""
+        """Return the body that goes over the wire."""
         body: JsonObject = {"ok": False, "error_code": self.code, "description": self.description}
         if self.parameters:
             body["parameters"] = self.parameters
@@ -28,7 +28,7 @@ class ApiError(Exception):
 
 
 def bad_request(reason: str) -> ApiError:
-    """Build the 400 that the Bot API writes as `Bad Request: …`."""
+    """Build the 400 error that the Bot API writes as `Bad Request: …`."""
     return ApiError(400, f"Bad Request: {reason}")
 
 
@@ -42,13 +42,13 @@ class Upload:
 
 
 class Params:
-    """The parameters of one call, however encoded; every reader raises `ApiError` 400 for a wrong type."""
+    """The parameters of one call in any encoding; every accessor raises `ApiError` 400 for a wrong type."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         self._values = values
 
     def text(self, name: str) -> str:
-        """Give a string, empty when it was not sent."""
+        """Return a string, empty when it was not sent."""
         value = self._values.get(name)
         if value is None:
             return ""
@@ -57,7 +57,7 @@ class Params:
         return str(value)
 
     def integer(self, name: str, default: int = 0) -> int:
-        """Give a whole number, the default when it was not sent."""
+        """Return a whole number, the default when it was not sent."""
         value = self._values.get(name)
         if value is None or value == "":
             return default
@@ -67,15 +67,15 @@ class Params:
             raise bad_request(f'parameter "{name}" must be an integer') from None
 
     def flag(self, name: str) -> bool:
-        """Give a truth value; clients write it as true, True or 1."""
+        """Return a truth value; clients write it as true, True or 1."""
         return str(self._values.get(name, "")).lower() in {"true", "1", "yes"}
 
     def has(self, name: str) -> bool:
-        """Tell whether the parameter was sent at all."""
+        """Return whether the parameter was sent at all."""
         return name in self._values
 
     def structure(self, name: str) -> Any:
-        """Give an object or a list: sent as such in JSON, or as a JSON string in a form."""
+        """Return an object or a list: sent as such in JSON, or as a JSON string in a form."""
         value = self._values.get(name)
         if value is None or value == "":
             return None
@@ -87,7 +87,7 @@ class Params:
             raise bad_request(f"can't parse {name} JSON object") from None
 
     def file(self, name: str) -> Upload | str:
-        """Give an upload, named directly or as `attach://`, or the file_id that stands in its place."""
+        """Return an upload, named directly or as `attach://`, or the file_id given instead."""
         value = self._values.get(name)
         if isinstance(value, str) and value.startswith("attach://"):
             value = self._values.get(value.removeprefix("attach://"))
@@ -98,12 +98,12 @@ class Params:
         return str(value)
 
     def loggable(self) -> JsonObject:
-        """Give the parameters as the request log shows them: structures opened, files by name."""
+        """Return the parameters as the request log shows them: structures parsed, files by name."""
         return {name: _readable(value) for name, value in self._values.items()}
 
 
 async def read_params(request: Request) -> Params:
-    """Collect query and body; raise `ApiError` 400 when the body is not what its type says."""
+    """Collect query and body. Raises `ApiError` 400 if the body does not match its type."""
     values: dict[str, Any] = dict(request.query_params)
     kind = request.headers.get("content-type", "")
     if "json" in kind:

@@ -1,4 +1,4 @@
-"""Everything one running sandbox consists of, handed to each method; it holds state and no rules."""
+"""All state of one running sandbox, passed to each method; contains no rules."""
 
 import asyncio
 from collections import deque
@@ -33,18 +33,18 @@ class Wake(Enum):
 
 
 class LongPoll:
-    """The one place where a poller waits; a second poller sends the first away, as on Telegram."""
+    """The one place where a poller waits; a second poller ends the wait of the first, as on Telegram."""
 
     def __init__(self) -> None:
         self._waiter: asyncio.Future[Wake] | None = None
 
     def wake(self, reason: Wake) -> None:
-        """Let the waiting poller go on, if there is one."""
+        """Wake the waiting poller, if there is one."""
         if self._waiter and not self._waiter.done():
             self._waiter.set_result(reason)
 
     async def wait(self, seconds: float) -> Wake:
-        """Wait for news at most that long."""
+        """Wait for news at most `seconds`."""
         waiter: asyncio.Future[Wake] = asyncio.get_running_loop().create_future()
         self._waiter = waiter
         done, _ = await asyncio.wait({waiter}, timeout=seconds)
@@ -53,7 +53,7 @@ class LongPoll:
 
 @dataclass(frozen=True)
 class Draft:
-    """A streamed preview in a private chat, gone after 30 seconds or with the bot's next message."""
+    """A streamed preview in a private chat, removed after 30 seconds or with the bot's next message."""
 
     draft_id: int
     text: str
@@ -65,7 +65,7 @@ class Draft:
 
 @dataclass
 class World:
-    """One running sandbox."""
+    """The state of one running sandbox."""
 
     settings: TelegramSandboxSettings
     clock: SandboxClock
@@ -80,7 +80,7 @@ class World:
     actions: dict[int, tuple[str, float]] = field(default_factory=dict)
     requests: deque[JsonObject] = field(default_factory=lambda: deque(maxlen=_REQUESTS_KEPT))
     requests_seen: int = 0
-    # Drafts that the person stopped: shown no more until the bot has sent a message.
+    # Drafts that the person stopped: not shown until the bot has sent a message.
     stopped: dict[int, int] = field(default_factory=dict)
     handed: deque[JsonObject] = field(default_factory=lambda: deque(maxlen=_HANDED_KEPT))
     again: deque[JsonObject] = field(default_factory=deque)
@@ -88,26 +88,26 @@ class World:
     rate: RateWatch = field(init=False)
 
     def __post_init__(self) -> None:
-        """Build what depends on the settings."""
+        """Build the parts that depend on the settings."""
         self.rate = RateWatch(self.settings.limits)
 
     @property
     def files_dir(self) -> Path:
-        """Give the folder of the files that the bot sent."""
+        """Return the folder of the files that the bot sent."""
         return self.settings.data_dir / "files"
 
     def now(self) -> float:
-        """Give the sandbox's moment as seconds."""
+        """Return the sandbox's time in seconds."""
         return self.clock().timestamp()
 
     def queue_update(self, kind: str, payload: JsonObject) -> int | None:
-        """Queue an update and wake whoever fetches; None when the bot does not take this kind."""
+        """Queue an update and wake whoever fetches; None if the bot does not receive this kind."""
         update_id = updates.add(self.db, kind, payload, self.clock())
         self.announce_update()
         return update_id
 
     def announce_webhook(self) -> None:
-        """Let deliveries that wait for another try look at the new address."""
+        """Let deliveries that wait for a retry use the new address."""
         self.webhook_changed.set()
         self.webhook_changed = asyncio.Event()
         self.news.set()
@@ -118,30 +118,30 @@ class World:
         self.news.set()
 
     def fetch_updates(self, limit: int) -> list[JsonObject]:
-        """Give the updates to hand out now: those that come again first, then the unconfirmed ones."""
+        """Return the updates to send now: repeated ones first, then the unconfirmed ones."""
         again = [self.again.popleft() for _ in range(min(limit, len(self.again)))]
         known = {update["update_id"] for update in again}
         fresh = [update for update in updates.pending(self.db, self.clock(), limit) if update["update_id"] not in known]
         return (again + fresh)[:limit]
 
     def hand_out(self, given: list[JsonObject]) -> list[JsonObject]:
-        """Remember what the bot was given, so that it can come again."""
+        """Remember the updates that the bot was given, so that they can be repeated."""
         known = {update["update_id"] for update in self.handed}
         self.handed.extend(update for update in given if update["update_id"] not in known)
         return given
 
     def draft_of(self, chat_id: int) -> Draft | None:
-        """Give the draft shown in a chat, if it has not faded."""
+        """Return the draft shown in a chat, if it has not expired."""
         draft = self.drafts.get(chat_id)
         return draft if draft and draft.expires_at > self.now() else None
 
     def action_of(self, chat_id: int) -> str | None:
-        """Give what the bot is doing in a chat ("typing"), for as long as clients show it."""
+        """Return the bot's current action in a chat ("typing"), for as long as clients show it."""
         action = self.actions.get(chat_id)
         return action[0] if action and action[1] > self.now() else None
 
     def close(self) -> None:
-        """Send every waiting request home, so that the server can stop at once."""
+        """End every waiting request, so that the server can stop at once."""
         self.closing.set()
         self.poll.wake(Wake.CLOSING)
         self.hub.close()

@@ -1,6 +1,6 @@
 """Journal events of heads of sales: an awaited denial reason, other leads asked, and the number of changes per person; and their fold.
 
-The events of cards are in `core.py`; here is only what the chat of a lead and the caps of the policy need.
+The events of cards are in `state/events/core.py`; here is only what the chat of a lead and the caps of the policy need.
 """
 
 from collections.abc import Callable, Mapping

@@ -193,50 +193,50 @@ class AsyncStore:
         self._store.close()
 
     async def put_inbox(self, rows: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
-        """See `Store.put_inbox`."""
+        """Store inputs durably before they are acknowledged."""
         stored = await self._writer.call(self._store.put_inbox, rows, claim)
         if self._hints is not None:
             self._hints.tell()
         return stored
 
     async def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
-        """See `Store.list_ready_sessions`."""
+        """Return the sessions and lanes with new inbox rows, oldest first; with `owner` only those not leased by others at `now`."""
         return await self._reader.call(self._store.list_ready_sessions, owner, now)
 
     async def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
-        """See `Store.take_inbox`."""
+        """Return the oldest new row of that lane and count the attempt durably."""
         return await self._writer.call(self._store.take_inbox, session, lane)
 
     async def return_inbox(self, row_id: str) -> None:
-        """See `Store.return_inbox`."""
+        """Take the attempt back, because it failed for a reason that does not lie in the input."""
         await self._writer.call(self._store.return_inbox, row_id)
 
     async def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
-        """See `Store.list_waiting_inbox`."""
+        """Return the new rows of that lane, oldest first, including the one being worked on; counts no attempt."""
         return await self._reader.call(self._store.list_waiting_inbox, session, lane, limit)
 
     async def find_inbox(self, source: str) -> InboxRow | None:
-        """See `Store.find_inbox`."""
+        """Return the input with that source, whatever its status; None if there is none."""
         return await self._reader.call(self._store.find_inbox, source)
 
     async def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
-        """See `Store.finish_inbox`."""
+        """Close a row without events (a poison row is quarantined with its reason, never dropped)."""
         await self._writer.call(self._store.finish_inbox, row_id, status, note)
 
     async def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
-        """See `Store.acquire`."""
+        """Acquire or renew the lease: the same owner keeps the epoch, a free or expired lease changes owner with epoch + 1, else None."""
         return await self._writer.call(self._store.acquire, session, owner, now, until)
 
     async def expire_leases(self) -> None:
-        """See `Store.expire_leases`."""
+        """End every lease at once. Only for a process that knows it is the only one on this database (it holds its lock file)."""
         await self._writer.call(self._store.expire_leases)
 
     async def release(self, lease: Lease) -> None:
-        """See `Store.release`."""
+        """Release the lease if this owner still holds it."""
         await self._writer.call(self._store.release, lease)
 
     async def commit(self, commit: Commit) -> list[StoredEvent]:
-        """See `Store.commit`."""
+        """Write the commit in one transaction."""
         stored = await self._writer.call(self._store.commit, commit)
         self._tell_of(commit)
         return stored
@@ -261,93 +261,93 @@ class AsyncStore:
             self._hints.tell()
 
     async def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        """See `Store.read_events`."""
+        """Return the events of the stream with seq > `after`, in order."""
         return await self._reader.call(self._store.read_events, stream, after, limit)
 
     async def read_head(self, stream: str) -> tuple[int, str]:
-        """See `Store.read_head`."""
+        """Return the seq and hash at which the stream should end, stored apart from its events; (0, "") for a stream without events."""
         return await self._reader.call(self._store.read_head, stream)
 
     async def read_records(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
-        """See `Store.read_records`."""
+        """Return (seq, raw, hash) of the records with seq > `after`, in order, exactly as stored: nothing is decoded."""
         return await self._reader.call(self._store.read_records, stream, after, limit)
 
     async def read_encrypted(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
-        """See `Store.read_encrypted`."""
+        """Return (seq, type, data) of the records with seq > `after`, in order, without decrypting them."""
         return await self._reader.call(self._store.read_encrypted, stream, after, limit)
 
     async def list_heads(self) -> list[tuple[str, int, str]]:
-        """See `Store.list_heads`."""
+        """Return (stream, seq, hash) at which every stream with events should end."""
         return await self._reader.call(self._store.list_heads)
 
     async def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
-        """See `Store.scan`."""
+        """Return events of all streams with id > `after` and one of `types` (all if empty), in order of id, which is nearly time order."""
         return await self._reader.call(self._store.scan, types, after, limit)
 
     async def scan_clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
-        """See `Store.scan_clear`."""
+        """Return what `scan` returns, but only the part readable without a key: much faster, for counting."""
         return await self._reader.call(self._store.scan_clear, types, after, limit)
 
     async def list_streams(self) -> list[str]:
-        """See `Store.list_streams`."""
+        """Return every stream of the journal."""
         return await self._reader.call(self._store.list_streams)
 
     async def load_snapshot(self, stream: str) -> Snapshot | None:
-        """See `Store.load_snapshot`."""
+        """Return the newest snapshot of the stream, or None."""
         return await self._reader.call(self._store.load_snapshot, stream)
 
     async def find_effect(self, effect_id: str) -> EffectRow | None:
-        """See `Store.find_effect`."""
+        """Return one effect, or None."""
         return await self._reader.call(self._store.find_effect, effect_id)
 
     async def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
-        """See `Store.list_effects`."""
+        """Return the effects of a stream in that status, oldest change first."""
         return await self._reader.call(self._store.list_effects, stream, status)
 
     async def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
-        """See `Store.list_index_entries`."""
+        """Return the index entries of that kind about a record or call, from events with id > `after`, oldest first."""
         return await self._reader.call(self._store.list_index_entries, about, what, after, limit)
 
     async def list_last_index_entries(self, about: str, what: What, limit: int) -> list[IndexEntry]:
-        """See `Store.list_last_index_entries`."""
+        """Return the newest index entries of that kind about a record or call, newest first."""
         return await self._reader.call(self._store.list_last_index_entries, about, what, limit)
 
     async def load_blob(self, digest: str) -> str | None:
-        """See `Store.load_blob`."""
+        """Return a stored large answer, or None."""
         return await self._reader.call(self._store.load_blob, digest)
 
     async def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
-        """See `Store.list_due_outbox`."""
+        """Return unsent rows that are due, oldest first; a row waits while an older unsent row of its session exists."""
         return await self._reader.call(self._store.list_due_outbox, channel, now, limit)
 
     async def mark_outbox_sent(self, row_id: str, sent_ref: str) -> None:
-        """See `Store.mark_outbox_sent`."""
+        """Mark the row as delivered; `sent_ref` names the message for later edits."""
         await self._writer.call(self._store.mark_outbox_sent, row_id, sent_ref)
 
     async def reschedule_outbox(self, row_id: str, due_at: datetime, note: str) -> None:
-        """See `Store.reschedule_outbox`."""
+        """Note that the row was not delivered and is to be tried again at `due_at`."""
         await self._writer.call(self._store.reschedule_outbox, row_id, due_at, note)
 
     async def mark_outbox_failed(self, row_id: str, note: str) -> None:
-        """See `Store.mark_outbox_failed`."""
+        """Mark the row as given up; it is kept for operations."""
         await self._writer.call(self._store.mark_outbox_failed, row_id, note)
 
     async def find_sent_ref(self, session: str, key: str) -> str:
-        """See `Store.find_sent_ref`."""
+        """Return where the row with that key was last delivered, or ""."""
         return await self._reader.call(self._store.find_sent_ref, session, key)
 
     async def list_due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
-        """See `Store.list_due_timers`."""
+        """Return timers that are due, oldest first; they stay until a commit deletes them."""
         return await self._reader.call(self._store.list_due_timers, now, limit)
 
     async def get_value(self, key: str) -> str | None:
-        """See `Store.get_value`."""
+        """Return a small named value (polling offset, rotated token), or None."""
         return await self._reader.call(self._store.get_value, key)
 
     async def set_value(self, key: str, value: str) -> None:
-        """See `Store.set_value`."""
+        """Set a small named value durably."""
         await self._writer.call(self._store.set_value, key, value)
 
     async def swap_value(self, key: str, expected: str | None, value: str) -> bool:
-        """See `Store.swap_value`."""
+        """Set the value durably if it is `expected` now (None: not set yet), else change nothing and return False."""
         return await self._writer.call(self._store.swap_value, key, expected, value)

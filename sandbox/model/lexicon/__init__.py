@@ -1,4 +1,4 @@
-"""Written knowledge of the demo model: words, rules and sentences as data, loaded once."""
+"""The demo model's words, rules and sentences as data, loaded once."""
 
 from functools import cache
 from importlib.resources import files

@@ -1,1 +1,1 @@
-"""The rules of the demo model by theme: each module gives its handlers, `book` matches them. No rule sees the portal."""
+"""The rules of the demo model by theme: each module defines handlers, and `book` matches them. No rule sees the portal."""

@@ -1,4 +1,4 @@
-"""What is said once steps have run, wait or failed: the observation's own words, no counts, and nothing proposed twice."""
+"""Texts after steps have run, wait or failed: the observation's own words, no counts, and nothing proposed twice."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,19 +15,19 @@ _LABELS = 6
 
 
 def stopped(seen: Observation) -> bool:
-    """True when some step did not simply succeed, so that nothing more may be proposed in this turn."""
+    """Whether some step did not simply succeed, so that nothing more may be proposed in this turn."""
     return any(step.status != "ok" for step in seen.steps)
 
 
 def report(wish: Wish, seen: Observation, *, headline: str = "") -> Answer:
-    """One honest sentence per step."""
+    """Build one accurate sentence per step."""
     lines = [line for number, step in enumerate(seen.steps, 1) if (line := _line(step, number, wish.lang, headline))]
     told = list(dict.fromkeys(lines))
     return Answer(rule="after.stopped" if stopped(seen) else "after.done", say="\n".join(told) or say("done", wish.lang))
 
 
 def stopped_report(wish: Wish, seen: Observation, *, earlier: Sequence[Observation]) -> Answer:
-    """What was read before, then what did not run: somebody who asked for a comment gets it even if a later step was refused."""
+    """Report what was read earlier, then what did not run: a requested comment is shown even if a later step was refused."""
     read = [report(wish, one).say for one in earlier if not stopped(one)]
     last = report(wish, seen)
     return replace(last, say="\n\n".join(dict.fromkeys([*read, last.say])))
@@ -64,7 +64,7 @@ def _card(step: ObservedStep, _number: int, lang: Lang, _headline: str) -> str:
 
 
 def _comments(step: ObservedStep, _number: int, lang: Lang, _headline: str) -> str:
-    # Text of others is quoted on one line each, so that no line of it can look like a header of our own answer.
+    # Text of others is quoted on one line each, so that no line of it can look like a header of the answer.
     written = [_one_line(str(row.get("COMMENT") or row.get("label") or "")) for row in step.rows]
     quoted = [f"> {line}" for line in written if line]
     return "\n".join([say("comments", lang), *quoted]) if quoted else say("comments.none", lang)

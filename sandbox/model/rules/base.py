@@ -1,4 +1,4 @@
-"""What rule handlers share: their shape, the fields they ask for, and how they ask back."""
+"""Shared by the rule handlers: their types, the fields they ask for, and questions back."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -8,9 +8,9 @@ from sandbox.model.reading import Observation
 from sandbox.model.wishes import Target, Wish
 
 Handler = Callable[[Wish], Answer | None]
-"""Answers a wish, or declines with None so that the next rule is tried."""
+"""Answers a wish, or returns None so that the next rule is tried."""
 Follower = Callable[[Wish, Observation], Answer | None]
-"""Goes on after what a step brought; None means: just report it."""
+"""Continues after the result of a step; None means that the result is just reported."""
 
 DEAL_FIELDS: Final = ["ID", "TITLE", "OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "CATEGORY_ID", "ASSIGNED_BY_ID", "CLOSEDATE"]
 TASK_FIELDS: Final = ["ID", "TITLE", "DEADLINE", "STATUS", "RESPONSIBLE_ID"]
@@ -20,23 +20,23 @@ LEAD_FIELDS: Final = ["ID", "TITLE", "NAME", "LAST_NAME", "STATUS_ID", "OPPORTUN
 
 
 def asking(key: str, wish: Wish, **values: object) -> Answer:
-    """A question back to the person, without any step."""
+    """Build a question back to the person, without any step."""
     return Answer(rule=key, say=say(key, wish.lang, **values))
 
 
 def proposing(wish: Wish, key: str, *steps: Step, **values: object) -> Answer:
-    """Steps with the sentence `key`."""
+    """Build an answer with steps and the sentence `key`."""
     return Answer(rule=key, say=say(key, wish.lang, **values), steps=steps)
 
 
 def today(wish: Wish) -> str:
-    """Today for a filter: the date the state gives, else a reference in the person's language."""
+    """Return today's date for a filter: the one in the state, else a reference in the person's language."""
     now = wish.request.now
     return now.date().isoformat() if now else say("today", wish.lang)
 
 
 def listing(wish: Wish, method: str, filters: dict[str, Any], *, select: list[str], order: dict[str, str] | None = None) -> Step:
-    """A list call; pages, count and sum are fetched and computed by code."""
+    """Build a list call; pages, count and sum are computed by the program."""
     params: dict[str, Any] = {"filter": filters, "select": list(select)}
     if order:
         params["order"] = order
@@ -44,5 +44,5 @@ def listing(wish: Wish, method: str, filters: dict[str, Any], *, select: list[st
 
 
 def updating(wish: Wish, record: Target, fields: dict[str, Any], *, kind: str = "deal") -> Step:
-    """An update of one record."""
+    """Build an update of one record."""
     return Step(f"crm.{kind}.update", {"id": record, "fields": fields}, comment=say("comment.update", wish.lang))

@@ -1,4 +1,4 @@
-"""The rule book: patterns from lexicon/rules.yaml over the handlers of all themes. First match that is not declined wins."""
+"""The rule book: patterns from lexicon/rules.yaml for the handlers of all themes. The first match that does not return None wins."""
 
 import re
 from collections.abc import Iterator
@@ -18,20 +18,20 @@ FOLLOWERS: dict[str, Follower] = {**changes.FOLLOWERS, **handover.FOLLOWERS}
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One line of the book."""
+    """One rule of the book."""
 
     name: str
     needs: tuple[re.Pattern[str], ...]
     forbids: tuple[re.Pattern[str], ...]
 
     def fits(self, folded: str) -> bool:
-        """True when every needed pattern is found and no forbidden one is."""
+        """Whether every needed pattern is found and no forbidden one is."""
         return all(p.search(folded) for p in self.needs) and not any(p.search(folded) for p in self.forbids)
 
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """The book, compiled once; a line without a handler or with an unknown word is an error (KeyError)."""
+    """Compile the book once. Raises KeyError for a rule without a handler or with an unknown word."""
     book = load("rules")
     words: dict[str, str] = book["words"]
     compiled = []
@@ -47,7 +47,7 @@ def _compile(pattern: str, words: dict[str, str]) -> re.Pattern[str]:
 
 
 def matching(wish: Wish) -> Iterator[tuple[str, Answer]]:
-    """Every rule that accepts the wish, best first, with what it answers."""
+    """Yield every rule that accepts the wish, best first, with its answer."""
     folded = wish.folded.strip()
     for rule in rules():
         if rule.fits(folded):
@@ -57,5 +57,5 @@ def matching(wish: Wish) -> Iterator[tuple[str, Answer]]:
 
 
 def first(wish: Wish) -> Answer | None:
-    """What the best rule answers; None when no rule understands the wish."""
+    """Return the answer of the best rule; None if no rule understands the wish."""
     return next((answer for _, answer in matching(wish)), None)

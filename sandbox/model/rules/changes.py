@@ -1,4 +1,4 @@
-"""Changing one deal: sum, stage, owner, close date, title. It names values as the person did; code reads and checks them."""
+"""Rules for changing one deal: sum, stage, owner, close date, title. Values are passed on as the person wrote them."""
 
 import re
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
@@ -23,7 +23,7 @@ _RENAME = re.compile(r"(?<!\w)(?:в|на|to|as|→|->)\s+(?=[«\"“„]|\w)")
 
 
 def set_sum(wish: Wish) -> Answer:
-    """Set the sum; asks for the sum or the deal when one is missing."""
+    """Set the sum; ask for the sum or the deal if one is missing."""
     amounts = sums(wish.text)
     if not amounts:
         return asking("which.sum", wish)
@@ -36,13 +36,13 @@ def set_sum(wish: Wish) -> Answer:
 
 
 def _new_currency(wish: Wish) -> dict[str, str]:
-    """The currency to change to, where one is wished."""
+    """Return the currency to change to, if one is named."""
     found = _CURRENCY.search(wish.folded)
     return {"CURRENCY_ID": next(code for word, code in _CODES.items() if found[1].startswith(word))} if found else {}
 
 
 def shift_sum(wish: Wish) -> Answer | None:
-    """Raise or lower the sum by something: the present sum must be read first."""
+    """Raise or lower the sum by an amount: the present sum must be read first."""
     amounts = (*percents(wish.text), *sums(wish.text))
     if not amounts:
         return None
@@ -54,12 +54,12 @@ def shift_sum(wish: Wish) -> Answer | None:
 
 
 def raised(wish: Wish, seen: Observation) -> Answer | None:
-    """The update that follows a raise, computed from the sum just read."""
+    """Build the update after a raise, computed from the sum just read."""
     return _shifted(wish, seen, sign=1)
 
 
 def lowered(wish: Wish, seen: Observation) -> Answer | None:
-    """The update that follows a reduction, computed from the sum just read."""
+    """Build the update after a reduction, computed from the sum just read."""
     return _shifted(wish, seen, sign=-1)
 
 
@@ -96,7 +96,7 @@ def _new_sum(text: str, present: Decimal, sign: int) -> int | float | None:
 
 
 def stage(wish: Wish) -> Answer | None:
-    """Move to a stage; asks «won or lost» for a bare «закрой», else declined when no stage is named."""
+    """Move to a stage; ask «won or lost» for a bare «закрой»; None if no stage is named."""
     final = won_or_lost(wish.text) if _FINAL_VERB.search(wish.folded) else None
     named = final or stage_named(wish.text)
     if named is None:
@@ -109,7 +109,7 @@ def stage(wish: Wish) -> Answer | None:
 
 
 def owner(wish: Wish) -> Answer | None:
-    """Give the deal to somebody; declined when nobody is named."""
+    """Give the deal to somebody; None if nobody is named."""
     mine = _TO_ME.search(wish.folded)
     everybody = people(wish.text)
     if mine:
@@ -132,7 +132,7 @@ def owner(wish: Wish) -> Answer | None:
 
 
 def close_date(wish: Wish) -> Answer | None:
-    """Set the close date; declined without a date."""
+    """Set the close date; None without a date."""
     when = date_phrase(wish.text)
     if when is None:
         return None
@@ -144,7 +144,7 @@ def close_date(wish: Wish) -> Answer | None:
 
 
 def rename(wish: Wish) -> Answer | None:
-    """Give the deal another title; asks when the new title is missing."""
+    """Give the deal another title; ask if the new title is missing."""
     found = quotes(wish.text)
     place = list(_RENAME.finditer(wish.text))
     if not place:

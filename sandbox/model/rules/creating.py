@@ -1,4 +1,4 @@
-"""New deals, contacts, companies, leads. Fields it was not told are left out."""
+"""Rules for new deals, contacts, companies, leads. Fields that were not given are left out."""
 
 import re
 from typing import Any
@@ -26,7 +26,7 @@ _TO = re.compile(r"(?<!\w)(?:ответственн\w+|на|owner|responsible|as
 
 
 def deal(wish: Wish) -> Answer:
-    """A new deal; asks for the title when there is none."""
+    """Create a deal; ask for the title if there is none."""
     amounts, when, company = sums(wish.text), date_phrase(wish.text), _company(wish.text)
     owner = next((p for p in people(wish.text) if _TO.search(wish.folded[: p.span.start])), None)
     masked = mask(wish.text, [*amounts[-1:], when, company, owner.span if owner else None])
@@ -57,7 +57,7 @@ def _company(text: str) -> Span | None:
 
 
 def title_in(masked: str) -> str:
-    """The quoted title, else the words right after «сделку» or "lead", else whatever looks like a name."""
+    """Return the quoted title, else the words right after «сделку» or "lead", else whatever looks like a name."""
     quoted = quotes(masked)
     if quoted:
         return quoted[0].text
@@ -73,7 +73,7 @@ def _adding(wish: Wish, kind: str, fields: dict[str, Any], title: str) -> Answer
 
 
 def contact(wish: Wish) -> Answer:
-    """A new contact; asks for the name when there is none."""
+    """Create a contact; ask for the name if there is none."""
     fields = _reach(wish.text)
     named = people(wish.text)
     masked = mask(wish.text, [*phones(wish.text), *emails(wish.text)])
@@ -98,13 +98,13 @@ def _reach(text: str) -> dict[str, Any]:
 
 
 def company(wish: Wish) -> Answer:
-    """A new company; asks for the title when there is none."""
+    """Create a company; ask for the title if there is none."""
     title = title_in(mask(wish.text, [*phones(wish.text), *emails(wish.text)]))
     return _adding(wish, "company", {"TITLE": title, **_reach(wish.text)}, title) if title else asking("which.new_title", wish)
 
 
 def lead(wish: Wish) -> Answer:
-    """A new lead; asks for the title when there is none."""
+    """Create a lead; ask for the title if there is none."""
     amounts = sums(wish.text)
     title = title_in(mask(wish.text, [*phones(wish.text), *emails(wish.text), *amounts]))
     if wish.request.pasted and (not title or points_at_pasted(wish)):
@@ -121,14 +121,14 @@ def points_at_pasted(wish: Wish) -> bool:
 
 
 def author_and_words(pasted: str) -> tuple[str, str]:
-    """Who wrote a forwarded message, "" where it does not say, and what they wrote."""
+    """Return the author of a forwarded message ("" if it names none) and its text."""
     head, _, rest = pasted.partition("\n")
     signed = bool(rest) and head.endswith(":") and len(head) <= _NAME
     return (head.rstrip(" :"), rest.strip()) if signed else ("", pasted.strip())
 
 
 def _lead_of(wish: Wish) -> Answer:
-    """A lead out of a message of somebody else: who wrote it, how to reach them, what they want."""
+    """Create a lead from somebody else's message: the author, their contact data, their words."""
     name, wanted = author_and_words(wish.request.pasted)
     title = name or squeeze(mask(wanted, [*phones(wanted), *emails(wanted)]).replace(HOLE, " "))[:_NAME].strip(" ,.")
     reach = _reach(wish.request.pasted)

@@ -1,4 +1,4 @@
-"""Reading one deal: its card, its comments; and deleting a record. The gate, not this rule, decides about a delete."""
+"""Rules for reading one deal with its comments, and for deleting a record. The gate decides about a delete, not this rule."""
 
 import re
 
@@ -13,12 +13,12 @@ _KINDS = {"contact": r"контакт|contact", "company": r"компани|фи
 
 
 def kind_of(folded: str) -> str:
-    """The kind of record a wish names; a deal when it names none."""
+    """Return the kind of record a wish names; a deal if it names none."""
     return next((kind for kind, pattern in _KINDS.items() if re.search(pattern, folded)), "deal")
 
 
 def show(wish: Wish) -> Answer | None:
-    """Read one deal; declined when nothing tells which."""
+    """Read one deal; None if no deal can be identified."""
     deal = target(wish)
     if deal is None or urls(wish.text):
         return None
@@ -27,7 +27,7 @@ def show(wish: Wish) -> Answer | None:
 
 
 def bare(wish: Wish) -> Answer | None:
-    """A message that is only a title, a number or a pronoun: show that deal; anything else is declined."""
+    """Show the deal for a message that is only a title, a number or a pronoun; None for anything else."""
     rest = squeeze(wish.text)
     alone = known_title(rest) or any(q.end - q.start == len(rest) for q in quotes(rest))
     numbered = any(n.end - n.start == len(rest) for n in numbers(rest))
@@ -35,14 +35,14 @@ def bare(wish: Wish) -> Answer | None:
 
 
 def comments(wish: Wish) -> Answer | None:
-    """Read a deal's own note and its comments; asks which deal when nothing tells."""
+    """Read a deal's own note and its comments; ask which deal if it cannot be identified."""
     deal = target(wish)
     if deal is None:
         return asking("which.deal", wish)
     return proposing(
         wish,
         "deal.comments",
-        # Long texts are shown to a model only where it selects them by name.
+        # Long texts are shown to a model only if it selects them by name.
         listing(wish, "crm.deal.list", {"ID": deal}, select=["ID", "TITLE", "STAGE_ID", "CATEGORY_ID", "COMMENTS"]),
         Step(
             "crm.timeline.comment.list",
@@ -58,7 +58,7 @@ def comments(wish: Wish) -> Answer | None:
 
 
 def delete(wish: Wish) -> Answer:
-    """Propose to delete one record; asks which when nothing tells."""
+    """Propose to delete one record; ask which if it cannot be identified."""
     kind = kind_of(wish.folded)
     record = target(wish, kind)
     if record is None or not (leftover(wish.text) or quotes(wish.text) or numbers(wish.text) or record == "@current"):

@@ -1,4 +1,4 @@
-"""Subscriptions to the portal's events. Which hosts may receive them is the gate's business."""
+"""Rules for subscriptions to the portal's events. The gate decides which hosts may receive them."""
 
 import re
 
@@ -14,7 +14,7 @@ _CODE = re.compile(r"(?<!\w)ON[A-Z]{4,40}(?!\w)", re.IGNORECASE)
 
 
 def event_of(text: str) -> str:
-    """The event code a text names; changes of deals when it names none."""
+    """Return the event code a text names; changes of deals if it names none."""
     folded = text.lower()
     code = _CODE.search(text)
     if code and code[0].upper().startswith(("ONCRM", "ONTASK")):
@@ -27,12 +27,12 @@ def event_of(text: str) -> str:
 
 
 def bind(wish: Wish) -> Answer:
-    """Subscribe an address; asks for the address when there is none."""
+    """Subscribe an address; ask for the address if there is none."""
     return _binding(wish, "event.bind")
 
 
 def unbind(wish: Wish) -> Answer:
-    """Unsubscribe an address; asks for the address when there is none."""
+    """Unsubscribe an address; ask for the address if there is none."""
     return _binding(wish, "event.unbind")
 
 
@@ -46,7 +46,7 @@ def _binding(wish: Wish, method: str) -> Answer:
 
 
 def listed(wish: Wish) -> Answer:
-    """The subscriptions there are."""
+    """List the subscriptions."""
     return proposing(wish, "event.get", Step("event.get", {}, comment=say("comment.list", wish.lang)))
 
 

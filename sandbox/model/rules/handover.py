@@ -1,4 +1,4 @@
-"""Handing all open deals of one person to another: read the list and the person first, then one batch per 50 with explicit ids."""
+"""Rules for handing all open deals of one person to another: read the list and the person, then one batch per 50 with explicit ids."""
 
 import re
 from dataclasses import replace
@@ -17,7 +17,7 @@ _BATCH = 50
 
 
 def parties(wish: Wish) -> tuple[str, str] | None:
-    """Who gives and who takes, as references; None when one of them is missing."""
+    """Return who gives and who takes, as references; None if one of them is missing."""
     named = people(wish.text)
     if _TO_ME.search(wish.folded):
         return (f"@user:{named[0].name}", "@me") if named else None
@@ -38,7 +38,7 @@ def _takes(person: Person) -> bool:
 
 
 def start(wish: Wish) -> Answer | None:
-    """Read the giver's open deals and the taker's card; asks when a party is missing; declined when one deal is named."""
+    """Read the giver's open deals and the taker's record; ask if a party is missing; None if a deal is named."""
     if quotes(wish.text) or leftover(mask(wish.text, [person.span for person in people(wish.text)])):
         return None
     found = parties(wish)
@@ -56,7 +56,7 @@ def _name(reference: str, wish: Wish) -> str:
 
 
 def proceed(wish: Wish, seen: Observation) -> Answer | None:
-    """Propose the batch from the ids just read; says so when there is nothing to hand over or nobody to take it."""
+    """Propose the batch with the ids just read; say so if there is nothing to hand over or nobody to take it."""
     found = parties(wish)
     deals = next((step for step in seen.steps if step.method == "crm.deal.list"), None)
     if found is None or deals is None:

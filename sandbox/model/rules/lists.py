@@ -1,4 +1,4 @@
-"""Lists of deals: mine, somebody's, of a stage, overdue, closing soon, large."""
+"""Rules for lists of deals: mine, somebody's, of a stage, overdue, closing soon, large."""
 
 import re
 from typing import Any
@@ -43,7 +43,7 @@ def _owned_by(names: list[str]) -> dict[str, Any]:
 
 
 def mine(wish: Wish) -> Answer | None:
-    """Open deals of the speaker; declined when words are left that may name a record."""
+    """List the person's open deals; None if words are left that may name a record."""
     if leftover(wish.text) or quotes(wish.text):
         return None
     if _ALL.search(wish.folded) and not _MINE.search(wish.folded):
@@ -52,12 +52,12 @@ def mine(wish: Wish) -> Answer | None:
 
 
 def everybody(wish: Wish) -> Answer | None:
-    """Open deals of all; declined when words are left that may name a record."""
+    """List everybody's open deals; None if words are left that may name a record."""
     return None if leftover(wish.text) or quotes(wish.text) else _deals(wish, "deals.all", {})
 
 
 def of_person(wish: Wish) -> Answer | None:
-    """Open deals of the people named; declined when nobody is, or when a record is named as well."""
+    """List open deals of the people named; None if nobody is, or if a record is named as well."""
     named = people(wish.text)
     if not named or _MINE.search(wish.folded) or quotes(wish.text) or leftover(mask(wish.text, [p.span for p in named])):
         return None
@@ -66,7 +66,7 @@ def of_person(wish: Wish) -> Answer | None:
 
 
 def of_stage(wish: Wish) -> Answer | None:
-    """Open deals of one stage; declined when no stage is named, or when a record is named as well."""
+    """List open deals of one stage; None if no stage is named, or if a record is named as well."""
     stage = stage_named(wish.text)
     if stage is None:
         return None
@@ -77,12 +77,12 @@ def of_stage(wish: Wish) -> Answer | None:
 
 
 def overdue(wish: Wish) -> Answer:
-    """Open deals whose close date has passed."""
+    """List open deals whose close date has passed."""
     return _deals(wish, "deals.overdue", {**_owner(wish), "<CLOSEDATE": today(wish)}, order={"CLOSEDATE": "ASC"})
 
 
 def closing(wish: Wish) -> Answer | None:
-    """Open deals that should close by a date; declined without a date."""
+    """List open deals that should close by a date; None without a date."""
     when = date_phrase(wish.text)
     if when is None:
         return None
@@ -92,7 +92,7 @@ def closing(wish: Wish) -> Answer | None:
 
 
 def _last_day(phrase: str) -> str:
-    """«на этой неделе» limits a list by the end of that week."""
+    """Return the end of the period: «на этой неделе» limits a list by the end of that week."""
     for pattern, end in _PERIOD_ENDS.items():
         if re.search(pattern, phrase.lower()):
             return end
@@ -100,7 +100,7 @@ def _last_day(phrase: str) -> str:
 
 
 def by_size(wish: Wish) -> Answer | None:
-    """Open deals above or below a sum; declined without a sum."""
+    """List open deals above or below a sum; None without a sum."""
     amounts = sums(wish.text)
     if not amounts:
         return None
@@ -110,7 +110,7 @@ def by_size(wish: Wish) -> Answer | None:
 
 
 def of_funnel(wish: Wish) -> Answer | None:
-    """Open deals of one funnel; declined when none is named."""
+    """List open deals of one funnel; None if none is named."""
     place = _FUNNEL.search(wish.text)
     if place is None:
         return None

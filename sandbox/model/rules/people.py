@@ -1,4 +1,4 @@
-"""Looking up contacts, companies and leads."""
+"""Rules for looking up contacts, companies and leads."""
 
 import re
 from typing import Any
@@ -15,7 +15,7 @@ _MINE = re.compile(r"(?<!\w)(?:мо[ияй]\w{0,2}|у меня|my|mine)(?!\w)")
 
 
 def contact(wish: Wish) -> Answer | None:
-    """Contacts by phone, by name, or the speaker's own; one contact by number or pronoun."""
+    """Find contacts by phone, by name, or the person's own; one contact by number or pronoun."""
     phone, numbered = phones(wish.text), numbers(wish.text)
     if phone:
         return _contacts(wish, {"PHONE": phone[0].text}, words=phone[0].text)
@@ -59,7 +59,7 @@ def _one(wish: Wish, kind: str, record: int | str) -> Answer:
 
 
 def company(wish: Wish) -> Answer:
-    """One company by name or number, or the list of companies."""
+    """Show one company by name or number, or list companies."""
     numbered, name = numbers(wish.text), title_in(wish.text)
     if numbered:
         return _one(wish, "company", int(numbered[0].text))
@@ -70,7 +70,7 @@ def company(wish: Wish) -> Answer:
 
 
 def leads(wish: Wish) -> Answer:
-    """One lead by number or name, or the speaker's leads."""
+    """Show one lead by number or name, or list the person's leads."""
     numbered, name = numbers(wish.text), title_in(wish.text)
     if numbered:
         return _one(wish, "lead", int(numbered[0].text))

@@ -1,4 +1,4 @@
-"""Reminders for the speaker: «напомни в пятницу в 11 позвонить Ромашке». The moment stays in their words; code reads it."""
+"""Rules for reminders: «напомни в пятницу в 11 позвонить Ромашке». The time stays in the person's words; the program parses it."""
 
 import re
 from typing import Any
@@ -26,7 +26,7 @@ _JOINTS = re.compile(r"^(?:мне|me|to|чтобы|что|о том,? что|п�
 
 
 def remind(wish: Wish) -> Answer:
-    """A reminder; asks for the moment or the words when they are missing."""
+    """Set a reminder; ask for the time or the text if it is missing."""
     day = date_phrase(wish.text)
     when = _with_hour(day, wish) if day else _hour(wish)
     head = _HEAD.search(wish.folded)
@@ -47,7 +47,7 @@ def remind(wish: Wish) -> Answer:
 
 
 def _with_hour(day: Span, wish: Wish) -> Span:
-    """The day with the bare hour beside it: «в пятницу в 11 позвонить», «в 11 в пятницу»."""
+    """Return the day together with a bare hour beside it: «в пятницу в 11 позвонить», «в 11 в пятницу»."""
     after, before = _HOUR_AFTER.match(wish.folded, day.end), _HOUR_BEFORE.search(wish.folded[: day.start])
     if after:
         return Span(day.start, after.end(), f"{day.text}{wish.text[after.start() : after.end()]}")
@@ -57,13 +57,13 @@ def _with_hour(day: Span, wish: Wish) -> Span:
 
 
 def _hour(wish: Wish) -> Span | None:
-    """«через час», «в 18:30»: a moment without a day."""
+    """Return a time without a day: «через час», «в 18:30»."""
     found = _IN_TIME.search(mask(wish.folded, quotes(wish.text)))
     return Span(found.start(), found.end(), wish.text[found.start() : found.end()]) if found else None
 
 
 def _record(deal: Span | None, wish: Wish) -> Target | None:
-    """The deal it is about; the one spoken of last by its number, since a reminder has no kind of record of its own."""
+    """Return the deal of the reminder; the current deal by its id, because reminders have no kind of record of their own."""
     found = target(Wish(deal.text, wish.lang, wish.request, wish.inherited)) if deal else None
     if found != "@current":
         return found

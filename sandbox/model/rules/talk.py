@@ -1,4 +1,4 @@
-"""Small talk and help: words only, never a step."""
+"""Rules for small talk and help: text only, never a step."""
 
 from functools import partial
 
@@ -14,7 +14,7 @@ def _talk(key: str, wish: Wish) -> Answer:
 
 
 def unknown(wish: Wish) -> Answer:
-    """The honest end: it did not understand, and shows what it does."""
+    """Say that the message was not understood, and what the model can do."""
     return asking("talk.unknown", wish)
 
 

@@ -1,4 +1,4 @@
-"""Tasks, reminders, planned activities and comments: everything whose text the person dictates."""
+"""Rules for tasks, reminders, planned activities and comments: everything with a text that the person dictates."""
 
 import re
 from datetime import datetime, time, timedelta
@@ -31,7 +31,7 @@ _COMMENT_WORD = re.compile(r"(?<!\w)(?:комментар\w+|коммент\w{0,
 
 
 def mine(wish: Wish) -> Answer:
-    """Open tasks of the speaker or of somebody named, late or of today when asked."""
+    """List open tasks of the person or of somebody named; only overdue or today's if asked."""
     named = people(wish.text)
     who = f"@user:{named[0].name}" if named else "@me"
     filters: dict[str, Any] = {"RESPONSIBLE_ID": who, "!STATUS": "5"}
@@ -45,12 +45,12 @@ def mine(wish: Wish) -> Answer:
 
 
 def _midnight(now: datetime) -> datetime:
-    """The end of the day of `now`."""
+    """Return the end of the day of `now`."""
     return datetime.combine(now.date() + timedelta(days=1), time(), tzinfo=now.tzinfo)
 
 
 def _of_pasted(wish: Wish) -> Answer:
-    """What somebody else wrote as a task: its first line says what, all of it stands in the description."""
+    """Create a task from somebody else's message: its first line is the title, the whole text the description."""
     words = author_and_words(wish.request.pasted)[1]
     title = squeeze(words.partition("\n")[0])[:_TITLE]
     fields = {"TITLE": title, "DESCRIPTION": wish.request.pasted, "RESPONSIBLE_ID": "@me"}
@@ -58,7 +58,7 @@ def _of_pasted(wish: Wish) -> Answer:
 
 
 def add(wish: Wish) -> Answer:
-    """A new task for the speaker or for the person named beside the word «задача»; asks what is to be done when nothing tells."""
+    """Create a task for the person or the one named beside the word «задача»; ask for the title if there is none."""
     if wish.request.pasted and points_at_pasted(wish):
         return _of_pasted(wish)
     when, person = date_phrase(wish.text), _assignee(wish)
@@ -86,7 +86,7 @@ def _trimmed(masked: str) -> str:
 
 
 def _assignee(wish: Wish) -> Person | None:
-    """The person beside «задача»: «поставь Борису задачу …», «задачу для Бориса: …»; people inside the title stay there."""
+    """Return the person beside «задача»: «поставь Борису задачу …», «задачу для Бориса: …»; people inside the title are ignored."""
     word = re.search(_TASK_WORD, wish.folded)
     for person in people(wish.text):
         gap = wish.folded[word.end() : person.span.start].strip() if word else ""
@@ -97,7 +97,7 @@ def _assignee(wish: Wish) -> Person | None:
 
 
 def _linked(wish: Wish) -> int | None:
-    """The id of the deal the task is about, when it is known as a number."""
+    """Return the id of the deal the task is about, if it is known as a number."""
     if not re.search(r"сделк|deal", wish.folded):
         return None
     given = numbers(wish.text)
@@ -110,7 +110,7 @@ def _linked(wish: Wish) -> int | None:
 
 
 def complete(wish: Wish) -> Answer:
-    """Complete one task; asks which when nothing tells."""
+    """Complete one task; ask which if it cannot be identified."""
     task = target(wish, "task")
     if task is None:
         return asking("which.task_done", wish)
@@ -119,7 +119,7 @@ def complete(wish: Wish) -> Answer:
 
 
 def todo(wish: Wish) -> Answer:
-    """A planned activity in a deal; asks for a missing deadline or deal."""
+    """Plan an activity in a deal; ask for a missing deadline or deal."""
     when, about = date_phrase(wish.text), _about(wish)
     deal = _deal_in(about, wish)
     if when is None:
@@ -159,7 +159,7 @@ def _todo_title(wish: Wish, about: Span | None, when: Span) -> str:
 
 
 def comment(wish: Wish) -> Answer:
-    """A comment in a deal's timeline; asks for the words or the deal when they are missing."""
+    """Add a comment to a deal's timeline; ask for the text or the deal if it is missing."""
     cut = _COLON.search(wish.text)
     quoted = quotes(wish.text)
     if cut:

@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: everything the portal can do, found by name without regard to case."""
+"""Sandbox portal, methods: all methods of the portal, looked up case-insensitively."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SPELLING = {name.lower(): name for name in (*HANDLERS, "batch")}
 
 
 def canonical(sent: str) -> str | None:
-    """The documented spelling of a method as it was sent (`.json`, slashes, any case), or nothing."""
+    """Return the documented spelling of a method as sent (`.json`, slashes, any case), or None."""
     name = sent.strip("/").lower()
     stem, dot, suffix = name.rpartition(".")
     return _SPELLING.get(stem if dot and suffix in {"json", "xml"} else name)

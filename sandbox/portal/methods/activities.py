@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: activities (meetings, calls, letters) and the universal to-dos; no letter ever leaves."""
+"""Sandbox portal, methods: activities (meetings, calls, letters) and the universal to-dos; no letter is ever sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: calendars, their events and who is busy when; nobody is invited, nothing leaves."""
+"""Sandbox portal, methods: calendars, their events and people's busy times; nobody is invited, nothing is sent."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def _zone(call: Call, user: int) -> str:
 
 
 def _wire(stored: str) -> str:
-    """A time as a portal of this region writes it."""
+    """Format a time as a portal of this region does."""
     return datetime.fromisoformat(stored).astimezone(PORTAL_ZONE).strftime("%d.%m.%Y %H:%M:%S")
 
 
 def _times(call: Call, row: Row) -> Row:
-    """The part of an event that its reading and the answer about who is busy have in common."""
+    """Return the fields that reading an event and busy times have in common."""
     shown: Row = {"ID": str(row["ID"]), "NAME": row["NAME"]}
     for side in ("FROM", "TO"):
         shown[f"DATE_{side}"] = _wire(row[side])
@@ -116,14 +116,14 @@ def _must(call: Call, method: str, *names: str) -> None:
 
 
 def _event_by_id(call: Call) -> Row | None:
-    """One event; what a number that nobody has is answered with is an inference."""
+    """Return one event; the answer for an unknown id is an inference."""
     _must(call, "calendar.event.getbyid", "id")
     row = call.store.get("event", to_int(call.arg("id")))
     return None if row is None else _event_shown(call, row)
 
 
 def _accessibility(call: Call) -> Row:
-    """When people are busy: their own events and those they are invited to, for whole days of the portal."""
+    """Return when people are busy: their own events and those they are invited to, for whole days in the portal's time zone."""
     _must(call, "calendar.accessibility.get", "from", "to", "users")
     since = _moment(call, "from")
     until = store_moment(parse_moment(str(call.arg("to"))) + timedelta(days=1))
@@ -141,7 +141,7 @@ def _takes_part(row: Row, user: int) -> bool:
 
 
 def _sections(call: Call) -> list[Row]:
-    """One calendar for every employee and one for the firm; of others' calendars only the times and names are open."""
+    """Return one calendar per employee and one for the company; of others' calendars only times and names are visible."""
     _must(call, "calendar.section.get", "type")
     kind = str(call.arg("type"))
     if kind != "user":

@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: crm.{deal,lead,contact,company}.* of the old family, with its strings, nulls and quiet refusals."""
+"""Sandbox portal, methods: crm.{deal,lead,contact,company}.* of the old family, with its strings, nulls and silent refusals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _fields_argument(call: Call) -> Row:
 
 
 def _known(schema: Schema, given: Row) -> list[tuple[Field, Any]]:
-    """What the old family takes: names it knows, dates it can read; the rest is dropped without a word."""
+    """Return the fields the old family accepts: known names and valid dates; the rest is dropped silently."""
     pairs = []
     for name, raw in given.items():
         field = schema.fields.get(name)
@@ -76,14 +76,14 @@ def _list(schema: Schema, call: Call) -> query.Page:
 
 
 def make_ready(store: Store, kind: str) -> None:
-    """Render every record of a kind as `select: ["*", "UF_*"]` gives it, so that a measurement does not wait for it."""
+    """Render every record of a kind as for `select: ["*", "UF_*"]`, so that a measurement does not wait for it."""
     schema, table = CRM[kind], store.table(kind)
     names = tuple(query.classic_names(schema, {"select": ["*", "UF_*"]}))
     _ready(schema, table, table.walk(), names)
 
 
 def _ready(schema: Schema, table: Table, rows: Iterable[Row], names: tuple[str, ...]) -> Rows:
-    """The rows of a page as JSON; a row that nobody changed is not rendered twice."""
+    """Return the rows of a page as JSON; an unchanged row is not rendered twice."""
     kept, blobs = table.shown(names), []
     for row in rows:
         row_id = row["ID"]
@@ -98,7 +98,7 @@ def _update(schema: Schema, call: Call) -> bool:
     old = _find(schema, call, "update")
     given = _fields_argument(call)
     values = records.read_fields(schema, _known(schema, given), old)
-    values.pop("CATEGORY_ID", None)  # the old family cannot move a deal to another funnel and says nothing
+    values.pop("CATEGORY_ID", None)  # the old family cannot move a deal to another funnel and ignores this silently
     stage = values.get(schema.stage_field)
     if schema.stage_field and schema.stage_field in values:
         book = stages.book_of(schema, old.get("CATEGORY_ID") or 0)
@@ -122,7 +122,7 @@ _PARENTS = {"crm_company": 4, "crm_lead": 1, "crm_quote": 7, "crm_deal": 2, "crm
 
 
 def describe(schema: Schema, field: Field, *, title: str) -> Row:
-    """What *.fields says of one field; the owner's own have labels, settings and the items of a list."""
+    """Return the description of one field in *.fields; custom fields have labels, settings and the items of a list."""
     shown: Row = {
         "type": field.type,
         "isRequired": field.required,
@@ -145,7 +145,7 @@ def describe(schema: Schema, field: Field, *, title: str) -> Row:
 
 
 def _book(schema: Schema, field: Field) -> str:
-    """The book of statuses that a field takes its values from."""
+    """Return the status book from which a field takes its values."""
     if field.name in {schema.stage_field, "PREVIOUS_STAGE_ID"}:
         return stages.book_of(schema, DEFAULT_CATEGORY if schema.smart else 0)
     return _BOOKS[field.name].format(schema.kind.upper())

@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: currencies and how the portal writes them; rates and formats can be read only."""
+"""Sandbox portal, methods: currencies and their formats; rates and formats are read-only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sandbox.portal.values import show_moment
 _UPDATED = "2026-01-12T06:00:00Z"
 _SEPARATORS = {"B": "&nbsp;", "C": ",", "D": ".", "N": ""}
 
-# code, names in Russian and English, rate, order, then for each language: format, point, variant of the thousands
+# code, names in Russian and English, rate, order, then for each language: format, decimal point, thousands separator
 _CURRENCIES = (
     ("RUB", ("Российский рубль", "Russian Ruble"), "1.0000", 100, (("# &#8381;", ",", "B"), ("&#8381;#", ".", "C"))),
     ("USD", ("Доллар США", "US Dollar"), "92.5000", 200, (("# $", ",", "B"), ("$#", ".", "C"))),
@@ -28,7 +28,7 @@ def _local(name: str, style: tuple[str, str, str]) -> Row:
 
 
 def _row(code: str) -> Row:
-    """One currency with the settings of the portal's language."""
+    """Return one currency with the settings of the portal's language."""
     _, names, rate, sort, styles = next(row for row in _CURRENCIES if row[0] == code)
     own = _local(names[0], styles[0])
     return {
@@ -45,7 +45,7 @@ def _row(code: str) -> Row:
 
 
 def _list(call: Call) -> query.Page:
-    """All currencies; the documentation says that `total` is always 0 here."""
+    """Return all currencies; the documentation says that `total` is always 0 here."""
     rows = [_row(code) for code, *_ in _CURRENCIES]
     order = query.want_array(call.folded(), "order")
     for name, way in reversed(list(order.items()) if isinstance(order, dict) else []):

@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: duplicate search by phone or e-mail, compared whole; merging is not offered."""
+"""Sandbox portal, methods: duplicate search by whole phone or e-mail; merging is not offered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: crm.item.* of the universal family: camelCase, numbers, loud about filters, quiet about unknown fields."""
+"""Sandbox portal, methods: crm.item.* of the universal family: camelCase, numbers, errors for filters, unknown fields ignored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sandbox.portal.values import show_universal, to_int, universal_fm
 
 
 def schema_of(call: Call) -> Schema:
-    """The kind that `entityTypeId` names; raise the error of a missing, retired or unknown one."""
+    """Return the schema that `entityTypeId` names; raise the error of a missing, retired or unknown one."""
     number = to_int(call.required("entityTypeId"))
     if number == 5:
         raise PortalError(400, "ENTITY_TYPE_NOT_SUPPORTED", "Сущность не поддерживается")
@@ -52,7 +52,7 @@ def _not_valid(field: Field) -> PortalError:
 
 
 def _place(schema: Schema, call: Call, values: Row, category: int) -> None:
-    """A stage must belong to the funnel; a funnel without a stage means its first one."""
+    """Check that the stage belongs to the funnel; a funnel without a stage gets its first one."""
     if schema.funnels and "CATEGORY_ID" in values:
         if not stages.has_funnel(call.store, schema, values["CATEGORY_ID"] or 0):
             raise _not_valid(schema.fields["CATEGORY_ID"])

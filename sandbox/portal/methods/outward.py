@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: messages to people; they are only written down, nothing leaves."""
+"""Sandbox portal, methods: messages to people; they are only stored, nothing is sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: users, departments and the caller's own profile; nobody is invited or dismissed here."""
+"""Sandbox portal, methods: users, departments and the caller's own profile; nobody can be invited or dismissed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: product rows in both families; a set replaces all rows and moves the deal's sum."""
+"""Sandbox portal, methods: product rows in both families; a set replaces all rows and updates the deal's sum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: links of contacts and companies, requisites, VAT, goods, document templates, calls; reads only."""
+"""Sandbox portal, methods: links of contacts and companies, requisites, VAT, goods, document templates, calls; read-only."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _links(name: str, numbers: Iterable[int]) -> list[Row]:
 
 
 def _companies_of(call: Call) -> list[Row]:
-    """The company of a contact; that a contact which is not there has none is an inference."""
+    """Return the company of a contact; that an unknown contact has none is an inference."""
     company = (call.store.get("contact", _owner_id(call)) or {}).get("COMPANY_ID")
     return _links("COMPANY_ID", [company] if company else [])
 
@@ -77,7 +77,7 @@ def _vats(call: Call) -> query.Page:
 
 
 def _calls(call: Call) -> query.Page:
-    """The call statistics; order is one field and a direction, as with users."""
+    """Return the call statistics; the order is one field and a direction, as for users."""
     params = call.folded()
     sort, way = str(params.get("sort") or "").upper(), str(params.get("order") or "ASC")
     params["order"] = {sort: way} if sort and sort != "CALL_TYPE" else {}
@@ -86,7 +86,7 @@ def _calls(call: Call) -> query.Page:
 
 
 def _product_request(call: Call) -> list[str]:
-    """The selected names; the catalogue refuses a request that does not say which block of goods it means."""
+    """Return the selected names; the catalogue refuses a request that does not name the block of goods."""
     select = [str(name) for name in call.arg("select") or []]
     missing = [name for name in ("id", "iblockId") if name not in select]
     if missing:
@@ -110,7 +110,7 @@ def _products(call: Call) -> query.Page:
 
 
 def _nulls(shown: Row, row: Row) -> Row:
-    """The catalogue says null for a number that is not set, where CRM says 0."""
+    """Replace 0 by null for unset numbers: the catalogue answers null where CRM answers 0."""
     return {name: None if row.get(PRODUCT.by_camel[name].name) is None else value for name, value in shown.items()}
 
 
@@ -124,7 +124,7 @@ def _template(row: Row, wanted: list[str]) -> Row:
 
 
 def _templates(call: Call) -> query.Page:
-    """The document templates by number; deleted ones only when the filter asks for them."""
+    """Return the document templates by id; deleted ones only if the filter asks for them."""
     filters = call.arg("filter") or {}
     if isinstance(filters, dict) and not any(str(key).endswith("isDeleted") for key in filters):
         filters = {**filters, "isDeleted": "N"}

@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: settings of smart processes; they can be read only."""
+"""Sandbox portal, methods: settings of smart processes; read-only."""
 
 from __future__ import annotations
 

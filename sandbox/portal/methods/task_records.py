@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: the history of a task and the time spent on it; both are written down, nothing is planned by them."""
+"""Sandbox portal, methods: the history of a task and the time spent on it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _SORTABLE = {"id": "ID", "createddate": "CREATED", "field": "FIELD"}
 
 
 def note(call: Call, task_id: int, field: str, before: Any = None, after: Any = None) -> None:
-    """Write one line of a task's history."""
+    """Add one line to a task's history."""
     line = {"TASK_ID": task_id, "FIELD": field, "FROM": before, "TO": after, "USER_ID": call.user_id, "CREATED": call.stamp}
     call.store.add("task_history", line)
 
 
 def note_changes(call: Call, before: Row, after: Row) -> None:
-    """One line for every watched field that differs."""
+    """Add one line for every watched field that differs."""
     for field in (*_WATCHED, *_LISTS, *_DATES):
         old, new = before.get(field), after.get(field)
         if old != new:
@@ -33,7 +33,7 @@ def note_changes(call: Call, before: Row, after: Row) -> None:
 
 
 def _text(field: str, value: Any) -> str | None:
-    """Values are texts; that a date is its Unix time is an inference."""
+    """Return the value as text; that a date is given as Unix time is an inference."""
     if value is None:
         return None
     if field in _DATES:
@@ -71,7 +71,7 @@ def _line(call: Call, row: Row) -> Row:
 
 
 def _of_task(call: Call, place: int, *names: str) -> Any:
-    """Old task methods take their arguments by place as well as by name."""
+    """Return an argument of an old task method, given by position or by name."""
     given = list(call.params.values())
     return next((call.params[name] for name in names if name in call.params), given[place] if place < len(given) else None)
 

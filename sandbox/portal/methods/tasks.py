@@ -84,7 +84,7 @@ def _add(call: Call) -> Row:
 
 
 def create(call: Call, values: Row) -> Row:
-    """Add one task with the portal's defaults, raise its event, and give the stored record."""
+    """Add one task with the portal's defaults, raise its event, and return the stored record."""
     row = dict.fromkeys(TASK.fields) | {
         "STATUS": 2,
         "PRIORITY": 1,
@@ -106,7 +106,7 @@ def create(call: Call, values: Row) -> Row:
 
 
 def save(call: Call, row: Row, values: Row) -> Row:
-    """Write new values over a task, raise its event, and give the stored record."""
+    """Write new values to a task, raise its event, and return the stored record."""
     after = row | values | {"CHANGED_DATE": call.stamp, "CHANGED_BY": call.user_id}
     after["REAL_STATUS"] = after["STATUS"]
     if after["STATUS"] != row["STATUS"]:
@@ -184,7 +184,7 @@ def _describe(_: Call) -> Row:
 
 
 def _positional(call: Call, *names: str) -> list[Any]:
-    """Old task methods take their arguments by place; named ones in the documented order mean the same."""
+    """Return the arguments of an old task method, given by position or by name in the documented order."""
     given = list(call.params.values())
     return [call.params.get(name, given[place] if place < len(given) else None) for place, name in enumerate(names)]
 

@@ -1,4 +1,4 @@
-"""Sandbox portal, methods: the owner's own fields of deals, leads, contacts, companies and quotes; they can be read only."""
+"""Sandbox portal, methods: custom fields of deals, leads, contacts, companies and quotes; read-only."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _labels(field: Field) -> Row:
 
 
 def _list(schema: Schema, call: Call) -> query.Page:
-    """Labels come only when the filter names a language."""
+    """List the custom fields; labels are included only if the filter names a language."""
     params = call.folded()
     filters = {str(name).upper(): value for name, value in dict(query.want_array(params, "filter") or {}).items()}
     language = filters.pop("LANG", None)

@@ -1,4 +1,4 @@
-"""answerCallbackQuery: one answer to a press, in time."""
+"""answerCallbackQuery: one answer to a button click, in time."""
 
 from sandbox.telegram.storage import callbacks
 from sandbox.telegram.text import utf16_length
@@ -10,7 +10,7 @@ _TOO_OLD = "query is too old and response timeout expired or query ID is invalid
 
 
 def answer_callback_query(world: World, params: Params) -> bool:
-    """Stop the button's clock and show the toast; raise `ApiError` 400 for a late, unknown or answered press."""
+    """Stop the button's progress indicator and show the toast. Raises `ApiError` 400 for a late, unknown or answered click."""
     callback = callbacks.find(world.db, params.text("callback_query_id"))
     if callback is None or callback["answer"] is not None:
         raise bad_request(_TOO_OLD)

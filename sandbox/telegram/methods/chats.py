@@ -1,4 +1,4 @@
-"""Finding the chat and the message that a call names, with the Bot API's sentences when there is none."""
+"""Finds the chat and the message that a call names, with the Bot API's error texts if there is none."""
 
 from sandbox.telegram.storage import messages, people, standings
 from sandbox.telegram.storage.messages import StoredMessage
@@ -7,7 +7,7 @@ from sandbox.telegram.world import World
 
 
 def require_chat(world: World, params: Params) -> JsonObject:
-    """Give the Chat that `chat_id` names; raise `ApiError` when the bot cannot know it, was removed from it, or it moved."""
+    """Return the Chat that `chat_id` names. Raises `ApiError` if the bot cannot know it, was removed from it, or it moved."""
     given = params.text("chat_id")
     if not given:
         raise bad_request("chat_id is empty")
@@ -27,7 +27,7 @@ def require_chat(world: World, params: Params) -> JsonObject:
 
 
 def require_open_chat(world: World, params: Params) -> JsonObject:
-    """Give the Chat for something to be shown in it; raise `ApiError` 403 too when the person keeps the bot out."""
+    """Return the Chat in which something may be shown. Raises `ApiError`, also 403 if the person blocks the bot."""
     chat = require_chat(world, params)
     match standings.state_of(world.db, chat["id"]):
         case "blocked":
@@ -41,7 +41,7 @@ def require_open_chat(world: World, params: Params) -> JsonObject:
 
 
 def require_thread(world: World, chat: JsonObject, params: Params) -> JsonObject:
-    """Give the fields that place a message in a topic; raise `ApiError` 400 for a topic that a group does not have."""
+    """Return the fields that place a message in a topic. Raises `ApiError` 400 for a topic that a group does not have."""
     thread = params.integer("message_thread_id")
     if not thread:
         return {}
@@ -53,7 +53,7 @@ def require_thread(world: World, chat: JsonObject, params: Params) -> JsonObject
 
 
 def require_message(world: World, params: Params, doing: str) -> StoredMessage:
-    """Give the message that the call names; raise `ApiError` 400 "message to … not found"."""
+    """Return the message that the call names. Raises `ApiError` 400 "message to … not found"."""
     chat = require_open_chat(world, params)
     found = messages.find(world.db, chat["id"], params.integer("message_id"))
     if found is None or found.deleted or messages.EPHEMERAL in found.body:
@@ -62,13 +62,13 @@ def require_message(world: World, params: Params, doing: str) -> StoredMessage:
 
 
 def get_chat(world: World, params: Params) -> JsonObject:
-    """Give the ChatFullInfo of a chat, with the fields that are required there."""
+    """Return the ChatFullInfo of a chat, with the fields that are required there."""
     chat = require_chat(world, params)
     return {**chat, "accent_color_id": 0, "max_reaction_count": 1, "accepted_gift_types": _NO_GIFTS}
 
 
 def get_chat_member(world: World, params: Params) -> JsonObject:
-    """Tell whether a person sits in a chat."""
+    """Return whether a person sits in a chat."""
     chat = require_chat(world, params)
     person = people.find_person(world.db, params.integer("user_id"))
     if person is None:

@@ -16,7 +16,7 @@ _SETTING = "commands"
 
 
 def set_my_commands(world: World, params: Params) -> bool:
-    """Store the menu of one scope and language; raise `ApiError` 400 for a name or description out of bounds."""
+    """Store the menu of one scope and language. Raises `ApiError` 400 for a name or description out of bounds."""
     given = params.structure("commands")
     if not isinstance(given, list):
         raise bad_request("can't parse commands JSON object")
@@ -33,13 +33,13 @@ def delete_my_commands(world: World, params: Params) -> bool:
 
 
 def get_my_commands(world: World, params: Params) -> list[JsonObject]:
-    """Give the menu of exactly this scope and language."""
+    """Return the menu of exactly this scope and language."""
     menu: list[JsonObject] = world.db.setting(_SETTING, {}).get(_key(params), [])
     return menu
 
 
 def menu_of_chat(world: World, chat_id: int) -> list[JsonObject]:
-    """Give the menu that a person sees in a chat: the narrowest scope first, the person's language before none."""
+    """Return the menu that a person sees in a chat: the narrowest scope first, the person's language before none."""
     menus = world.db.setting(_SETTING, {})
     person = people.find_person(world.db, chat_id)
     language = person.language_code if person else "ru"

@@ -53,7 +53,7 @@ def edit_message_reply_markup(world: World, params: Params) -> JsonObject:
 
 
 def delete_message(world: World, params: Params) -> bool:
-    """Take a message out of a chat: the bot's own, or any of a private chat, within 48 hours."""
+    """Delete a message from a chat: the bot's own, or any of a private chat, within 48 hours."""
     message = require_message(world, params, "delete")
     own = message.body["from"]["id"] == BOT["id"]
     too_old = world.now() - message.body["date"] > _DELETE_WITHIN
@@ -65,7 +65,7 @@ def delete_message(world: World, params: Params) -> bool:
 
 
 def set_message_reaction(world: World, params: Params) -> bool:
-    """Put at most one emoji under a message, or take it away."""
+    """Set at most one emoji under a message, or remove it."""
     message = require_message(world, params, "react")
     given = params.structure("reaction") or []
     if not isinstance(given, list):

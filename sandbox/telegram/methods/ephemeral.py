@@ -14,7 +14,10 @@ _TOO_OLD = "query is too old and response timeout expired or query ID is invalid
 
 
 def receiver_of(world: World, chat: JsonObject, params: Params) -> JsonObject:
-    """Give the mark of a message for one person, {} for everybody; raise `ApiError` 400 for a wrong place, person or press."""
+    """Return the fields that mark a message as for one person, {} for everybody.
+
+    Raises `ApiError` 400 for a wrong chat, person or click.
+    """
     given = params.structure("ephemeral_message_parameters")
     if given is None and params.has("receiver_user_id"):
         given = {"receiver_user_id": params.integer("receiver_user_id"), "callback_query_id": params.text("callback_query_id")}
@@ -48,7 +51,7 @@ def edit_reply_markup(world: World, params: Params) -> bool:
 
 
 def delete(world: World, params: Params) -> bool:
-    """Take a message for one person out of the chat."""
+    """Delete a message for one person from the chat."""
     message = _own(world, params)
     messages.mark_deleted(world.db, message.message_id)
     show_message(world, StoredMessage(message.body, deleted=True, reactions=[]))

@@ -1,4 +1,4 @@
-"""getUpdates, setWebhook, deleteWebhook, getWebhookInfo: the two ways updates leave the queue, never both at once."""
+"""getUpdates, setWebhook, deleteWebhook, getWebhookInfo: the two ways to receive updates, never both at once."""
 
 import re
 
@@ -12,7 +12,7 @@ WEBHOOK = "webhook"
 
 
 async def get_updates(world: World, params: Params) -> list[JsonObject]:
-    """Give waiting updates, or wait for one; raise `ApiError` 409 when a webhook is set or another poller comes."""
+    """Return waiting updates, or wait for one. Raises `ApiError` 409 if a webhook is set or another poller comes."""
     if world.db.setting(WEBHOOK):
         raise ApiError(
             409,
@@ -34,7 +34,7 @@ async def get_updates(world: World, params: Params) -> list[JsonObject]:
 
 
 def set_webhook(world: World, params: Params) -> bool:
-    """Send updates to an address from now on; an empty one is deleteWebhook. Plain http passes: this is loopback."""
+    """Send updates to an address from now on; an empty one is deleteWebhook. Plain http is accepted, because this is loopback."""
     url = params.text("url")
     if not url:
         return delete_webhook(world, params)
@@ -52,7 +52,7 @@ def set_webhook(world: World, params: Params) -> bool:
 
 
 def delete_webhook(world: World, params: Params) -> bool:
-    """Go back to polling; waiting updates stay unless the bot drops them."""
+    """Return to polling; waiting updates stay unless the bot drops them."""
     _maybe_drop(world, params)
     world.db.remember(WEBHOOK, None)
     world.announce_webhook()
@@ -60,7 +60,7 @@ def delete_webhook(world: World, params: Params) -> bool:
 
 
 def get_webhook_info(world: World, _params: Params) -> JsonObject:
-    """Tell where updates go, how many wait, and the last failure."""
+    """Return where updates go, how many wait, and the last failure."""
     webhook = world.db.setting(WEBHOOK) or {}
     info: JsonObject = {
         "url": webhook.get("url", ""),
@@ -76,7 +76,7 @@ def get_webhook_info(world: World, _params: Params) -> JsonObject:
 
 
 def _remember_allowed(world: World, params: Params) -> None:
-    """Keep the list the bot asks for; not sent means: as before."""
+    """Store the list of update kinds the bot asks for; a missing list leaves it unchanged."""
     if not params.has("allowed_updates"):
         return
     allowed = params.structure("allowed_updates") or []

@@ -1,4 +1,4 @@
-"""sendChatAction and sendMessageDraft: what a chat shows while the bot works, and no message keeps."""
+"""sendChatAction and sendMessageDraft: what a chat shows while the bot works and no message keeps."""
 
 from sandbox.telegram import text as texts
 from sandbox.telegram.methods.chats import require_open_chat, require_thread
@@ -25,7 +25,7 @@ def send_chat_action(world: World, params: Params) -> bool:
 
 
 def send_message_draft(world: World, params: Params) -> bool:
-    """Stream a preview of an answer into a private chat; raise `ApiError` 400 elsewhere.
+    """Stream a preview of an answer into a private chat. Raises `ApiError` 400 elsewhere.
 
     A draft that the person stopped is taken and not shown again.
     """

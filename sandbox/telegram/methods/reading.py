@@ -1,4 +1,4 @@
-"""Reading what a message is made of (text, caption, file) within the limits of the Bot API; sends nothing."""
+"""Reads the parts of a message (text, caption, file) within the limits of the Bot API; sends nothing."""
 
 from sandbox.telegram import text as texts
 from sandbox.telegram.storage import files
@@ -26,7 +26,7 @@ def read_caption(params: Params) -> JsonObject:
 
 
 def stored_file(world: World, given: Upload | str) -> JsonObject:
-    """Keep an upload of at most 50 MB, or find the file that a file_id names."""
+    """Store an upload of at most 50 MB, or find the file of a file_id."""
     if isinstance(given, Upload):
         if len(given.content) > _UPLOAD_LIMIT:
             raise ApiError(413, "Request Entity Too Large")

@@ -1,4 +1,4 @@
-"""sendMessage, sendDocument, sendPhoto, sendVoice, getFile: what the bot puts into a chat, and files by their id."""
+"""sendMessage, sendDocument, sendPhoto, sendVoice, getFile: what the bot sends to a chat, and files by their id."""
 
 from sandbox.telegram import attachments
 from sandbox.telegram.clock import unix
@@ -15,7 +15,7 @@ from sandbox.telegram.world import World
 
 
 def send_message(world: World, params: Params) -> JsonObject:
-    """Send a text; raise `ApiError` 400 for an empty or long one, an unknown chat, unreadable entities or buttons."""
+    """Send a text. Raises `ApiError` 400 for an empty or long one, an unknown chat, unreadable entities or buttons."""
     chat = require_open_chat(world, params)
     text, entities = read_text(params)
     content: JsonObject = {"text": text, **({"entities": entities} if entities else {})}
@@ -30,7 +30,7 @@ def send_document(world: World, params: Params) -> JsonObject:
 
 
 def send_photo(world: World, params: Params) -> JsonObject:
-    """Send a PNG or JPEG; raise `ApiError` 400 IMAGE_PROCESS_FAILED for anything else."""
+    """Send a PNG or JPEG. Raises `ApiError` 400 IMAGE_PROCESS_FAILED for anything else."""
     chat = require_open_chat(world, params)
     photo = attachments.photo(world, stored_file(world, params.file("photo")))
     if photo is None:
@@ -46,7 +46,7 @@ def send_voice(world: World, params: Params) -> JsonObject:
 
 
 def get_file(world: World, params: Params) -> JsonObject:
-    """Give the path under which a file can be fetched; raise `ApiError` 400 for an unknown one and for one above 20 MB."""
+    """Return the path under which a file can be fetched. Raises `ApiError` 400 for an unknown one and for one above 20 MB."""
     stored = files.find(world.db, params.text("file_id"))
     if stored is None:
         raise bad_request("wrong file_id or the file is temporarily unavailable")
@@ -78,7 +78,7 @@ def _put(world: World, chat: JsonObject, params: Params, content: JsonObject) ->
 
 
 def _client_only(markup: JsonObject | None) -> JsonObject:
-    """Give what the person's application shows and the Message object does not repeat."""
+    """Return what the person's application shows and the Message object does not repeat."""
     if not markup or not markup.get("force_reply"):
         return {}
     return {"force_reply": {"placeholder": markup.get("input_field_placeholder", "")}}
@@ -100,5 +100,5 @@ def _replied(world: World, chat_id: int, params: Params) -> JsonObject | None:
 
 
 def without_reply(body: JsonObject) -> JsonObject:
-    """Give a message as it appears inside another one: never with a reply of its own."""
+    """Return a message as it appears inside another one: never with a reply of its own."""
     return {name: value for name, value in over_the_wire(body).items() if name != "reply_to_message"}

@@ -1,1 +1,1 @@
-"""What the fake Telegram remembers: SQLite in the data folder, so that chats outlive a restart."""
+"""The storage of the fake Telegram: SQLite in the data folder, so that chats survive a restart."""

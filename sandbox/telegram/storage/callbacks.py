@@ -1,4 +1,4 @@
-"""Presses of inline buttons and their one answer."""
+"""Clicks of inline buttons, each with at most one answer."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ from sandbox.telegram.wire import JsonObject
 
 
 def insert(db: Database, callback: JsonObject) -> None:
-    """Store a press: id, chat_id, message_id, user_id, data, pressed_at."""
+    """Store a click: id, chat_id, message_id, user_id, data, pressed_at."""
     values = [callback[name] for name in ("id", "chat_id", "message_id", "user_id", "data", "pressed_at")]
     db.run("INSERT INTO callbacks VALUES (?, ?, ?, ?, ?, ?, NULL)", *values)
 
 
 def find(db: Database, callback_id: str) -> JsonObject | None:
-    """Give a press with its answer, or None."""
+    """Return a click with its answer, or None."""
     row = db.one("SELECT * FROM callbacks WHERE id = ?", callback_id)
     if row is None:
         return None
@@ -25,5 +25,5 @@ def find(db: Database, callback_id: str) -> JsonObject | None:
 
 
 def answer(db: Database, callback_id: str, given: JsonObject) -> None:
-    """Store the answer; a press has one."""
+    """Store the answer of a click."""
     db.run("UPDATE callbacks SET answer = ? WHERE id = ?", orjson.dumps(given).decode(), callback_id)

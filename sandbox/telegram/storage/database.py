@@ -1,4 +1,4 @@
-"""The SQLite file of the sandbox: schema, statements, small settings. One writer: the server's loop."""
+"""The SQLite file of the sandbox: schema, statements, small settings. One writer: the server's event loop."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -34,22 +34,22 @@ CREATE TABLE IF NOT EXISTS topics (
 
 
 class Database:
-    """One connection with a life; `transaction` makes several statements one."""
+    """One connection; `transaction` groups several statements."""
 
     def __init__(self, path: Path) -> None:
-        # Checked per thread by the server, not by sqlite3: uvicorn may run in a thread that did not open the file.
+        # The server ensures single-thread use instead of sqlite3: uvicorn may run in a thread that did not open the file.
         self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._connection.row_factory = sqlite3.Row
-        # A killed process loses nothing in WAL even without fsync; only a power cut could, and this is a sandbox.
+        # In WAL mode a killed process loses nothing even without fsync; only a power cut could, and this is a sandbox.
         self._connection.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;" + _SCHEMA)
 
     def close(self) -> None:
-        """Close the file; nothing may be asked afterwards."""
+        """Close the file."""
         self._connection.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit everything inside, or nothing when it raises."""
+        """Commit everything inside, or roll back if it raises."""
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -63,16 +63,16 @@ class Database:
         return self._connection.execute(statement, values)
 
     def one(self, statement: str, *values: Any) -> sqlite3.Row | None:
-        """Give the first row, or None."""
+        """Return the first row, or None."""
         row: sqlite3.Row | None = self._connection.execute(statement, values).fetchone()
         return row
 
     def all(self, statement: str, *values: Any) -> list[sqlite3.Row]:
-        """Give all rows."""
+        """Return all rows."""
         return self._connection.execute(statement, values).fetchall()
 
     def setting(self, name: str, default: Any = None) -> Any:
-        """Give a remembered small value, the default when it was never stored."""
+        """Return a small stored value, or the default."""
         row = self.one("SELECT value FROM meta WHERE name = ?", name)
         return orjson.loads(row["value"]) if row else default
 

@@ -8,7 +8,7 @@ from sandbox.telegram.wire import JsonObject, Upload
 
 
 def store(db: Database, folder: Path, upload: Upload, *, place: str = "documents") -> JsonObject:
-    """Keep the bytes under a name made of their hash and give the file's row; the same bytes are kept once."""
+    """Store the bytes under a name made of their hash and return the file's row; equal bytes are stored once."""
     digest = hashlib.sha256(upload.content + upload.name.encode()).hexdigest()
     suffix = Path(upload.name).suffix[:12]
     path = f"{place}/file_{digest[:16]}{suffix}"
@@ -22,12 +22,12 @@ def store(db: Database, folder: Path, upload: Upload, *, place: str = "documents
 
 
 def find(db: Database, file_id: str) -> JsonObject | None:
-    """Give a file's row, or None."""
+    """Return a file's row, or None."""
     row = db.one("SELECT * FROM files WHERE file_id = ?", file_id)
     return dict(row) if row else None
 
 
 def find_by_path(db: Database, path: str) -> JsonObject | None:
-    """Give the row of the file that a download address names, or None: only stored paths are ever served."""
+    """Return the row of the file that a download address names, or None: only stored paths are ever served."""
     row = db.one("SELECT * FROM files WHERE path = ?", path)
     return dict(row) if row else None

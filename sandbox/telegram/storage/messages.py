@@ -1,4 +1,4 @@
-"""Messages as the Bot API writes them, kept per chat; deleted ones stay, marked, for the page and for tests."""
+"""Messages as the Bot API writes them, stored per chat; deleted ones stay, marked, for the page and for tests."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from sandbox.telegram.storage.database import Database
 from sandbox.telegram.wire import JsonObject
 
 EPHEMERAL = "ephemeral"
-"""The key under which a message that one person of a group sees keeps for whom it is; never sent over the wire."""
+"""The key in a message for one person of a group that holds who that is; never sent over the wire."""
 _OURS = frozenset({EPHEMERAL, "force_reply"})
 
 
 def over_the_wire(body: JsonObject) -> JsonObject:
-    """Give the Message object as a bot receives it: without what only the person's application knows."""
+    """Return the Message object as a bot receives it: without what only the person's application knows."""
     given = {name: value for name, value in body.items() if name not in _OURS}
     if EPHEMERAL in body:
         given |= {"message_id": 0, "ephemeral_message_id": body["message_id"], "receiver_user": body[EPHEMERAL]["receiver"]}
@@ -24,7 +24,7 @@ def over_the_wire(body: JsonObject) -> JsonObject:
 
 @dataclass(frozen=True)
 class StoredMessage:
-    """A Message object and what is known around it."""
+    """A Message object with its stored metadata."""
 
     body: JsonObject
     deleted: bool
@@ -32,17 +32,17 @@ class StoredMessage:
 
     @property
     def message_id(self) -> int:
-        """Give the id that the chat knows it by."""
+        """The id of the message in its chat."""
         return int(self.body["message_id"])
 
     @property
     def chat_id(self) -> int:
-        """Give the chat it lies in."""
+        """The id of its chat."""
         return int(self.body["chat"]["id"])
 
 
 def insert(db: Database, body: JsonObject) -> JsonObject:
-    """Store a message without an id and give it back with the next one; ids grow over all chats, as a bot sees them."""
+    """Store a message without an id and return it with the next id; ids grow over all chats, as a bot sees them."""
     with db.transaction():
         cursor = db.run("INSERT INTO messages (chat_id, body) VALUES (?, '{}')", body["chat"]["id"])
         stored = {"message_id": cursor.lastrowid, **body}
@@ -56,19 +56,19 @@ def replace(db: Database, body: JsonObject) -> None:
 
 
 def find(db: Database, chat_id: int, message_id: int) -> StoredMessage | None:
-    """Give a message of a chat, deleted or not; None when that chat never had it."""
+    """Return a message of a chat, deleted or not; None if that chat never had it."""
     row = db.one("SELECT * FROM messages WHERE chat_id = ? AND message_id = ?", chat_id, message_id)
     return _stored(row) if row else None
 
 
 def of_chat(db: Database, chat_id: int, after: int) -> list[StoredMessage]:
-    """Give the messages of a chat with ids above `after`, oldest first."""
+    """Return the messages of a chat with ids above `after`, oldest first."""
     statement = "SELECT * FROM messages WHERE chat_id = ? AND message_id > ? ORDER BY message_id"
     return [_stored(row) for row in db.all(statement, chat_id, after)]
 
 
 def last_of_chats(db: Database) -> dict[int, StoredMessage]:
-    """Give the newest message still visible in each chat."""
+    """Return the newest message still visible in each chat."""
     rows = db.all(
         "SELECT * FROM messages WHERE message_id IN (SELECT MAX(message_id) FROM messages"
         " WHERE deleted = 0 AND json_extract(body, '$.ephemeral') IS NULL GROUP BY chat_id)",
@@ -77,12 +77,12 @@ def last_of_chats(db: Database) -> dict[int, StoredMessage]:
 
 
 def mark_deleted(db: Database, message_id: int) -> None:
-    """Take a message out of its chat."""
+    """Mark a message as deleted."""
     db.run("UPDATE messages SET deleted = 1 WHERE message_id = ?", message_id)
 
 
 def set_reactions(db: Database, message_id: int, emoji: Iterable[str]) -> None:
-    """Store what the bot put under a message."""
+    """Store the bot's reactions to a message."""
     db.run("UPDATE messages SET reactions = ? WHERE message_id = ?", _dumped(list(emoji)), message_id)
 
 

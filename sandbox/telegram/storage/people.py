@@ -1,4 +1,4 @@
-"""Who talks to the bot: the seeded people, people added later, and the chats they sit in."""
+"""People who talk to the bot: the seeded ones, those added later, and the chats they are in."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -30,7 +30,7 @@ class Person:
     language_code: str = "ru"
 
     def user(self) -> JsonObject:
-        """Give the User object of the Bot API."""
+        """Return the User object of the Bot API."""
         return {
             "id": self.id,
             "is_bot": self.role == BOT_ROLE,
@@ -50,7 +50,7 @@ SEEDED = (
 
 
 def seed_people(db: Database) -> None:
-    """Put the seeded people in when they are missing; a restart keeps what was changed."""
+    """Add the seeded people if they are missing; a restart keeps changes."""
     for person in SEEDED:
         if find_person(db, person.id) is None:
             add_person(db, person)
@@ -65,18 +65,18 @@ def add_person(db: Database, person: Person) -> None:
 
 
 def find_person(db: Database, person_id: int) -> Person | None:
-    """Give a person, or None."""
+    """Return a person, or None."""
     row = db.one("SELECT * FROM people WHERE id = ?", person_id)
     return Person(**dict(row)) if row else None
 
 
 def all_people(db: Database) -> list[Person]:
-    """Give everybody in the order of their ids."""
+    """Return everybody in the order of their ids."""
     return [Person(**dict(row)) for row in db.all("SELECT * FROM people ORDER BY id")]
 
 
 def add_group(db: Database, title: str, members: list[int], kind: GroupKind = "supergroup") -> int:
-    """Open a group with the bot in it and give its negative id; a forum is a supergroup with topics."""
+    """Open a group with the bot in it and return its negative id; a forum is a supergroup with topics."""
     highest = -4_000 if kind == "group" else -100_200_000
     row = db.one("SELECT MIN(id) AS lowest FROM chats WHERE id <= ? AND id > ?", highest, highest * 1000)
     chat_id = (row["lowest"] if row and row["lowest"] else highest) - 1
@@ -86,7 +86,7 @@ def add_group(db: Database, title: str, members: list[int], kind: GroupKind = "s
 
 
 def find_chat(db: Database, chat_id: int) -> JsonObject | None:
-    """Give the Chat object of the Bot API, or None."""
+    """Return the Chat object of the Bot API, or None."""
     row = db.one("SELECT * FROM chats WHERE id = ?", chat_id)
     if row is None:
         return None
@@ -100,7 +100,7 @@ def find_chat(db: Database, chat_id: int) -> JsonObject | None:
 
 
 def members_of(db: Database, chat_id: int) -> list[int]:
-    """Give the ids of the people who can write in a chat."""
+    """Return the ids of the people who can write in a chat."""
     row = db.one("SELECT kind, members FROM chats WHERE id = ?", chat_id)
     if row is None:
         return []
@@ -109,6 +109,6 @@ def members_of(db: Database, chat_id: int) -> list[int]:
 
 
 def groups(db: Database) -> list[dict[str, Any]]:
-    """Give every group with its title and members."""
+    """Return every group with its title and members."""
     rows = db.all("SELECT id, kind, title, members FROM chats WHERE kind <> 'private' ORDER BY id DESC")
     return [{"chat_id": row["id"], "kind": row["kind"], "title": row["title"], "members": orjson.loads(row["members"])} for row in rows]

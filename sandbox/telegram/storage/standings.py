@@ -10,24 +10,24 @@ STATES: tuple[State, ...] = get_args(State)
 
 
 def state_of(db: Database, chat_id: int) -> State | None:
-    """Give what keeps the bot out of a chat; None when all is well."""
+    """Return what keeps the bot out of a chat; None if nothing does."""
     row = db.one("SELECT state FROM standings WHERE chat_id = ?", chat_id)
     return row["state"] if row else None
 
 
 def moved_to(db: Database, chat_id: int) -> int | None:
-    """Give the supergroup that a group became."""
+    """Return the supergroup that a group became, or None."""
     row = db.one("SELECT moved_to FROM standings WHERE chat_id = ?", chat_id)
     return int(row["moved_to"]) if row and row["moved_to"] else None
 
 
 def put(db: Database, chat_id: int, state: State, *, moved: int | None = None) -> None:
-    """Note what keeps the bot out."""
+    """Store what keeps the bot out."""
     db.run("INSERT OR REPLACE INTO standings VALUES (?, ?, ?)", chat_id, state, moved)
 
 
 def clear(db: Database, chat_id: int) -> None:
-    """Let the bot in again."""
+    """Admit the bot again."""
     db.run("DELETE FROM standings WHERE chat_id = ?", chat_id)
 
 
@@ -37,11 +37,11 @@ def add_topic(db: Database, chat_id: int, thread_id: int, name: str) -> None:
 
 
 def find_topic(db: Database, chat_id: int, thread_id: int) -> JsonObject | None:
-    """Give a topic, or None."""
+    """Return a topic, or None."""
     row = db.one("SELECT * FROM topics WHERE thread_id = ? AND chat_id = ?", thread_id, chat_id)
     return dict(row) if row else None
 
 
 def topics_of(db: Database, chat_id: int) -> list[JsonObject]:
-    """Give the topics of a forum in the order they were opened."""
+    """Return the topics of a forum in the order they were opened."""
     return [dict(row) for row in db.all("SELECT * FROM topics WHERE chat_id = ? ORDER BY thread_id", chat_id)]

@@ -1,4 +1,4 @@
-"""The queue of updates: ids grow by one, each kind lives as long as Telegram keeps it, confirmed ones are gone."""
+"""The queue of updates: ids grow by one, each kind is kept as long as Telegram keeps it, confirmed ones are deleted."""
 
 from datetime import datetime
 
@@ -7,16 +7,16 @@ import orjson
 from sandbox.telegram.storage.database import Database
 from sandbox.telegram.wire import JsonObject
 
-# What Telegram's own server keeps, in seconds (telegram-bot-api, `add_update`); everything else a day.
+# How long Telegram's own server keeps a kind, in seconds (telegram-bot-api, `add_update`); everything else a day.
 _LIFETIME = {"callback_query": 150, "inline_query": 30}
 _DAY = 24 * 60 * 60
 FIRST_UPDATE_ID = 700_000_001
-# Kinds that come only to a bot that names them.
+# Kinds that are sent only to a bot that names them.
 _ON_REQUEST = {"chat_member", "message_reaction", "message_reaction_count"}
 
 
 def add(db: Database, kind: str, payload: JsonObject, now: datetime) -> int | None:
-    """Queue an update and give its id; None when the bot did not ask for this kind, as Telegram then drops it."""
+    """Queue an update and return its id; None if the bot did not ask for this kind, which Telegram then drops."""
     allowed = db.setting("allowed_updates")
     if kind not in allowed if allowed else kind in _ON_REQUEST:
         return None
@@ -25,26 +25,26 @@ def add(db: Database, kind: str, payload: JsonObject, now: datetime) -> int | No
 
 
 def add_raw(db: Database, body: JsonObject, now: datetime) -> int:
-    """Queue a body as it is, whatever it holds; its own update_id is replaced by the next one."""
+    """Queue a body unchanged, whatever it contains, except that it gets the next update_id."""
     kind = next((name for name in body if name != "update_id"), "unknown")
     return _insert(db, kind, orjson.dumps(body).decode(), now.timestamp() + _DAY)
 
 
 def pending(db: Database, now: datetime, limit: int) -> list[JsonObject]:
-    """Give the oldest unconfirmed updates; expired ones are dropped first."""
+    """Return the oldest unconfirmed updates; expired ones are dropped first."""
     db.run("DELETE FROM updates WHERE expires_at <= ?", now.timestamp())
     rows = db.all("SELECT update_id, body FROM updates ORDER BY update_id LIMIT ?", limit)
     return [{**orjson.loads(row["body"]), "update_id": row["update_id"]} for row in rows]
 
 
 def count(db: Database, now: datetime) -> int:
-    """Count the updates that wait."""
+    """Return the number of waiting updates."""
     row = db.one("SELECT COUNT(*) AS waiting FROM updates WHERE expires_at > ?", now.timestamp())
     return int(row["waiting"]) if row else 0
 
 
 def confirm_below(db: Database, offset: int) -> None:
-    """Forget everything before the offset; a negative one keeps only that many from the end."""
+    """Delete everything before the offset; a negative one keeps only that many from the end."""
     if offset < 0:
         row = db.one("SELECT update_id FROM updates ORDER BY update_id DESC LIMIT 1 OFFSET ?", -offset - 1)
         offset = int(row["update_id"]) if row else 0
@@ -52,12 +52,12 @@ def confirm_below(db: Database, offset: int) -> None:
 
 
 def remove(db: Database, update_id: int) -> None:
-    """Forget one update: a webhook took it."""
+    """Delete one update, because a webhook accepted it."""
     db.run("DELETE FROM updates WHERE update_id = ?", update_id)
 
 
 def drop_all(db: Database) -> None:
-    """Forget everything that waits."""
+    """Delete everything that waits."""
     db.run("DELETE FROM updates")
 
 
