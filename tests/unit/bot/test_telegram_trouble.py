@@ -15,6 +15,7 @@ from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import TelegramAPIServer
 
 from bot.telegram.door import TelegramDoor
+from bot.telegram.intake import ingest
 from bot.telegram.intake.people import ChatPeople
 from bot.telegram.outgoing.rate_limiter import RateLimiter
 from orchestrator.domain.outputs import Notice
@@ -92,8 +93,9 @@ class Scene:
 
 
 @pytest.fixture
-async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
+async def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Scene]:
     """The product at work against a Telegram without limits of its own: the waits it is told to name count."""
+    monkeypatch.setattr(ingest, "PAUSES", tuple(pause / FASTER for pause in ingest.PAUSES))
     settings = TelegramSandboxSettings(data_dir=tmp_path / "telegram")
     with running(settings) as url:
         async with (

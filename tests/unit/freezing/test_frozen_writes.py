@@ -15,6 +15,7 @@ from orchestrator.features.freezing import freeze_switch
 from orchestrator.features.freezing.freeze_switch import LiveSwitch
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision
+from orchestrator.runtime import worker
 from orchestrator.runtime.turn import Handlers, merge_handlers
 from state.journal import freeze_switch as stored_switch
 from state.journal.freeze_switch import SwitchOperator
@@ -28,6 +29,12 @@ SUM = ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1_200_000}})
 FREE = ("crm.deal.update", {"id": 481, "fields": {"TITLE": "Ромашка-2"}})
 READ = ("crm.deal.get", {"id": 481})
 LATER = ("reminder.add", {"text": "Позвонить", "at": "2026-11-22T12:00:00+03:00"})
+
+
+@pytest.fixture(autouse=True)
+def _look_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is due by itself is found at once: administrators hear of a freeze in sessions of their own."""
+    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @dataclass
