@@ -1,12 +1,17 @@
 """Events of every class, filled at random: for tests of the fold and of the way to disk and back."""
 
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any, Literal, get_args, get_origin
 
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from state import events
 from state.events import codec
 
+for _module in iter_modules(events.__path__, "state.events."):
+    import_module(_module.name)  # a class of events is known once its module is imported
 CORE = {name: cls for name, cls in codec.type_names.items() if cls.__module__.startswith("state.events.")}
 
 words = st.sampled_from(["a", "b", "c", "c1", "c2", "Ромашка"])
