@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.forker import forking
@@ -51,7 +51,10 @@ gc.disable()  # what is imported and collected stays: looking through it for gar
 sys.meta_path.insert(0, LazyAiogram())
 # Every client of httpx and aiogram reads the machine's certificates anew, 40 ms each, and talks plain HTTP on loopback with them.
 ssl.create_default_context = cache(ssl.create_default_context)
-settings.register_profile("long")  # pytest --hypothesis-profile long: see tests/unit/gate/test_gate_fuzz.py
+_PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # how busy the machine is says nothing about an example
+settings.register_profile("patient", _PATIENT)
+settings.register_profile("long", _PATIENT)  # pytest --hypothesis-profile long: see tests/unit/gate/test_gate_fuzz.py
+settings.load_profile("patient")
 
 
 def pytest_configure(config: pytest.Config) -> None:

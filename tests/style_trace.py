@@ -22,7 +22,7 @@ from pydantic import SecretStr
 
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
-from tests.unit.bot.door_kit import ANNA, Wire, opened_door, raw_message
+from tests.unit.bot.telegram.door_kit import ANNA, Wire, opened_door, raw_message
 from tests.unit.spine_kit import MODEL_KEY, World, a_world, raise_sum, reply, until
 
 SENTENCE = "подними сумму сделки Ромашка до 150 000"

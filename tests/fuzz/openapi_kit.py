@@ -16,7 +16,7 @@ from bot.http_api.server.serving import bind_socket, serve
 from bot.monitoring.monitor import open_monitor
 from bot.process import _build_monitoring_routers
 from state.clock import SystemClock
-from tests.unit.http_api.chat_kit import settings_of
+from tests.unit.bot.http_api.chat_kit import settings_of
 from tests.unit.spine_kit import Said, a_world, raise_sum, reply
 
 SECRETS = {name: f"{name}-0123456789abcdef" for name in ("site", "head", "chief", "bare")}

@@ -53,8 +53,8 @@ def named(guard: WriteGuard) -> list[Naming]:
 
 @pytest.mark.slow
 @pytest.mark.req("G1")
-def test_only_the_files_of_the_list_name_a_method_that_changes_something(named: list[Naming]) -> None:
-    """A shipped file that names a writing method of the portal, in any way of writing a text, stands in the list with its reason."""
+def test_code_outside_the_gate_names_reads_only(named: list[Naming]) -> None:
+    """Only the files of the list name a writing method of the portal, in any way of writing a text; each has its reason."""
     assert [f"{found.path}:{found.line} {found.text}" for found in named if found.path not in ALLOWED] == []
 
 

@@ -1,0 +1,119 @@
+"""Cards of many commands: what each does, what became of it, and what is said once for all."""
+
+from typing import Any
+
+import pytest
+
+from bot.rendering.batches import build_batch_sheet
+from bot.rendering.cards import MAX_ITEMS
+from tests.unit.bot.rendering.card_kit import AT, RU, URL, a_batch, a_card, a_line, an_item, shown
+
+
+def test_a_long_batch_comes_with_everything_in_a_file() -> None:
+    sheet = build_batch_sheet(a_batch(20), RU)
+    assert sheet is not None
+    assert len(sheet.rows) == len(sheet.links) == 20
+    assert sheet.rows[0] == ("Сделка-1", 1, "Изменить сделку", "Ответственный", "Анна", "Борис")
+    assert build_batch_sheet(a_batch(MAX_ITEMS), RU) is None
+    assert build_batch_sheet(a_batch(20, status="executed"), RU) is None
+
+
+def test_a_batch_says_its_sums_and_why_a_command_failed() -> None:
+    commands = [{"key": "k1", "method": "m", "status": "success"}, {"key": "k2", "method": "m", "status": "error", "error": "Нет прав"}]
+    body = a_batch(2, status="executed", executed_at=AT, commands=commands)
+    body["preview"]["sum"] = "12 ₽ + 5 $"
+    assert "Изменить 2 записи\nНа сумму 12 ₽ + 5 $" in shown(body)
+    assert "⚠️ «Сделка-2»: Нет прав" in shown(body)
+
+
+@pytest.mark.parametrize("count", [1, 2, MAX_ITEMS, MAX_ITEMS + 1, 50])
+@pytest.mark.req("S004-26", "S004-30")
+def test_a_batch_shows_every_record_and_what_it_becomes(count: int) -> None:
+    text = shown(a_batch(count))
+    assert text.startswith(f"Изменить {count} запис")
+    for number in range(1, count + 1):
+        assert text.count(f"{URL}{number})") == 1
+    assert "Борис" in text
+    assert len(text) < 4096 or count > MAX_ITEMS
+
+
+def test_many_commands_are_grouped_only_when_they_do_the_same() -> None:
+    items = (
+        [an_item(n) for n in range(1, 40)]
+        + [an_item(n, verb="delete", lines=[]) for n in range(40, 50)]
+        + [an_item(50, lines=[a_line(after="7 ₽")])]
+    )
+    text = shown(a_card(method="batch", preview={"items": items, "count": 50}))
+    assert "Изменить сделку × 39 — Ответственный: Анна → Борис" in text
+    assert "Удалить сделку × 10" in text
+    assert "Изменить сделку × 1 — Сумма: 1 000 000 ₽ → 7 ₽" in text
+
+
+@pytest.mark.parametrize(
+    ("befores", "said"),
+    [
+        (["Анна"] * 16, "× 16 — Ответственный: Анна → Борис: "),
+        ([""] * 16, "× 16 — Ответственный: Борис: "),
+        (["Анна"] * 10 + ["—"] * 6, "× 16 — Ответственный: Анна (10), — (6) → Борис: "),
+        (["Анна"] * 9 + ["Вера"] * 4 + ["Глеб"] * 3, "Ответственный: Анна (9), Вера (4), Глеб (3) → Борис: "),
+        (["Дина", *["Анна"] * 9, *["Вера"] * 4, *["Глеб"] * 3], "Анна (9), Вера (4), Глеб (3), ещё 1 другое значение (1) → Борис: "),
+        ([*"абвгд" * 2, *["Анна"] * 9], "Анна (9), а (2), б (2), ещё 3 других значения (6) → Борис: "),
+    ],
+)
+def test_a_group_says_what_stood_there_before(befores: list[str], said: str) -> None:
+    """The commonest values with their counts, and how many others there are; counts always add up."""
+    items = [an_item(n, lines=[a_line(name="Ответственный", before=before, after="Борис")]) for n, before in enumerate(befores, start=1)]
+    assert said in shown(a_card(method="batch", preview={"items": items, "count": len(items)}))
+
+
+def test_a_group_says_every_line_with_its_own_before() -> None:
+    """Two fields change in each command: each is shown, and a command that changes one more stands apart."""
+    both = [a_line(name="Сумма", before="1 ₽", after="2 ₽"), a_line(name="Стадия", before="Новая", after="Успех")]
+    items = [*(an_item(n, lines=both) for n in range(1, 17)), an_item(17, lines=[*both, a_line(name="Почта", before="a", after="b")])]
+    text = shown(a_card(method="batch", preview={"items": items, "count": 17}))
+    assert "× 16 — Сумма: 1 ₽ → 2 ₽; Стадия: Новая → Успех: " in text
+    assert "× 1 — Сумма: 1 ₽ → 2 ₽; Стадия: Новая → Успех; Почта: a → b: " in text
+
+
+@pytest.mark.parametrize("count", [3, 20])
+@pytest.mark.req("S004-71")
+def test_a_finished_batch_marks_each_command_and_counts_the_failed(count: int) -> None:
+    states = ["success", "error", "not_run", *["success"] * (count - 3)]
+    commands = [{"key": f"k{n}", "method": "crm.deal.update", "status": state} for n, state in enumerate(states, start=1)]
+    text = shown(a_batch(count, status="executed", approved_by_name="Анна", executed_at=AT, commands=commands))
+    assert f"Выполнено не всё: 2 из {count}" in text
+    assert (text.count("✅ "), text.count("⚠️ "), text.count("⏸ ")) == (count - 2, 2, 1)
+    good = [{**command, "status": "success"} for command in commands]
+    assert "не всё" not in shown(a_batch(count, status="executed", executed_at=AT, commands=good))
+
+
+@pytest.mark.parametrize(
+    ("status", "states", "said"),
+    [
+        ("executed", ["success", "unknown"], "❓ Исход части пакета неизвестен (1 из 2): выполнено 1. Проверьте записи с ❓"),
+        ("executed", ["success", "unknown", "error"], "❓ Исход части пакета неизвестен (1 из 3): выполнено 1, не выполнено 1. Проверьте"),
+        ("unknown", ["success", "unknown", "unknown"], "❓ Исход части пакета неизвестен (2 из 3): выполнено 1. Проверьте"),
+        ("unknown", ["success", "not_run"], "⚠️ Проверил: выполнено 1 из 2, не выполнено 1"),
+    ],
+)
+def test_a_batch_of_which_a_part_is_unknown_does_not_stand_as_done(status: str, states: list[str], said: str) -> None:
+    """It read «не прошли» of commands of which nobody knows whether they ran; each command still has its mark."""
+    commands = [{"key": f"k{n}", "method": "crm.deal.update", "status": state} for n, state in enumerate(states, start=1)]
+    text = shown(a_batch(len(states), status=status, approved_by_name="Анна", executed_at=AT, commands=commands))
+    assert f"\n{said}" in text
+    assert "не прошли" not in text
+    marks = [text.count(f". {mark} ") for mark in ("✅", "❓", "⏸", "⚠️")]
+    assert marks == [states.count(state) for state in ("success", "unknown", "not_run", "error")]
+
+
+def test_a_reason_of_many_commands_is_said_once() -> None:
+    def because(key: str, field: str) -> dict[str, Any]:
+        return {
+            "code": "gate-batch-asks",
+            "args": {"key": key, "reason": "gate-critical", "field": field, "method": "crm.deal.update", "text": "x"},
+        }
+
+    reasons = [because("a", "OPPORTUNITY"), because("b", "OPPORTUNITY"), because("c", "STAGE_ID"), {"code": "gate-model-asks"}]
+    text = shown(a_batch(2, reasons=reasons))
+    assert text.count("Меняется сумма") == 1
+    assert "Меняется сумма и ещё 1. Бот не уверен" in text

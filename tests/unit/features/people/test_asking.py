@@ -1,0 +1,189 @@
+"""Strangers: told their id, the administrators asked once a day, let in with three presses by somebody who is entitled."""
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.access.access import Access
+from bot.i18n.translate import list_message_ids
+from bot.telegram.intake.people import ChatPeople, extract_start_payload, parse_people_click
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
+from orchestrator.features.people import screens
+from tests.unit.features.people.people_kit import ANNA, GLEB, IRINA, LENA, OLGA, Office, presses, writes
+from tests.unit.spine_kit import NOW
+
+ROOT = Path(__file__).parents[4]
+
+
+def _actor(office: Office, who: int) -> Actor:
+    actor = office.access.find_actor(who)
+    assert actor is not None
+    return actor
+
+
+async def _knocked(office: Office, who: int = GLEB) -> None:
+    rows, _ = writes("здравствуйте", who)
+    await office.work(*rows)
+
+
+async def test_a_stranger_reads_their_id_and_every_administrator_gets_a_card(office: Office) -> None:
+    """Name, @username and id stand on it, each administrator's in their language; nothing is written to the stranger's own chat."""
+    rows, said = writes("здравствуйте")
+    assert said == Notice(code="stranger", args={"id": "666"})
+    await office.work(*rows)
+    first, second = office.said()
+    assert (first[0], first[1].splitlines()[0]) == ("tg:1001", "Просит доступ: Gleb (@user666), ID 666.")
+    assert "Имя в Telegram каждый выбирает сам, оно ничего не доказывает." in first[1]
+    assert "его ли это ID и @имя, и только потом выберите роль." in first[1]
+    assert second[0] == "tg:1002"
+    assert second[1].startswith("Asks for access: Gleb (@user666), ID 666.")
+    assert first[2] == second[2] == ["p1:who:666:m:0", "p1:who:666:l:0", "p1:deny:666"]
+
+
+async def test_the_administrators_are_asked_once_a_day_and_not_of_a_crowd(office: Office) -> None:
+    """Also after a restart of the door, which remembers nothing; a crowd of strangers is not more than twenty cards an hour."""
+    for _ in range(3):
+        await _knocked(office)
+    assert len(office.said()) == 2
+    office.world.clock.advance(timedelta(days=1))
+    await _knocked(office)
+    assert len(office.said()) == 2
+    for who in range(5000, 5040):
+        await _knocked(office, who)
+    assert len(office.said()) == 2 * 19
+
+
+async def test_an_administrator_lets_a_stranger_in(office: Office) -> None:
+    """Role, then employee: the likeliest name first, page by page; each step edits the one card, in the end in every administrator's chat."""
+    await _knocked(office)
+    office.said()
+    olga = _actor(office, OLGA)
+    await office.work(presses("p1:who:666:m:0", olga))
+    [(chat, words, data)] = office.said()
+    assert (chat, words) == ("tg:1001", "Gleb (@user666), ID 666, войдёт как менеджер. Кто это в Битрикс24? Страница 1 из 2.")
+    assert data[-2:] == ["p1:who:666:m:1", "p1:back:666"]
+    await office.work(presses(data[-2], olga))
+    [(_, words, more)] = office.said()
+    assert "Страница 2 из 2." in words
+    found = [item for item in [*data, *more] if item.startswith("p1:admit:666:m:")]
+    assert len(found) == len(set(found)) == 14
+    assert {item.rpartition(":")[2] for item in found[-2:]} == {"1", "7"}, "who has access already comes last"
+    await office.work(presses("p1:admit:666:m:8", olga))
+    told = {chat: words for chat, words, _ in office.said()}
+    assert told["tg:1001"] == "Глеб Седов теперь работает со мной: менеджер, сотрудник Битрикс24 №8, Telegram ID 666."
+    assert told["tg:1002"].startswith("Глеб Седов now works with me")
+    assert told["tg:666"].startswith("Здравствуйте, Глеб Седов!")
+    actor = _actor(office, GLEB)
+    assert (actor.role, actor.bitrix_user_id, actor.sees) == ("manager", 8, "own")
+
+
+@pytest.mark.parametrize(
+    ("who", "data", "chat"),
+    [
+        (ANNA, "p1:admit:666:l:8", ""),  # no administrator
+        (OLGA, "p1:admit:666:l:8", "tg:-100500"),  # a forged button in a group
+        (OLGA, "p1:admit:666:a:8", ""),  # administrators are not made with buttons
+        (OLGA, "p1:admit:666:l:99", ""),  # no such employee
+        (OLGA, "p1:admit:x:l:8", ""),
+        (OLGA, "p1:who:666:l:x", ""),
+        (OLGA, "p1:grant:666:l:8", ""),
+    ],
+)
+async def test_nobody_is_let_in_by_a_press_that_does_not_count(office: Office, who: int, data: str, chat: str) -> None:
+    """Data of a press is user input: rights and place are checked at every press (facts: approvals by any group member)."""
+    await _knocked(office)
+    await office.work(presses(data, _actor(office, who), chat=chat))
+    assert office.access.find_actor(GLEB) is None
+    assert office.types() == ["AccessAsked"]
+
+
+async def test_a_card_that_is_out_of_date_says_so_and_a_refusal_is_shown_to_all(office: Office) -> None:
+    """Two administrators press: the second sees what is, and changes nothing."""
+    await _knocked(office)
+    await _knocked(office, LENA)
+    office.said()
+    await office.work(presses("p1:admit:666:m:8", _actor(office, OLGA)), presses("p1:admit:666:l:6", _actor(office, IRINA)))
+    assert [words for chat, words, _ in office.said() if chat == "tg:1002"][-1] == "Глеб Седов is on the list already."
+    assert _actor(office, GLEB).role == "manager"
+    await office.work(presses("p1:deny:667", _actor(office, IRINA)))
+    assert [(chat, words, data) for chat, words, data in office.said()] == [
+        ("tg:1001", "Доступ не дан: Lena (@user667), ID 667. Решение: Irina.", []),
+        ("tg:1002", "No access for Lena (@user667), ID 667. Decided by Irina.", []),
+    ]
+
+
+async def test_where_the_portal_is_down_the_card_says_so_and_keeps_its_buttons(office: Office) -> None:
+    await _knocked(office)
+    office.said()
+    office.portal.down = True
+    for data in ("p1:who:666:m:0", "p1:admit:666:m:8"):
+        await office.work(presses(data, _actor(office, OLGA)))
+        [(_, words, buttons)] = office.said()
+        assert "Битрикс24 не подтвердил сотрудника" in words
+        assert buttons == ["p1:who:666:m:0", "p1:who:666:l:0", "p1:deny:666"]
+    assert office.access.find_actor(GLEB) is None
+
+
+def test_a_stranger_is_answered_once_a_minute_and_heard_once_a_day() -> None:
+    """Whatever they send; another stranger is another, and who brings a link is always heard."""
+    door = ChatPeople(Access([]))
+
+    def sent(who: int, after: timedelta, text: str = "пустите") -> tuple[list[str], bool]:
+        rows, said = writes(text, who)
+        kept, words = door.throttle_strangers(rows, said, NOW + after)
+        return [row.kind for row in kept], words is not None
+
+    assert sent(GLEB, timedelta(0)) == (["knock"], True)
+    assert sent(GLEB, timedelta(seconds=59)) == ([], False)
+    assert sent(LENA, timedelta(seconds=59)) == (["knock"], True)
+    assert sent(GLEB, timedelta(seconds=60)) == ([], True)
+    assert sent(GLEB, timedelta(days=1, seconds=60)) == (["knock"], True)
+    assert sent(GLEB, timedelta(days=1, seconds=61), "/start abc") == (["join"], False)
+    assert sent(GLEB, timedelta(0)) == (["knock"], True), "a clock that was set back silences nobody"
+
+
+@pytest.mark.parametrize(
+    ("text", "payload"),
+    [
+        ("/start abc_-1", "abc_-1"), ("/start@Sdelka_Bot abc", "abc"), ("  /start   abc ", "abc"), ("/start", ""), ("/start a b", ""),
+        ("/start" + " " + "x" * 65, ""), ("/start ключ", ""), ("/startabc", ""), ("start abc", ""), ("/START abc", ""),
+    ],
+)  # fmt: skip
+def test_what_a_deep_link_brings(text: str, payload: str) -> None:
+    assert extract_start_payload(text) == payload
+
+
+@pytest.mark.parametrize("more", [{"chat": -100500}, {"forward_origin": {"type": "hidden_user", "date": 1, "sender_user_name": "x"}}])
+def test_a_link_counts_in_a_private_chat_and_from_its_sender_only(more: dict[str, Any]) -> None:
+    from bot.telegram.intake.people import parse_stranger_message  # noqa: PLC0415 - see above
+    from tests.unit.bot.telegram.door_kit import message  # noqa: PLC0415 - it loads aiogram's types
+
+    given = message("/start abc", sender=GLEB, **more).message
+    assert given is not None
+    rows, _ = parse_stranger_message(given, "telegram:42:1", NOW)
+    assert "join" not in [row.kind for row in rows]
+    assert bool(rows) == ("chat" not in more)
+
+
+@pytest.mark.parametrize(
+    "data", ["", "c1:x:y:n", "p1:", "p1:who", "p2:who:1", "p1:who:1:2:3:4:5", "p1:who:ё", "p1:who:1\n", "p1:who:" + "1" * 60]
+)
+def test_only_what_our_buttons_carry_is_a_press_of_ours(data: str) -> None:
+    assert parse_people_click(data, "s", "tg:1", Actor(key="tg:1", name="А"), NOW) is None
+
+
+def test_every_sentence_of_the_registry_exists_in_both_languages() -> None:
+    """Codes stand in bodies that the handlers make, also those that are put together."""
+    sources = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "orchestrator/features/people").glob("*.py")))
+    used = set(re.findall(r'"((?:button-)?people-[a-z-]*[a-z])"', sources))
+    built = set(re.findall(r'f"((?:button-)?people-[a-z-]*){', sources))
+    assert built == {"people-gone-", "people-lost-", "button-people-", "button-people-as-"}
+    used |= {f"people-{what}-{why}" for what in ("gone", "lost") for why in ("portal", "admin")}
+    used |= {f"button-people-{name}" for name in (*screens.SWITCHES, "ru", "en", "as-manager", "as-lead")}
+    for locale in ("ru", "en"):
+        known = {code for code in list_message_ids(locale) if code.startswith(("people-", "button-people-"))}
+        assert used | {"people-standing"} == known  # a part of two others

@@ -1,0 +1,113 @@
+"""A card that came back with a backup and may have run since: no button under it asks for the same a second time."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.features.cards.resubmit import may_repeat
+from state.clock import generate_id
+from state.journal.journal import load_state
+from state.journal.store import InboxRow, OutboxRow
+from state.sql import open_store
+from tests.unit.spine_kit import ANNA, CHAT, World, _row, a_world, message, press, reply, step
+from tests.unit.spine_portal import Portal
+from tests.unit.state.transfer.moving_kit import Home, Homes
+
+ADD = step("crm.deal.add", {"fields": {"TITLE": "Осина", "OPPORTUNITY": 5000}})
+COMMENT = step("crm.timeline.comment.add", {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "привет"}})
+
+
+class Lost:
+    """A bot that made a card, was backed up, and was lost; its successor and the one portal of both."""
+
+    def __init__(self, homes: Homes, folder: Path) -> None:
+        self.old, self.new, self.portal, self.file = homes.home("old"), homes.home("new"), Portal(), folder / "one.backup"
+
+    @asynccontextmanager
+    async def bot(self, home: Home) -> AsyncIterator[World]:
+        async with a_world(home.folder, store=open_store(home.url), portal=self.portal) as world:
+            yield world
+
+    async def asked(self, wish: dict[str, Any], *, done: bool) -> dict[str, Any]:
+        """A card of the backup; `done` after it was made, by a press that only the lost database knew of."""
+        async with self.bot(self.old) as world:
+            world.model.will(reply({**wish, "requires_confirmation": True}))
+            await world.work(message("сделай"))
+            card = dict(world.events("ConfirmationRequested")[-1].data)
+        self.old.back_up(self.file)
+        if done:
+            async with self.bot(self.old) as world:
+                await world.work(press(card))
+        self.new.restore(self.file)
+        return card
+
+
+def pressing(*words: str) -> InboxRow:
+    return _row("press", "express", {"words": list(words), "callback_id": generate_id(), "message_id": 5}, ANNA, CHAT)
+
+
+def answer(question: OutboxRow, text: str) -> InboxRow:
+    body = {"confirmation_id": question.body["confirmation_id"], "ask": question.body["ask"], "text": text}
+    return _row("edit_value", "express", body, ANNA, CHAT)
+
+
+@pytest.fixture
+def lost(homes: Homes, tmp_path: Path) -> Lost:
+    return Lost(homes, tmp_path)
+
+
+async def approved(world: World) -> None:
+    """Every card that waits is approved by whoever may."""
+    state, _ = await world.store.read(load_state, f"session:{CHAT}")
+    await world.work(*(press(entry) for entry in state["agent"]["confirmations"].values() if entry["status"] == "requested"))
+
+
+@pytest.mark.parametrize(("wish", "done", "calls"), [(ADD, True, 1), (ADD, False, 1), (COMMENT, True, 1), (COMMENT, False, 0)])
+async def test_asked_for_again_after_its_time_it_is_not_done_twice(lost: Lost, wish: dict[str, Any], done: bool, calls: int) -> None:  # noqa: FBT001 - a table
+    """It ran out unanswered in the restored database: «again» looks first whether it ran."""
+    card = await lost.asked(wish, done=done)
+    async with lost.bot(lost.new) as world:
+        world.clock.advance(timedelta(days=2))
+        await world.work()
+        world.outbox()
+        await world.work(pressing("again", card["confirmation_id"]))
+        codes = " ".join(world.codes())
+        await approved(world)
+    assert len(lost.portal.written(wish["method"])) == calls
+    assert ("came-back" in codes) == (done or wish is COMMENT)
+
+
+@pytest.mark.parametrize("done", [True, False])
+async def test_changed_before_it_is_approved_it_is_not_done_twice(lost: Lost, done: bool) -> None:  # noqa: FBT001 - a table
+    """A new value makes a new call with a mark of its own, so the old one is looked for before."""
+    card = await lost.asked(ADD, done=done)
+    async with lost.bot(lost.new) as world:
+        await world.work(pressing("edit", card["confirmation_id"]))
+        question = world.outbox()[-1]
+        if question.body["what"] != "value":
+            await world.work(pressing("field", card["confirmation_id"], "0"))
+            question = world.outbox()[-1]
+        await world.work(answer(question, "7000"))
+        objections = [(row.body.get("objection") or {}).get("code") for row in world.outbox()]
+        assert ("came-back-done" in objections) == done
+        await approved(world)
+    assert len(lost.portal.written("crm.deal.add")) == 1
+    assert lost.new.findings() == []
+
+
+async def test_what_was_found_done_offers_no_repeat(lost: Lost) -> None:
+    """«Повторить» stands only under what has certainly not run."""
+    card = await lost.asked(ADD, done=True)
+    async with lost.bot(lost.new) as world:
+        await world.work(press(card))
+        state, _ = await world.store.read(load_state, f"session:{CHAT}")
+        entry = state["agent"]["confirmations"][card["confirmation_id"]]
+        assert (entry["status"], entry["code"]) == ("refused", "came-back-done")
+        assert not may_repeat(entry)
+        await world.work(pressing("again", card["confirmation_id"]))
+        await approved(world)
+    assert len(lost.portal.written("crm.deal.add")) == 1
