@@ -52,7 +52,7 @@ def undo_found_alone() -> None:
     alone = SimpleNamespace(
         add_undo_status=undo_policy.add_undo_status, is_undo_offered=undo_policy.is_undo_offered, find_original=lambda *given: None
     )
-    recovery.undoing = alone  # type: ignore[assignment, attr-defined]
+    recovery.undo_policy = alone  # type: ignore[assignment, attr-defined]
 
 
 def forward_every_time() -> None:
@@ -63,7 +63,7 @@ def forward_every_time() -> None:
         number = generate_id()
         return replace(made(*given, **more), id=number, source=f"press:{number}")
 
-    button_requests.answering.build_request = anew  # type: ignore[attr-defined]
+    button_requests.build_request = anew  # type: ignore[attr-defined]
 
 
 def again_every_time() -> None:
