@@ -59,6 +59,7 @@ from state.audit_log.interaction_log import InteractionLogger
 from state.clock import Clock, SystemClock, read_boottime
 from state.journal.async_store import AsyncStore
 from state.journal.store import StoreError
+from state.session_state import SessionState
 from state.sql.notifier import create_notifier
 from state.sql.store import SqlStore, open_store
 from state.trace import build_trace_headers
@@ -268,9 +269,9 @@ def _build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping
         lines = format_calendar(now, actor.time_zone, locale=actor.locale)
         return {"now": here.isoformat(timespec="minutes"), "zone": actor.time_zone, "calendar": lines}
 
-    async def current(*, state: Mapping[str, Any], actor: Actor) -> dict[str, Any]:
+    async def current(*, state: SessionState, actor: Actor) -> dict[str, Any]:
         del actor
-        return {key: value for key, value in state["agent"]["objects"].items() if key != "links" and value}
+        return {key: value for key, value in state.agent.objects.items() if key != "links" and value}
 
     async def link(*, target: str, actor: Actor) -> str:
         kind, _, number = target.rpartition(":")

@@ -41,8 +41,8 @@ from bot.telegram.outgoing.delivery import Delivery
 from bot.telegram.outgoing.rate_limiter import RateLimiter
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.outputs import Notice
+from orchestrator.reports.cards import list_open_cards
 from orchestrator.runtime.commands import ADMIN_COMMANDS, COMMANDS
-from orchestrator.runtime.session import list_open_cards
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, generate_id
 from state.journal.async_store import AsyncStore
@@ -237,13 +237,13 @@ class TelegramDoor:
         session, last = format_session(message), self.delivery.chats.find_last_message(message.chat.id)
         found = []
         for entry in await list_open_cards(self._store, session):
-            shown = await self._store.find_sent_ref(session, f"card:{entry['confirmation_id']}")
+            shown = await self._store.find_sent_ref(session, f"card:{entry.confirmation_id}")
             card = OpenCard(
-                confirmation_id=entry["confirmation_id"],
-                nonce=entry["nonce"],
+                confirmation_id=entry.confirmation_id,
+                nonce=entry.nonce,
                 message_id=shown,
-                call_class=entry["call_class"],
-                taps=entry["taps"],
+                call_class=entry.call_class,
+                taps=entry.taps,
                 is_last=str(last) == shown if last else None,
             )
             found.append(card)

@@ -27,6 +27,7 @@ from orchestrator.language.paradigms import find_shared_start
 from orchestrator.language.text import PLAIN_YE
 from orchestrator.language.title_matching import extract_words, is_mentioned
 from state.clock import Clock
+from state.session_state import SessionState
 
 _SHORTEST = 3
 _DEPARTMENT_SUFFIX = re.compile(rf"(?<=\w)\s+(?:{load_lexicon('records').join_patterns('of_department')})\s+(.+)$", re.IGNORECASE)
@@ -41,7 +42,7 @@ class ReferenceContext:
     method: str
     params: Mapping[str, Any]
     actor: Actor
-    state: Mapping[str, Any]
+    state: SessionState
     text: str
 
 
@@ -138,10 +139,10 @@ class Lookup:
         Its kind is the one that the field holds (CONTACT_ID of a deal, `deal` of a reminder), else the kind that the call is about.
         """
         entity = _find_held_kind(field) or self._naming.find_entity(place.method, place.params)
-        number = place.state["agent"]["objects"].get(_CURRENT.get(entity, ""))
+        number = place.state.agent.objects.get(_CURRENT.get(entity, ""))
         if number is None:
             return Unresolved(notice=Notice(code="no-current"), detail=f"there is no current {entity or 'record'} in this conversation")
-        return Resolved(value=int(number), target=f"{entity}:{number}", named_by_person=f"{entity}:{number}" in place.state["trusted"])
+        return Resolved(value=int(number), target=f"{entity}:{number}", named_by_person=f"{entity}:{number}" in place.state.trusted)
 
     async def _resolve_user(self, words: str, place: ReferenceContext) -> Resolution:
         name, department = _split_department(words)

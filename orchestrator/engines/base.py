@@ -10,6 +10,7 @@ from orchestrator.domain.effect import Effect
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Reply
 from state.events.core import Event
+from state.session_state import SessionState
 
 EndReason = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "budget"]
 
@@ -71,7 +72,7 @@ class TurnContext(Protocol):
         ...
 
     @property
-    def state(self) -> Mapping[str, Any]:
+    def state(self) -> SessionState:
         """The session's folded state (see `state.events.fold`); engines never change it."""
         ...
 

@@ -40,6 +40,7 @@ from orchestrator.gate.execute.executor import Order, run_within_cap
 from orchestrator.gate.execute.recovery import Announce, RecoveredEffect, reconcile, recover_started
 from orchestrator.gate.normalize.normalize import normalize
 from state.canonical import NotCanonical, dumps
+from state.card import Card
 from state.events.core import StepRefused
 from state.journal.store import EffectConflict, EffectRow, OutboxRow, WriteStopped
 
@@ -171,12 +172,14 @@ class Gate:
 
         The result is buffered; the caller commits it with the message to the person.
         """
-        entry = ledger.state["agent"]["confirmations"].get(decision.confirmation_id)
-        own = entry is None or is_same_person(decision.actor, entry["requested_by"], entry.get("requested_by_user"))
-        if not own:  # nobody acts as a lead's deputy on their own request, under whatever account
+        entry = ledger.state.cards.get(decision.confirmation_id)
+        if entry is None:
+            return DecisionResult(notice=confirmations.find_objection(None, decision, ledger))
+        own = is_same_person(decision.actor, entry.requested_by, entry.requested_by_user)
+        if not own:  # nobody stands in for a lead in what is their own, under no account
             decision = replace(decision, actor=self._deps.approvers.apply_delegation(decision.actor))
         notice = confirmations.find_objection(entry, decision, ledger) or confirmations.check_entitlement(entry, decision, self._catalogue)
-        if entry is not None and decision.approve and (notice is None or notice.code == "card-second-tap"):
+        if decision.approve and (notice is None or notice.code == "card-second-tap"):
             notice = await run_approved.find_freeze_notice(entry, self._deps, ledger) or notice
         if notice is not None:
             return DecisionResult(notice=notice)
@@ -187,7 +190,7 @@ class Gate:
             await confirmations.approve(entry, decision, ledger, announce)
         except EffectConflict:
             return DecisionResult(notice=OUTDATED)
-        return await self.run_approved(entry["effect_id"], mode=resolve_mode(mode, decision.actor), ledger=ledger)
+        return await self.run_approved(entry.effect_id, mode=resolve_mode(mode, decision.actor), ledger=ledger)
 
     async def run_approved(self, effect_id: str, *, mode: Mode, ledger: Ledger) -> DecisionResult:
         """Run an approved call once, unless the records, the mode or the policy changed since the card was shown."""
@@ -270,13 +273,13 @@ class Gate:
             except EffectConflict:  # a person decided just now, and that decision holds
                 return await self._refuse(case, Refuse(reason=OUTDATED, detail="a person decided this meanwhile"))
         else:
-            bare = {
-                "confirmation_id": f"none-{case.effect_id[:10]}",
-                "effect_id": case.effect_id,
-                "essence": get_essence(call),
-                "method": call.method,
-                "params": dict(call.params),
-            }
+            bare = Card.create(
+                confirmation_id=f"none-{case.effect_id[:10]}",
+                effect_id=case.effect_id,
+                essence=get_essence(call),
+                method=call.method,
+                params=dict(call.params),
+            )
             event = confirmations.build_denial(bare, case.actor, case.ledger, via="model", reason=case.effect.comment)
             await case.ledger.buffer(event, actor=case.actor.key)
         return Outcome(
@@ -293,14 +296,14 @@ class Gate:
         only_planned = case.mode == "shadow" and call.reads_only
         written = await self._deps.count_changes(call, case.actor, case.ledger)
         found = Facts(by_webhook=self._deps.is_by_webhook(call)) if only_planned else await fetch_facts(call, case.actor, self._deps)
-        denied = case.ledger.state["denied"].get(get_essence(call)) or {}
+        denied = case.ledger.state.denied.get(get_essence(call))
         return replace(
             found,
             written=written,
             first_sums=await find_first_sums(call, found, self._deps, case.ledger),
-            denied_at=denied.get("at", ""),
-            denied_by=denied.get("by", ""),
-            denied_in_turn=bool(denied) and denied.get("turn_id") == case.turn_id,
+            denied_at=denied.at if denied else "",
+            denied_by=denied.by if denied else "",
+            denied_in_turn=denied is not None and denied.turn_id == case.turn_id,
         )
 
     def _find_portal(self, kind: str) -> str:

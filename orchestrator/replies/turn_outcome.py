@@ -58,8 +58,8 @@ async def build_early_end(reason: EndReason, context: Context, notice: Notice, *
     opening = partly if partly is not None and changes.made else notice
     notices = [opening, *changes.made_notices, *changes.unknown, *(told for _, told in changes.not_made_notices)]
     made = [item.confirmation_id for item in context.results if isinstance(item, Pending)]
-    entries = context.state["agent"]["confirmations"].values()  # includes cards made by an earlier process
-    waiting = [item["confirmation_id"] for item in entries if item["status"] == "requested" and item.get("turn_id") == context.turn.turn_id]
+    entries = context.state.cards.values()  # those too that a process before this one made
+    waiting = [item.confirmation_id for item in entries if item.status == "requested" and item.turn_id == context.turn.turn_id]
     cards = tuple(dict.fromkeys([*made, *waiting]))
     return TurnEnd(reason=reason, reply=Reply(notices=tuple(_unique(notices)), confirmations=cards, turn_id=context.turn.turn_id))
 
@@ -146,8 +146,8 @@ async def _describe_change(slot: str, row: EffectRow | None, context: Context, *
     if row is not None:
         return build_doubt_args(row.effect_id, row.call)
     described = await context.describe_change(slot)
-    waiting = list_open_confirmations(dict(context.state)) if unless_waiting else []
-    if described is None or described.essence in {entry.get("essence") for entry in waiting}:
+    waiting = list_open_confirmations(context.state) if unless_waiting else []
+    if described is None or described.essence in {entry.essence for entry in waiting}:
         return None
     return described.named
 

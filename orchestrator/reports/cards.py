@@ -9,13 +9,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from orchestrator.gate.approve import confirmations
 from orchestrator.reports.viewer import CHAT_CHANNELS, Viewer
+from state.card import Card
+from state.events.fold import list_open_confirmations
 from state.journal.async_store import AsyncStore
 from state.journal.journal import load_state
-from state.journal.store import Store, Timer
+from state.journal.store import (
+    Store,
+    Timer,
+)
+from state.session_state import SessionState
 
 SESSIONS: Final = 100
 _TIMERS: Final = 10_000
@@ -26,27 +32,27 @@ CardPosition = tuple[str, str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Card:
+class FoundCard:
     """One confirmation card with its session."""
 
     session: str
-    entry: Mapping[str, Any]
+    entry: Card
     seq: int
     """The sequence number of the last event in the session's stream when the card was read."""
-    entries: Mapping[str, Mapping[str, Any]]
+    entries: Mapping[str, Card]
     """All cards of the session by id."""
 
     @property
     def place(self) -> CardPosition:
         """The sort key of the card in lists."""
-        return self.session, str(self.entry["requested_at"]), str(self.entry["confirmation_id"])
+        return self.session, self.entry.requested_at, self.entry.confirmation_id
 
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
     """One page of cards in order; `after` is the cursor of the next page, None on the last one."""
 
-    cards: Sequence[Card]
+    cards: Sequence[FoundCard]
     after: CardPosition | None
 
 
@@ -55,10 +61,10 @@ async def load_cards_page(store: AsyncStore, viewer: Viewer, *, session: str, st
     start = after[0] if after else ""
     homes = [session] if session else await _list_sessions(store, viewer, state)
     homes = [home for home in homes if home >= start]
-    found: list[Card] = []
+    found: list[FoundCard] = []
     for home in homes[:SESSIONS]:
         cards = await load_cards(store, home)
-        wanted = (card for card in cards if state in (ANY_STATE, card.entry["status"]) and viewer.may_see_card(home, card.entry))
+        wanted = (card for card in cards if state in (ANY_STATE, card.entry.status) and viewer.may_see_card(home, card.entry))
         found.extend(card for card in wanted if after is None or card.place > after)
         if len(found) > limit:
             return Page(cards=found[:limit], after=found[limit - 1].place)
@@ -66,11 +72,11 @@ async def load_cards_page(store: AsyncStore, viewer: Viewer, *, session: str, st
     return Page(cards=found, after=(more[0], "", "") if more else None)
 
 
-async def load_cards(store: AsyncStore, session: str) -> list[Card]:
+async def load_cards(store: AsyncStore, session: str) -> list[FoundCard]:
     """Return the cards of one session, oldest request first. Raises StoreError."""
     state, seq = await store.read(load_state, f"session:{session}")
-    entries = state["agent"]["confirmations"]
-    cards = [Card(session=session, entry=entry, seq=seq, entries=entries) for entry in entries.values() if entry.get("requested_at")]
+    entries = state.cards
+    cards = [FoundCard(session=session, entry=entry, seq=seq, entries=entries) for entry in entries.values() if entry.requested_at]
     return sorted(cards, key=lambda card: card.place)
 
 
@@ -150,3 +156,14 @@ def _find_requested_cards(store: Store, stream: str, after: int) -> tuple[dict[s
     texts = (data for _, kind, data in page if kind == "ConfirmationRequested")
     found = {named[1]: None for text in texts if (named := _CARD.search(text))}
     return found, page[-1][0] if page else 0
+
+
+async def load_session_state(store: AsyncStore, session: str) -> SessionState:
+    """The folded state of a session, empty when nothing has happened in it."""
+    state, _ = await store.read(load_state, f"session:{session}")
+    return state
+
+
+async def list_open_cards(store: AsyncStore, session: str) -> list[Card]:
+    """The confirmations of a session that wait, oldest first."""
+    return list_open_confirmations(await load_session_state(store, session))

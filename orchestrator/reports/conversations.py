@@ -40,11 +40,7 @@ def list_conversations(store: Store, voice: Narrator) -> Iterator[Conversation]:
         state, _ = load_state(store, stream)
         last = store.read_events(stream, after=seq - 1, limit=1)
         cards = list_open_confirmations(state)
-        asked = {
-            entry["requested_by"]: entry.get("requested_by_name", "")
-            for entry in state["agent"]["confirmations"].values()
-            if "requested_by" in entry
-        }
+        asked = {entry.requested_by: entry.requested_by_name for entry in state.cards.values() if entry.has("requested_by")}
         key = to_session_name(stream)
         people = {**asked, **({key: ""} if voice.find_name(key) else {})}
         yield Conversation(
@@ -53,7 +49,7 @@ def list_conversations(store: Store, voice: Narrator) -> Iterator[Conversation]:
             last=last[0].ts if last else "",
             people=tuple(voice.format_person(person, name) for person, name in people.items()),
             open_cards=len(cards),
-            unknown=len(state["unknown"]),
+            unknown=len(state.unknown),
         )
 
 

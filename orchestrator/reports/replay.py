@@ -109,4 +109,4 @@ def _compare_lists(before: Sequence[Any], after: Sequence[Any], path: str) -> It
 
 def _copy_state(state: State) -> Any:
     """Return a copy that the fold cannot change."""
-    return orjson.loads(orjson.dumps(state))
+    return orjson.loads(orjson.dumps(state.to_stored()))

@@ -15,8 +15,9 @@ from orchestrator.gate.approve.confirmations import Decision, calculate_second_n
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.permissions import find_visible_users
 from state.canonical import dumps, hash_text
+from state.card import Card
 
-Entry = Mapping[str, Any]
+Entry = Card
 CHAT_CHANNELS: Final = ("tg", "http", "cli")
 """Channels in which people talk; other sessions are internal to the program, and no caller may read them."""
 _DECIDING_ROLES: Final = frozenset({"lead", "admin"})
@@ -37,8 +38,8 @@ class Viewer:
         """Return whether the caller may know that the card exists."""
         if self.is_own(session):
             return True
-        by = entry.get("requested_by_user")
-        return session.partition(":")[0] in CHAT_CHANNELS and self._may_see(entry.get("before") or {}, by)
+        by = entry.requested_by_user
+        return session.partition(":")[0] in CHAT_CHANNELS and self._may_see(entry.before or {}, by)
 
     def may_see_call(self, session: str, *, before: Mapping[str, Any], by: str, user: int | None) -> bool:
         """Return whether the caller may know of a call that `by` (employee `user`) requested."""
@@ -63,9 +64,9 @@ class Viewer:
 
     def find_objection(self, entry: Entry, *, approve: bool) -> Notice | None:
         """Return why the caller may not approve or deny the card, None where they may."""
-        own = self.actor.key == entry.get("requested_by")
+        own = self.actor.key == entry.requested_by
         actor = self.actor if own else self._acting
-        decision = Decision(confirmation_id=str(entry.get("confirmation_id")), nonce="", approve=approve, actor=actor, via="http")
+        decision = Decision(confirmation_id=str(entry.confirmation_id), nonce="", approve=approve, actor=actor, via="http")
         return check_entitlement(entry, decision, self.deps.catalogue)
 
     def find_user(self, key: str) -> int | None:
@@ -83,16 +84,16 @@ class Viewer:
 
 def calculate_fingerprint(entry: Entry, *, tap: int = 1) -> str:
     """Return the proof of what a caller has seen: the exact call, the values it changes, this card, and which of two taps."""
-    nonce = calculate_second_nonce(entry["nonce"]) if tap > 1 else entry["nonce"]
-    seen = [entry["confirmation_id"], nonce, entry["fingerprint"], hash_text(dumps(entry.get("before") or {}))]
+    nonce = calculate_second_nonce(entry.nonce) if tap > 1 else entry.nonce
+    seen = [entry.confirmation_id, nonce, entry.fingerprint, hash_text(dumps(entry.before or {}))]
     return hash_text(dumps(seen))
 
 
 def find_tap(entry: Entry, presented: str) -> int:
     """Return the tap that the presented fingerprint belongs to; 0 if it is none of this card's."""
-    if "nonce" not in entry:
+    if not entry.has("nonce"):
         return 0
-    taps = range(1, int(entry.get("taps") or 1) + 1)
+    taps = range(1, int(entry.taps or 1) + 1)
     return next(
         (tap for tap in taps if compare_digest(calculate_fingerprint(entry, tap=tap).encode(), presented.encode("utf-8", "replace"))), 0
     )
@@ -103,4 +104,4 @@ def find_nonce(entry: Entry, presented: str, *, approve: bool) -> str:
     tap = find_tap(entry, presented)
     if not tap:
         return ""
-    return calculate_second_nonce(entry["nonce"]) if tap > 1 and approve else str(entry["nonce"])
+    return calculate_second_nonce(entry.nonce) if tap > 1 and approve else str(entry.nonce)

@@ -13,7 +13,9 @@ from bitrix.masking import is_free_of_secrets, mask_value
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.runtime.turn_context import Iteration
 from state.audit_log.interaction_log import InteractionLogger
+from state.card import Card
 from state.clock import Clock, format_iso
+from state.session_state import AgentState
 from state.trace import get_trace_id
 
 SCHEMA = 2
@@ -38,7 +40,7 @@ class Audit:
         self._unwritten: deque[Future[None]] = deque()
 
     async def record_iteration(
-        self, entry: Iteration, *, actor: Actor, session: str, turn_id: str, text: str, mode: Mode, state: Mapping[str, Any]
+        self, entry: Iteration, *, actor: Actor, session: str, turn_id: str, text: str, mode: Mode, state: AgentState
     ) -> None:
         """Record one iteration: input, blocks, requests, answers, state, who asked, tokens and timings."""
         await self._write(
@@ -61,7 +63,7 @@ class Audit:
             },
         )
 
-    async def record_decision(self, *, actor: Actor, session: str, entry: Mapping[str, Any], via: str, outcome: Mapping[str, Any]) -> None:
+    async def record_decision(self, *, actor: Actor, session: str, entry: Card, via: str, outcome: Mapping[str, Any]) -> None:
         """Record a person's decision about a card and its outcome."""
         await self._write(
             actor.key,
@@ -71,8 +73,8 @@ class Audit:
                 "decided_by": {"key": actor.key, "name": actor.name},
                 "via": via,
                 "user_message": outcome.get("notice") or outcome.get("status") or "",
-                "executed_actions": [{"method": entry.get("method", ""), "status": outcome.get("status") or entry.get("status", "")}],
-                "confirmation": {key: entry[key] for key in CONFIRMATION_KEYS if key in entry},
+                "executed_actions": [{"method": entry.method, "status": outcome.get("status") or entry.status}],
+                "confirmation": entry.select(CONFIRMATION_KEYS),
                 "outcome": outcome,
             },
         )
@@ -106,11 +108,8 @@ class Audit:
             self._log.record(user, {**mask_value(orjson.loads(frozen)), "user": user})
 
 
-def trim_state(state: Mapping[str, Any]) -> dict[str, Any]:
+def trim_state(agent: AgentState) -> dict[str, Any]:
     """Return the agent state as ops need it: confirmations without previews and button nonces, and only the latest entries."""
     left_out = ("preview", "before", "provenance", "reasons", "nonce")
-    confirmations = [
-        {key: value for key, value in entry.items() if key not in left_out}
-        for entry in list(state["confirmations"].values())[-KEPT_ENTRIES:]
-    ]
-    return {**state, "confirmations": confirmations, "done": state["done"][-KEPT_ENTRIES:]}
+    confirmations = [entry.without(*left_out).to_stored() for entry in list(agent.confirmations.values())[-KEPT_ENTRIES:]]
+    return {**agent.to_stored(), "confirmations": confirmations, "done": agent.done[-KEPT_ENTRIES:]}

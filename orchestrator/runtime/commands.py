@@ -74,7 +74,7 @@ async def _run_pending(row: InboxRow, actor: Actor, session: Session, tools: Too
 async def _answer_card_button(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> None:
     """Handle the two card buttons that decide nothing: "check" looks at an unknown outcome again, "details" shows the exact call."""
     named = row.body.get("confirmation_id", "")
-    entry = session.state["agent"]["confirmations"].get(named)
+    entry = session.state.cards.get(named)
     rows: list[OutboxRow] = []
     if entry is None and row.body["name"] == "check":
         effect = await session.find_effect(named)  # a call without a card: the id in the button is the effect id
@@ -85,11 +85,11 @@ async def _answer_card_button(row: InboxRow, actor: Actor, session: Session, too
     elif entry is None:
         rows.append(outbox.build_reply_row(session.key, build_reply(Notice(code="details-none")), session.now))
     elif row.body["name"] == "check":
-        await recovery.reconcile_now(entry["effect_id"], session, tools)
+        await recovery.reconcile_now(entry.effect_id, session, tools)
     else:
         rows.append(outbox.build_details_row(session.key, entry, session.now))
         if actor.role == "admin":
-            rows.append(outbox.build_code_row(session.key, f"{entry['method']}\n{dumps(mask_value(entry['params']))}", session.now))
+            rows.append(outbox.build_code_row(session.key, f"{entry.method}\n{dumps(mask_value(entry.params))}", session.now))
     await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
 
 
@@ -108,7 +108,7 @@ async def _help(actor: Actor, session: Session, tools: Tools) -> Reply:
 
 async def _new(actor: Actor, session: Session, tools: Tools) -> Reply:
     del actor, tools
-    waiting = len(list_open_confirmations(dict(session.state)))
+    waiting = len(list_open_confirmations(session.state))
     return build_reply(Notice(code="cleared", args={"waiting": waiting}))
 
 
@@ -120,7 +120,7 @@ async def _run_stop(row: InboxRow, actor: Actor, session: Session, tools: Tools)
     """
     person = await stop_queue.find_requester(session, tools)
     theirs = not stop_queue.may_stop(actor, person)
-    running = not theirs and (session.key in tools.running or session.state["turn"] is not None)
+    running = not theirs and (session.key in tools.running or session.state.turn is not None)
     code = "stop-not-yours" if theirs else "stopping" if running else "nothing-to-stop"
     told = [Notice(code=code, args={"who": person.name} if theirs and person else {})]
     try:
@@ -130,10 +130,10 @@ async def _run_stop(row: InboxRow, actor: Actor, session: Session, tools: Tools)
             told = [*told[: int(running or theirs)], Notice(code="stop-queue", args={"count": behind})]
         reply = Reply(notices=tuple(told), actions=(again,) if behind else ())
         shown = outbox.build_reply_row(session.key, reply, session.now)
-        turn = session.state["turn"] if running else None
+        turn = session.state.turn if running else None
         events = [stop_queue.build_stop_event(row, actor.key)] if behind else []
-        if turn is not None:  # if the process dies before the turn ends, its successor must know of the stop
-            events.append(stop_queue.build_stop_event(row, (person or actor).key, turn_id=turn["turn_id"]))
+        if turn is not None:  # should the process die before its end, whoever goes on with it learns of it
+            events.append(stop_queue.build_stop_event(row, (person or actor).key, turn_id=turn.turn_id))
         await session.commit(*events, actor=actor.key, outbox=[shown], inbox_done=[row.id])
     finally:
         at_work = tools.running.get(session.key)
@@ -148,13 +148,13 @@ async def _mode(actor: Actor, session: Session, tools: Tools) -> Reply:
 
 
 async def _status(actor: Actor, session: Session, tools: Tools) -> Reply:
-    agent = session.state["agent"]
+    agent = session.state.agent
     args = {
         "mode": resolve_mode(tools.mode, actor),
-        "waiting": len(list_open_confirmations(dict(session.state))),
-        "unknown": len(session.state["unknown"]),
-        "running": "yes" if session.state["turn"] else "no",
-        "done": len(agent["done"]),
+        "waiting": len(list_open_confirmations(session.state)),
+        "unknown": len(session.state.unknown),
+        "running": "yes" if session.state.turn else "no",
+        "done": len(agent.done),
     }
     used = await tools.model_budget.describe_usage(actor, session.now)
     return build_reply(Notice(code="status", args=args), *([used] if used is not None else []), *await _build_freeze_notices(tools))

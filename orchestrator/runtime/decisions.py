@@ -1,7 +1,6 @@
 """Applies a person's decision about a card and closes expired cards. Runs in the express lane, so it overtakes a running turn."""
 
 import contextlib
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from orchestrator.runtime import outbox
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Tools, admit_actor, build_access_denied_rows
 from state.canonical import to_storable_text
+from state.card import NO_CARD, Card
 from state.events.core import DecisionRefused
 from state.journal.store import EffectConflict, InboxRow, OutboxRow
 
@@ -41,12 +41,12 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
         via=body["via"],
         reason=to_storable_text(str(body.get("reason", "")))[:LONGEST_REASON].strip(),
     )
-    entry = dict(session.state["agent"]["confirmations"].get(decision.confirmation_id) or {})
+    entry = session.state.cards.get(decision.confirmation_id)
     press = _ButtonClick(
         decision=decision,
         toast=body.get("callback_id", ""),
         reply_chat=_find_reply_chat(row, session),
-        leads_notified=bool(entry.get("told")),
+        leads_notified=bool(entry and entry.told),
     )
     announce = _build_announcement(entry, press, session) if entry else []
     decided = await tools.gate.decide_card(decision, mode=tools.mode, ledger=session, announce=announce)
@@ -60,16 +60,16 @@ async def run_expiry(row: InboxRow, session: Session, tools: Tools) -> None:
     """Close a card that has expired and show that it has."""
     del tools
     confirmation_id = row.body["confirmation_id"]
-    entry = session.state["agent"]["confirmations"].get(confirmation_id)
-    timer = confirmations.drop_timer({"confirmation_id": confirmation_id}, session)
-    if entry is None or entry["status"] != "requested":
-        shown = [_build_card(confirmation_id, session)] if entry and entry["status"] == "expired" else []  # by a process that died here
+    entry = session.state.cards.get(confirmation_id)
+    timer = confirmations.drop_timer(entry or Card(confirmation_id=confirmation_id), session)
+    if entry is None or entry.status != "requested":
+        shown = [_build_card(confirmation_id, session)] if entry and entry.status == "expired" else []  # by a program that died here
         await session.commit(actor="system", timers=[timer], outbox=shown, inbox_done=[row.id])
         return
     with contextlib.suppress(EffectConflict):  # decided at this very moment: the decision wins
         await confirmations.expire(entry, session, [])
     rows = [_build_card(confirmation_id, session)]
-    if session.state["agent"]["confirmations"][confirmation_id]["status"] == "expired":
+    if session.state.cards[confirmation_id].status == "expired":
         rows.extend(_build_expiry_rows(entry, session))
     await session.commit(actor="system", outbox=rows, inbox_done=[row.id])
 
@@ -93,17 +93,17 @@ class _ButtonClick:
 
 def _find_reply_chat(row: InboxRow, session: Session) -> str:
     """Return the chat in which the person is answered: a lead who was asked in their own chat is answered there."""
-    entry = session.state["agent"]["confirmations"].get(row.body["confirmation_id"]) or {}
+    entry = session.state.cards.get(row.body["confirmation_id"]) or NO_CARD
     person = str(row.actor["key"])
-    return person if person in (entry.get("told") or ()) else session.key
+    return person if person in (entry.told or ()) else session.key
 
 
 def build_failure_rows(row: InboxRow, session: Session) -> list[OutboxRow]:
     """Return the message for a lead, in their own chat, whose click or reason could not be handled; the requester is told separately."""
-    entry = session.state["agent"]["confirmations"].get(str(row.body.get("confirmation_id")))
+    entry = session.state.cards.get(str(row.body.get("confirmation_id")))
     if entry is None or (door := _find_reply_chat(row, session)) == session.key:
         return []
-    about = {"what": find_title(entry), "who": entry["requested_by_name"], "id": row.id[-8:]}
+    about = {"what": find_title(entry), "who": entry.requested_by_name, "id": row.id[-8:]}
     return [outbox.build_reply_row(door, build_reply(Notice(code="lead-press-failed", args=about)), session.now, key=f"gave-up:{row.id}")]
 
 
@@ -115,7 +115,7 @@ async def _admit_decider(row: InboxRow, session: Session, tools: Tools) -> Actor
         return await admit_actor(row, session, tools)
     actor = tools.refresh_actor(Actor.model_validate(row.actor))
     if actor is None:
-        by, entry = str(row.actor["key"]), session.state["agent"]["confirmations"].get(row.body["confirmation_id"]) or {}
+        by, entry = str(row.actor["key"]), session.state.cards.get(row.body["confirmation_id"]) or NO_CARD
         refused = [_build_refusal(row, by, _ACCESS_LOST, entry)] if over_http else []
         told = [] if over_http else build_access_denied_rows(row, door, session)
         await session.commit(*refused, actor=by, outbox=told, inbox_done=[row.id])
@@ -130,9 +130,9 @@ async def finish_approved(effect_id: str, confirmation_id: str, session: Session
         await session.commit(actor="system", outbox=[told, _build_card(confirmation_id, session)])
         return
     rows = _build_settled_cards(confirmation_id, session, tools)
-    entry = session.state["agent"]["confirmations"].get(confirmation_id) or {}
-    if decided.outcome is not None and entry.get("told") and entry.get("approved_by") != entry["requested_by"]:
-        rows.append(_build_lead_approved_row(entry, entry.get("approved_by_name", ""), decided.outcome, session))
+    entry = session.state.cards.get(confirmation_id) or NO_CARD
+    if decided.outcome is not None and entry.told and entry.approved_by != entry.requested_by:
+        rows.append(_build_lead_approved_row(entry, entry.approved_by_name, decided.outcome, session))
     if successor := _find_successor(confirmation_id, session):
         rows.append(_build_card(successor, session))
     await session.commit(actor="system", outbox=rows)
@@ -146,22 +146,22 @@ def _is_void(decided: DecisionResult) -> bool:
 
 def _build_refusals(decided: DecisionResult, press: _ButtonClick, session: Session, row: InboxRow) -> list[DecisionRefused]:
     """Return the journal event of a void decision made over the API: it is the API's answer and the record of who tried."""
-    entry = session.state["agent"]["confirmations"].get(press.decision.confirmation_id) or {}
+    entry = session.state.cards.get(press.decision.confirmation_id) or NO_CARD
     if not press.quiet or not _is_void(decided) or decided.notice is None or _is_same(press.decision, entry):
         return []
     return [] if decided.notice.code == "card-second-tap" else [_build_refusal(row, press.decision.actor.key, decided.notice.code, entry)]
 
 
-def _is_same(decision: Decision, entry: Mapping[str, Any]) -> bool:
+def _is_same(decision: Decision, entry: Card) -> bool:
     """Whether the card was decided by this very decision: it arrived twice, or the process died while handling it."""
-    return bool(entry.get("approved_by" if decision.approve else "denied_by") == decision.actor.key)
+    return bool((entry.approved_by if decision.approve else entry.denied_by) == decision.actor.key)
 
 
-def _build_refusal(row: InboxRow, by: str, code: str, entry: Mapping[str, Any]) -> DecisionRefused:
+def _build_refusal(row: InboxRow, by: str, code: str, entry: Card) -> DecisionRefused:
     body = row.body
     return DecisionRefused(
         confirmation_id=body["confirmation_id"],
-        effect_id=str(entry.get("effect_id") or ""),
+        effect_id=str(entry.effect_id or ""),
         by=by,
         approve=body["approve"],
         via=body["via"],
@@ -170,13 +170,13 @@ def _build_refusal(row: InboxRow, by: str, code: str, entry: Mapping[str, Any]) 
     )
 
 
-def _build_announcement(entry: Mapping[str, Any], press: _ButtonClick, session: Session) -> list[OutboxRow]:
+def _build_announcement(entry: Card, press: _ButtonClick, session: Session) -> list[OutboxRow]:
     """Return the rows that go out in the commit of the decision itself, before the call runs."""
     now, decision = session.now, press.decision
     status = "approved" if decision.approve else "denied"
-    changed = {**entry, "status": status, f"{status}_by_name": decision.actor.name, f"{status}_at": now.isoformat()}
-    if decision.reason and not decision.approve:
-        changed["reason"] = decision.reason
+    said = {"reason": decision.reason} if decision.reason and not decision.approve else {}
+    values = {"status": status, f"{status}_by_name": decision.actor.name, f"{status}_at": now.isoformat(), **said}
+    changed = entry.with_values(**values)
     rows = [outbox.build_card_row(session.key, changed, now)]
     if press.toast:
         code = "toast-running" if decision.approve else "toast-denied"
@@ -188,18 +188,18 @@ def _build_closing_rows(decided: DecisionResult, press: _ButtonClick, session: S
     """Return the card as it is after the decision, and a toast if the decision was void."""
     rows: list[OutboxRow] = []
     now, decision = session.now, press.decision
-    entry = session.state["agent"]["confirmations"].get(decision.confirmation_id)
+    entry = session.state.cards.get(decision.confirmation_id)
     known = entry is not None
     second = decided.notice is not None and decided.notice.code == "card-second-tap"
     denied = decided.notice is not None and decided.notice.code == "card-denied"
-    if press.quiet and _is_void(decided) and not decided.reopened and not _is_same(decision, entry or {}):
+    if press.quiet and _is_void(decided) and not decided.reopened and not _is_same(decision, entry or NO_CARD):
         return rows
     if _is_void(decided) and decided.notice is not None and not press.quiet:
         if press.toast and not decided.reopened:  # otherwise the approval has already answered the click
             rows.append(outbox.build_toast_row(press.reply_chat, press.toast, decided.notice, now))
         else:
             rows.append(outbox.build_reply_row(press.reply_chat, build_reply(decided.notice), now))
-    if entry is not None and entry["status"] == "executed":
+    if entry is not None and entry.status == "executed":
         rows.extend(_build_settled_cards(decision.confirmation_id, session, tools, at=press.reply_chat))
     elif known and not denied:
         rows.append(_build_card(decision.confirmation_id, session, stage=2 if second else 1, at=press.reply_chat))
@@ -213,15 +213,15 @@ def _find_successor(confirmation_id: str, session: Session) -> str:
 
     That card may also be one that a crash kept from being shown.
     """
-    entries = session.state["agent"]["confirmations"]
-    wanted = build_effect_id(f"{entries[confirmation_id]['effect_id']}/again")
-    return next((key for key, item in entries.items() if item["effect_id"] == wanted and item["status"] == "requested"), "")
+    entries = session.state.cards
+    wanted = build_effect_id(f"{entries[confirmation_id].effect_id}/again")
+    return next((key for key, item in entries.items() if item.effect_id == wanted and item.status == "requested"), "")
 
 
 def _build_lead_news(decided: DecisionResult, press: _ButtonClick, session: Session) -> list[OutboxRow]:
     """Return the message that tells the requester what the lead decided: an edited card sends no notification."""
-    entry = session.state["agent"]["confirmations"].get(press.decision.confirmation_id)
-    if not press.leads_notified or entry is None or press.decision.actor.key == entry["requested_by"]:
+    entry = session.state.cards.get(press.decision.confirmation_id)
+    if not press.leads_notified or entry is None or press.decision.actor.key == entry.requested_by:
         return []
     about = {"who": press.decision.actor.name, "what": find_title(entry)}
     if decided.notice is not None and decided.notice.code == "card-denied":
@@ -232,7 +232,7 @@ def _build_lead_news(decided: DecisionResult, press: _ButtonClick, session: Sess
             rows.append(
                 outbox.build_reply_row(
                     press.reply_chat,
-                    build_reply(Notice(code="lead-reason-sent", args={"who": entry["requested_by_name"]})),
+                    build_reply(Notice(code="lead-reason-sent", args={"who": entry.requested_by_name})),
                     session.now,
                 )
             )
@@ -242,48 +242,48 @@ def _build_lead_news(decided: DecisionResult, press: _ButtonClick, session: Sess
     return []
 
 
-def _build_lead_approved_row(entry: Mapping[str, Any], who: str, outcome: Outcome, session: Session) -> OutboxRow:
+def _build_lead_approved_row(entry: Card, who: str, outcome: Outcome, session: Session) -> OutboxRow:
     code = "lead-approved" if outcome.status == "succeeded" else "lead-approved-but"
     return outbox.build_reply_row(session.key, build_reply(Notice(code=code, args={"who": who, "what": find_title(entry)})), session.now)
 
 
-def _build_expiry_rows(entry: Mapping[str, Any], session: Session) -> list[OutboxRow]:
+def _build_expiry_rows(entry: Card, session: Session) -> list[OutboxRow]:
     """Return the messages that tell the requester and the leads that nobody decided in time."""
-    if not entry.get("told"):
+    if not entry.told:
         return []
-    about = {"who": ", ".join(entry.get("told_names") or ()), "what": find_title(entry)}
+    about = {"who": ", ".join(entry.told_names or ()), "what": find_title(entry)}
     rows = [outbox.build_reply_row(session.key, build_reply(Notice(code="lead-expired", args=about)), session.now)]
-    over = Notice(code="lead-expired-yours", args={"what": find_title(entry), "who": entry["requested_by_name"]})
-    return [*rows, *(outbox.build_reply_row(chat, build_reply(over), session.now) for chat in entry["told"])]
+    over = Notice(code="lead-expired-yours", args={"what": find_title(entry), "who": entry.requested_by_name})
+    return [*rows, *(outbox.build_reply_row(chat, build_reply(over), session.now) for chat in entry.told)]
 
 
-def find_title(entry: Mapping[str, Any]) -> str:
+def find_title(entry: Card) -> str:
     """Return a short name of what the request is about: the record's title, or else the method."""
-    return str((entry.get("preview") or {}).get("title") or entry["method"])
+    return str((entry.preview or {}).get("title") or entry.method)
 
 
 def _build_settled_cards(confirmation_id: str, session: Session, tools: Tools, at: str = "") -> list[OutboxRow]:
     """Return the card of a call that has run, with its undo button where undo is possible; for an undo, also the card it took back."""
-    entries = session.state["agent"]["confirmations"]
+    entries = session.state.cards
     original = undo_policy.find_original(entries[confirmation_id], entries)
-    shown = [entries[confirmation_id], *([original] if original is not None and "preview" in original else [])]
+    shown = [entries[confirmation_id], *([original] if original is not None and original.is_known else [])]
     deps = tools.gate.deps
     rows = []
     for entry in shown:
-        body = undo_policy.add_undo_status(entry, entries, now=session.now, policy=deps.policy, catalogue=deps.catalogue)
-        row = outbox.build_card_row(session.key, body, session.now)
-        rows.append(replace(row, body={**row.body, "at": at}) if at and entry.get("told") else row)
+        shown_card = undo_policy.add_undo_status(entry, entries, now=session.now, policy=deps.policy, catalogue=deps.catalogue)
+        row = outbox.build_card_row(session.key, shown_card, session.now)
+        rows.append(replace(row, body={**row.body, "at": at}) if at and entry.told else row)
     return rows
 
 
 def _build_card(confirmation_id: str, session: Session, stage: int = 1, at: str = "") -> OutboxRow:
-    entry = session.state["agent"]["confirmations"][confirmation_id]
+    entry = session.state.cards[confirmation_id]
     row = outbox.build_card_row(session.key, entry, session.now, stage=stage)
-    return replace(row, body={**row.body, "at": at}) if at and entry.get("told") else row
+    return replace(row, body={**row.body, "at": at}) if at and entry.told else row
 
 
 async def _record_audit(decided: DecisionResult, decision: Decision, session: Session, tools: Tools) -> None:
-    entry = session.state["agent"]["confirmations"].get(decision.confirmation_id) or {}
+    entry = session.state.cards.get(decision.confirmation_id) or NO_CARD
     await tools.audit.record_decision(
         actor=decision.actor,
         session=session.key,

@@ -52,8 +52,8 @@ async def quarantine_input(row: InboxRow, session: Session, store: AsyncStore, p
         await _quarantine_system_input(row, session, portal)
         await store.finish_inbox(row.id, "quarantined", f"gave up after {MAX_ATTEMPTS} attempts")
         return
-    current = session.state["turn"]
-    events = [TurnFinished(turn_id=row.id, reason="failed")] if current and current["turn_id"] == row.id else []
+    current = session.state.turn
+    events = [TurnFinished(turn_id=row.id, reason="failed")] if current and current.turn_id == row.id else []
     over = [timers.drop(row, session)] if row.kind == "timer" else []
     came_back = row.attempts > SET_ASIDE  # restored from a backup: it may have been handled since
     reply = build_reply(Notice(code="restored-not-worked") if came_back else Notice(code="failed", args={"id": row.id[-8:]}))

@@ -25,7 +25,7 @@ async def recognize_answer(row: InboxRow, session: Session, store: AsyncStore) -
     person = str(row.actor.get("key", ""))
     reply_to = row.body.get("reply_to")
     if reply_to:
-        for confirmation_id, edit in list_edits(dict(session.state)).items():
+        for confirmation_id, edit in list_edits(session.state).items():
             key = build_question_key(confirmation_id, edit["ask"])
             if edit["by"] == person and (await store.find_sent_ref(session.key, key)).partition("@")[0] == str(reply_to):
                 return _to_kind(row, "edit_value", {"confirmation_id": confirmation_id, "ask": edit["ask"]})
@@ -36,19 +36,19 @@ async def recognize_answer(row: InboxRow, session: Session, store: AsyncStore) -
 
 def build_dropped_event(row: InboxRow, session: Session) -> RequestDropped | None:
     """Return the event for a request that arrived before its person's /stop and had not begun; None for any other request."""
-    if not is_cancelled(row, session) or (session.state["turn"] or {}).get("turn_id") == row.id:
+    if not is_cancelled(row, session) or session.state.turn_id == row.id:
         return None
     person = str(row.actor.get("key", ""))
-    at = find_stop_time(dict(session.state), person)
+    at = find_stop_time(session.state, person)
     return RequestDropped(by=person, at=at, request={"kind": row.kind, "body": dict(row.body)})
 
 
 def is_cancelled(row: InboxRow, session: Session) -> bool:
     """Whether the person sent /stop after this request arrived, or somebody allowed to stop it did so while it ran."""
-    turn = session.state["turn"] or {}
-    if turn.get("turn_id") == row.id and turn.get("stopped"):
+    turn = session.state.turn
+    if turn is not None and turn.turn_id == row.id and turn.stopped:
         return True
-    return int(row.received_at.timestamp() * 1000) < find_stop_time(dict(session.state), str(row.actor.get("key", "")))
+    return int(row.received_at.timestamp() * 1000) < find_stop_time(session.state, str(row.actor.get("key", "")))
 
 
 def wake(store: AsyncStore) -> None:

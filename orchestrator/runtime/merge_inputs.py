@@ -47,7 +47,7 @@ async def merge_fragments(row: InboxRow, session: Session, store: AsyncStore) ->
         await session.commit(actor=str(row.actor.get("key", "")), inbox_done=[row.id], inbox_new=[asked])
         wake(store)
         return None
-    begun = (session.state["turn"] or {}).get("turn_id") == row.id or "pieces" in row.body
+    begun = session.state.turn_id == row.id or "pieces" in row.body
     pieces = [row] if begun or not _is_typed(row) else await _collect_fragments(row, session, store)
     left_out = [gone for piece in pieces if (gone := build_dropped_event(piece, session)) is not None]
     if left_out:

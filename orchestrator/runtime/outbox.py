@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from orchestrator.domain.address import Address
 from orchestrator.domain.outputs import Notice, Reply
+from state.card import Card
 from state.clock import generate_id
 from state.events.talking import AnswerGiven
 from state.journal.store import OutboxRow
@@ -19,17 +20,15 @@ def build_reply_row(session: str, reply: Reply, now: datetime, *, key: str = "")
     return build_row(session, "reply", reply.model_dump(mode="json"), now, key)
 
 
-def build_card_row(session: str, entry: Mapping[str, Any], now: datetime, *, stage: int = 1) -> OutboxRow:
+def build_card_row(session: str, entry: Card, now: datetime, *, stage: int = 1) -> OutboxRow:
     """Return the card of a confirmation in its present state; `stage` 2 asks for the second tap."""
-    left_out = ("params", "before", "provenance")
-    body = {key: value for key, value in entry.items() if key not in left_out} | {"stage": stage}
-    return build_row(session, "card", body, now, f"card:{entry['confirmation_id']}")
+    body = entry.without("params", "before", "provenance").to_stored() | {"stage": stage}
+    return build_row(session, "card", body, now, f"card:{entry.confirmation_id}")
 
 
-def build_details_row(session: str, entry: Mapping[str, Any], now: datetime) -> OutboxRow:
+def build_details_row(session: str, entry: Card, now: datetime) -> OutboxRow:
     """Return the full description of the call behind a confirmation, in words."""
-    left_out = ("params", "before", "provenance", "nonce")
-    return build_row(session, "details", {key: value for key, value in entry.items() if key not in left_out}, now, "")
+    return build_row(session, "details", entry.without("params", "before", "provenance", "nonce").to_stored(), now, "")
 
 
 def build_code_row(session: str, text: str, now: datetime) -> OutboxRow:

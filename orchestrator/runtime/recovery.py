@@ -69,17 +69,16 @@ def _build_announcer(session: Session, tools: Tools) -> Callable[[RecoveredEffec
     def rows(found: RecoveredEffect) -> list[OutboxRow]:
         stored, seen, now = found.row.call, found.reconciled, session.now
         told = build_reply(_build_verdict_notice(found))
-        entry = session.state["agent"]["confirmations"].get(stored["confirmation_id"])
+        entry = session.state.cards.get(stored["confirmation_id"])
         if entry is None:
             return [outbox.build_reply_row(session.key, told.model_copy(update={"undo": _find_undo_offer(found, now, tools)}), now)]
-        status = {"done": "executed", "not_done": "refused"}.get(seen.verdict, entry["status"])
-        as_it_will_be = {**entry, "status": status, f"{status}_at": format_iso(now), "detail": seen.detail}
-        if _is_partly_known(seen):
-            as_it_will_be["commands"] = [report.model_dump(mode="json") for report in seen.commands]
+        status = {"done": "executed", "not_done": "refused"}.get(seen.verdict, entry.status)
+        reports = {"commands": [report.model_dump(mode="json") for report in seen.commands]} if _is_partly_known(seen) else {}
+        as_it_will_be = entry.with_values(**{"status": status, f"{status}_at": format_iso(now), "detail": seen.detail, **reports})
         deps = tools.gate.deps
-        entries = {**session.state["agent"]["confirmations"], entry["confirmation_id"]: as_it_will_be}
+        entries = {**session.state.cards, entry.confirmation_id: as_it_will_be}
         taken_back = undo_policy.find_original(as_it_will_be, entries)
-        changed = [as_it_will_be, *([taken_back] if taken_back is not None and "preview" in taken_back else [])]
+        changed = [as_it_will_be, *([taken_back] if taken_back is not None and taken_back.is_known else [])]
         shown = [undo_policy.add_undo_status(one, entries, now=now, policy=deps.policy, catalogue=deps.catalogue) for one in changed]
         return [outbox.build_reply_row(session.key, told, now), *(outbox.build_card_row(session.key, body, now) for body in shown)]
 

@@ -7,7 +7,7 @@ its epoch. docs/adr/0014-cost-of-a-turn.md says which steps are committed at onc
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -20,7 +20,6 @@ from state.clock import Clock, SystemClock, build_lower_id, format_iso
 from state.events import fold as agent_state
 from state.events.codec import encode
 from state.events.core import CallRefused, CallSucceeded, Event
-from state.events.fold import list_open_confirmations
 from state.journal.async_store import AsyncStore, run_to_end
 from state.journal.journal import SNAPSHOT_EVERY, build_snapshot, load_state
 from state.journal.store import (
@@ -37,6 +36,7 @@ from state.journal.store import (
     StoredEvent,
     Timer,
 )
+from state.session_state import SessionState
 from state.sql.checksummed_json import DamagedRow
 from state.trace import get_trace_id
 
@@ -57,7 +57,7 @@ INLINE_RESULT = 2048
 class Session:
     """One open session, created by `open_session`. Implements the gate's Ledger."""
 
-    def __init__(self, store: AsyncStore, clock: Clock, lease: Lease, state: dict[str, Any], seq: int) -> None:
+    def __init__(self, store: AsyncStore, clock: Clock, lease: Lease, state: SessionState, seq: int) -> None:
         """Take over a loaded state; use `open_session` instead."""
         self.key = lease.session
         self.stream = f"session:{lease.session}"
@@ -101,7 +101,7 @@ class Session:
         return self._clock.measure_since(mark)
 
     @property
-    def state(self) -> Mapping[str, Any]:
+    def state(self) -> SessionState:
         """The state after everything that was committed or buffered."""
         return self._state
 
@@ -406,14 +406,3 @@ def _move_to_blob(event: Event, blobs: dict[str, str]) -> Event:
     digest = hash_text(text)
     blobs[digest] = text
     return event.model_copy(update={"result": None, "result_blob": digest})
-
-
-async def load_session_state(store: AsyncStore, session: str) -> Mapping[str, Any]:
-    """Return the folded state of a session; empty if nothing has happened in it."""
-    state, _ = await store.read(load_state, f"session:{session}")
-    return state
-
-
-async def list_open_cards(store: AsyncStore, session: str) -> list[dict[str, Any]]:
-    """Return the open confirmations of a session, oldest first."""
-    return list_open_confirmations(dict(await load_session_state(store, session)))

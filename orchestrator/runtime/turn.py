@@ -219,12 +219,12 @@ def _build_turn_input(row: InboxRow, session: Session) -> TurnInput | None:
     body = row.body
     choice: Mapping[str, Any] = {}
     if body.get("answers"):
-        question = session.state["question"]
-        if not question or question["question_id"] != body["answers"] or not 0 <= body["option"] < len(question["options"]):
+        question = session.state.question
+        if not question or question.question_id != body["answers"] or not 0 <= body["option"] < len(question.options):
             return None
-        option = question["options"][body["option"]]
+        option = question.options[body["option"]]
         targets = [option["target"]] if option["target"] else []
-        choice = {"question": question, "value": option["value"], "label": option["label"], "targets": targets}
+        choice = {"question": question.to_stored(), "value": option["value"], "label": option["label"], "targets": targets}
     return TurnInput(
         turn_id=row.id,
         text=str(choice["question"]["text"]) if choice else body.get("text", ""),
@@ -254,8 +254,8 @@ def _build_click_toasts(row: InboxRow, session: Session, notice: Notice) -> list
 
 async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools, *, toasts: Sequence[OutboxRow] = ()) -> RecordedTurn:
     """Record the input once; for a resumed turn, return what the crashed process already recorded of it."""
-    current = session.state["turn"]
-    if current and current["turn_id"] == turn.turn_id:
+    current = session.state.turn
+    if current and current.turn_id == turn.turn_id:
         await session.flush()
         events = await tools.store.read_events(session.stream, max(0, session.seq - 500))
         mine = [item for item in events if item.data.get("turn_id") == turn.turn_id]
@@ -347,7 +347,7 @@ async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session,
     )
     now = session.now
     rows: list[OutboxRow] = [outbox.build_reply_row(session.key, end.reply, now, key=f"turn:{turn.turn_id}")]
-    entries = session.state["agent"]["confirmations"]
+    entries = session.state.cards
     shown = dict.fromkeys([*_list_withdrawn_cards(session), *end.reply.confirmations])
     rows.extend(outbox.build_card_row(session.key, entries[item], now) for item in shown if item in entries)
     await session.commit(*told, event, actor=actor.key, outbox=rows, inbox_done=[row.id])
@@ -355,10 +355,10 @@ async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session,
 
 def _list_withdrawn_cards(session: Session) -> list[str]:
     """Return the cards that the model withdrew in this turn: their buttons must disappear."""
-    begun = (session.state["turn"] or {}).get("started", "")
-    entries = session.state["agent"]["confirmations"].values()
-    denied = (entry for entry in entries if entry["status"] == "denied" and entry.get("via") == "model" and "nonce" in entry)
-    return [entry["confirmation_id"] for entry in denied if entry["denied_at"] >= begun]
+    begun = session.state.turn.started if session.state.turn else ""
+    entries = session.state.cards.values()
+    denied = (entry for entry in entries if entry.status == "denied" and entry.via == "model" and entry.has("nonce"))
+    return [entry.confirmation_id for entry in denied if entry.denied_at >= begun]
 
 
 async def _record_audit(context: Context, actor: Actor, session: Session, tools: Tools) -> None:
@@ -370,5 +370,5 @@ async def _record_audit(context: Context, actor: Actor, session: Session, tools:
             turn_id=context.turn.turn_id,
             text=context.turn.text,
             mode=context.mode,
-            state=session.state["agent"],
+            state=session.state.agent,
         )

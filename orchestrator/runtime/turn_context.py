@@ -21,6 +21,7 @@ from orchestrator.runtime.session import Session
 from state.events.core import Event, ModelAnswered, ModelFailed, PlanRecorded
 from state.journal.async_store import run_to_end
 from state.journal.store import EffectRow
+from state.session_state import SessionState
 
 Query = Callable[..., Awaitable[Any]]
 Partial = Callable[[str | Notice], Awaitable[None]]
@@ -160,7 +161,7 @@ class Context:
         return self._session.now
 
     @property
-    def state(self) -> Mapping[str, Any]:
+    def state(self) -> SessionState:
         """The folded state of the session."""
         return self._session.state
 

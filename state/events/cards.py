@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from state.events.core import Event
 from state.events.personal import Personal
+from state.session_state import SessionState
 
-State = dict[str, Any]
+State = SessionState
 
 KEEP_EDITS = 20
 
@@ -37,8 +38,7 @@ class EditClosed(Event):
 
 def list_edits(state: State) -> dict[str, dict[str, Any]]:
     """Return the open questions of a session by card: {code, by, ask, options}."""
-    found: dict[str, dict[str, Any]] = state.get("edits", {})
-    return found
+    return state.edits or {}
 
 
 def build_question_key(confirmation_id: str, ask: int) -> str:
@@ -48,8 +48,8 @@ def build_question_key(confirmation_id: str, ask: int) -> str:
 
 def _fold_question(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
-    edits = state.setdefault("edits", {})
-    edits.pop(data["confirmation_id"], None)  # re-inserted below, so that it counts as the newest
+    edits = state.edits = state.edits if state.edits is not None else {}
+    edits.pop(data["confirmation_id"], None)  # asked again: young again
     edits[data["confirmation_id"]] = {key: data[key] for key in ("code", "by", "ask", "options")}
     while len(edits) > KEEP_EDITS:
         del edits[next(iter(edits))]

@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 from state.events.core import Event
 from state.events.personal import Personal
+from state.session_state import SessionState
 
-State = dict[str, Any]
+State = SessionState
 
 KEEP_FIRED = 30
 """The number of fired reminders that are kept for their buttons."""
@@ -56,20 +57,20 @@ class DailySent(Event):
 
 def list_reminders(state: State) -> dict[str, dict[str, Any]]:
     """Return the reminders of a session by id, in the order in which they were set."""
-    found: dict[str, dict[str, Any]] = state.get("reminders", {})
-    return found
+    return state.reminders or {}
 
 
 def find_last_day(state: State, what: str) -> int:
     """Return the day for which `what` was last sent, 0 if never."""
-    return int(state.get("daily", {}).get(what, 0))
+    return int((state.daily or {}).get(what, 0))
 
 
 def _fold_setting(state: State, data: dict[str, Any], ts: str) -> None:
     if not data.get("text"):  # the person was erased: the timer was removed with the text
         return
     kept = {"due_ts": data["due_ts"], "text": data.get("text", ""), "target": data.get("target", ""), "status": "waits", "ts": ts}
-    state.setdefault("reminders", {})[data["effect_id"]] = kept
+    state.reminders = state.reminders if state.reminders is not None else {}
+    state.reminders[data["effect_id"]] = kept
 
 
 def _fold_moving(state: State, data: dict[str, Any], ts: str) -> None:
@@ -98,7 +99,8 @@ def _fold_dropping(state: State, data: dict[str, Any], ts: str) -> None:
 
 def _fold_sending(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
-    state.setdefault("daily", {})[data["what"]] = data["day"]
+    state.daily = state.daily if state.daily is not None else {}
+    state.daily[data["what"]] = data["day"]
 
 
 FOLDS: dict[str, Callable[[State, dict[str, Any], str], None]] = {

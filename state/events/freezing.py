@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from state.events.core import Event
 from state.events.personal import Personal
+from state.session_state import SessionState
 
-State = dict[str, Any]
+State = SessionState
 
 
 class WritesFrozen(Event):
@@ -43,14 +44,12 @@ class ConfirmationReopened(Event):
 
 def _fold_reopening(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
-    entry = state["agent"]["confirmations"].get(data["confirmation_id"])
+    entry = state.cards.get(data["confirmation_id"])
     if entry is None:
         return
-    entry["status"] = "requested"
-    if data.get("nonce"):
-        entry["nonce"] = data["nonce"]
-    for name in ("approved_by", "approved_by_name", "approved_at", "via"):
-        entry.pop(name, None)
+    nonce = {"nonce": data["nonce"]} if data.get("nonce") else {}
+    open_again = entry.without("approved_by", "approved_by_name", "approved_at", "via").with_values(status="requested", **nonce)
+    state.cards[entry.confirmation_id] = open_again
 
 
 FOLDS: Final[dict[str, Callable[[State, dict[str, Any], str], None]]] = {"ConfirmationReopened": _fold_reopening}

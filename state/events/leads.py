@@ -10,8 +10,9 @@ from typing import Any, Final
 from state.clock import parse_iso
 from state.events.core import Event
 from state.events.personal import Personal
+from state.session_state import SessionState
 
-State = dict[str, Any]
+State = SessionState
 
 HOURS: Final = 24
 
@@ -43,22 +44,22 @@ class LeadsAsked(Event):
     told_names: Personal[list[str]]
 
 
-def find_awaited_denial(state: Mapping[str, Any], person: str, now: datetime) -> Mapping[str, Any] | None:
+def find_awaited_denial(state: State, person: str, now: datetime) -> Mapping[str, Any] | None:
     """Return the card for whose denial the next words of `person` are the reason; None if there is none or it expired."""
-    found: Mapping[str, Any] | None = state.get("reasons", {}).get(person)
+    found: Mapping[str, Any] | None = (state.reasons or {}).get(person)
     return found if found is not None and now < parse_iso(found["expires_at"]) else None
 
 
-def count_recent_changes(state: Mapping[str, Any], person: str, now: datetime) -> int:
+def count_recent_changes(state: State, person: str, now: datetime) -> int:
     """Return the number of changes started for `person` in this session within 24 hours; the first hour counts as a whole."""
     since = _format_hour(now - timedelta(hours=HOURS - 1))
-    return sum(count for hour, count in state.get("written", {}).get(person, {}).items() if hour >= since)
+    return sum(count for hour, count in (state.written or {}).get(person, {}).items() if hour >= since)
 
 
 def add_change(state: State, data: Mapping[str, Any], ts: str) -> None:
     """Count a started change; called by the fold of CallStarted."""
     hour = _format_hour(parse_iso(ts))
-    written = state.setdefault("written", {})
+    written = state.written = state.written if state.written is not None else {}
     mine = written.setdefault(data["requested_by"], {})
     mine[hour] = mine.get(hour, 0) + data.get("writes", 1)
     oldest = _format_hour(parse_iso(ts) - timedelta(hours=HOURS))
@@ -75,19 +76,20 @@ def _format_hour(moment: datetime) -> str:
 def _fold_reason_question(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
     kept = ("confirmation_id", "nonce", "home", "expires_at")
-    state.setdefault("reasons", {})[data["by"]] = {name: data[name] for name in kept}
+    state.reasons = state.reasons if state.reasons is not None else {}
+    state.reasons[data["by"]] = {name: data[name] for name in kept}
 
 
 def _fold_reason(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
-    state.get("reasons", {}).pop(data["by"], None)
+    (state.reasons or {}).pop(data["by"], None)
 
 
 def _fold_other_leads(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
-    entry = state["agent"]["confirmations"].get(data["confirmation_id"])
+    entry = state.cards.get(data["confirmation_id"])
     if entry is not None:
-        entry["told"], entry["told_names"] = list(data["told"]), list(data["told_names"])
+        state.cards[entry.confirmation_id] = entry.with_values(told=list(data["told"]), told_names=list(data["told_names"]))
 
 
 FOLDS: dict[str, Callable[[State, dict[str, Any], str], None]] = {

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from state.events.core import Event
 from state.events.personal import Personal
+from state.session_state import SessionState
 
 
 class PersonInvited(Event):
@@ -73,7 +74,7 @@ class PreferenceSet(Event):
     value: Personal[str]
 
 
-State = dict[str, Any]
+State = SessionState
 Data = dict[str, Any]
 
 KEEP_INVITED = 500
@@ -82,14 +83,15 @@ KEEP_ASKED = 500
 KEEP_TRIES = 5
 
 
-def create_registry() -> State:
+def create_registry() -> Data:
     """Return an empty registry."""
     return {"invited": {}, "used": {}, "people": {}, "out": {}, "preferences": {}, "asked": {}, "tries": {}}
 
 
-def _ensure_registry(state: State) -> State:
-    found: State = state.setdefault("access", create_registry())
-    return found
+def _ensure_registry(state: State) -> Data:
+    if state.access is None:
+        state.access = create_registry()
+    return state.access
 
 
 def _fold_invitation(state: State, data: Data, ts: str) -> None:

@@ -5,8 +5,9 @@ from typing import Any
 
 from state.events.core import Event
 from state.events.personal import Personal
+from state.session_state import SessionState
 
-State = dict[str, Any]
+State = SessionState
 
 
 class MessageEdited(Event):
@@ -38,16 +39,17 @@ class RequestDropped(Event):
 
 def find_stop_time(state: State, person: str) -> int:
     """Return the time up to which requests of `person` in this session are stopped (milliseconds since 1970), 0 if never."""
-    return int(state.get("stops", {}).get(person, 0))
+    return int((state.stops or {}).get(person, 0))
 
 
 def _fold_stop(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
-    turn = state.get("turn")
+    turn = state.turn
     if not data.get("turn_id"):
-        state.setdefault("stops", {})[data["by"]] = data["at"]
-    elif turn and turn["turn_id"] == data["turn_id"]:
-        turn["stopped"] = True
+        state.stops = state.stops if state.stops is not None else {}
+        state.stops[data["by"]] = data["at"]
+    elif turn and turn.turn_id == data["turn_id"]:
+        state.turn = turn.with_values(stopped=True)
 
 
 FOLDS: dict[str, Callable[[State, dict[str, Any], str], None]] = {"StopAsked": _fold_stop}

@@ -13,6 +13,7 @@ from state import canonical
 from state.events import fold
 from state.events.fold import State
 from state.journal.store import Snapshot, Store, StoredEvent
+from state.session_state import SessionState
 
 log = logging.getLogger(__name__)
 
@@ -134,7 +135,7 @@ def load_state(store: Store, stream: str) -> tuple[State, int]:
 
 def build_snapshot(stream: str, seq: int, state: State) -> Snapshot:
     """Build the snapshot to commit along with the event `seq` that led to `state`."""
-    return Snapshot(stream=stream, seq=seq, state={"shape": SNAPSHOT_VERSION, "state": state})
+    return Snapshot(stream=stream, seq=seq, state={"shape": SNAPSHOT_VERSION, "state": state.to_stored()})
 
 
 def _load_from_snapshot(store: Store, stream: str) -> tuple[State, int] | None:
@@ -145,7 +146,7 @@ def _load_from_snapshot(store: Store, stream: str) -> tuple[State, int] | None:
     if shape != SNAPSHOT_VERSION or not isinstance(state, dict) or snapshot.seq > store.read_head(stream)[0]:
         log.warning("snapshot of %s not used, state rebuilt", stream, extra={"action": "journal.rebuild"})
         return None
-    return state, snapshot.seq
+    return SessionState.from_stored(state), snapshot.seq
 
 
 def _iterate_pages(store: Store, stream: str, *, after: int) -> Iterator[StoredEvent]:

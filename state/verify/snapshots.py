@@ -44,7 +44,7 @@ class SnapshotChecker:
             yield self._build_finding(
                 "inconsistent", f"the snapshot stands at {snapshot.seq}, the stream has {self._at} records up to there"
             )
-        elif dict(snapshot.state) != {"shape": SNAPSHOT_VERSION, "state": self._state}:
+        elif dict(snapshot.state) != {"shape": SNAPSHOT_VERSION, "state": self._state.to_stored()}:
             yield self._build_finding("inconsistent", f"the snapshot differs from the fold of the first {snapshot.seq} events")
 
     def _build_finding(self, kind: str, why: str) -> Finding:

@@ -1,6 +1,7 @@
 """Cards in all their states against the sandbox Telegram, which refuses what the Bot API would: no call is refused, no card lost."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ import pytest
 from orchestrator.features.cards import open_cards
 from orchestrator.features.cards.field_input import EditableField
 from orchestrator.runtime import outbox
+from state.card import Card
 from state.clock import SystemClock, format_iso
+from state.journal.store import OutboxRow
 from tests.contract.sandbox_telegram_kit import BORIS
 from tests.contract.test_delivery_sandbox import Bench, _benched, _until
 
@@ -25,7 +28,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
         yield made
 
 
-def entry(number: int, **more: Any) -> dict[str, Any]:
+def entry(number: int, **more: Any) -> Card:
     now = format_iso(SystemClock().now())
     preview = {"verb": "update", "entity": "deal", "id": 481, "title": "Ромашка", "url": "https://p/481/", "lines": [LONG, *[LINE] * 30]}
     base = {"confirmation_id": f"{number:010x}", "effect_id": f"{number:032x}", "nonce": "12345678", "method": "crm.deal.update", "taps": 1}
@@ -37,7 +40,11 @@ def entry(number: int, **more: Any) -> dict[str, Any]:
         "executed_at": now,
         "denied_at": now,
     }
-    return base | {"approved_at": now, "expired_at": now, "call_class": "W", "slot": "t/1/1"} | more
+    return Card.from_stored(base | {"approved_at": now, "expired_at": now, "call_class": "W", "slot": "t/1/1"} | more)
+
+
+def _with_home(row: OutboxRow, more: dict[str, Any]) -> OutboxRow:
+    return replace(row, body={**row.body, "home": more["home"]}) if "home" in more else row
 
 
 def batch(count: int) -> dict[str, Any]:
@@ -54,7 +61,8 @@ async def test_every_state_of_a_card_is_taken_by_telegram_at_the_first_try(bench
         {"lead": True, "told_names": ["Вера"]}, {"home": "tg:5", "told_names": ["Вера"], "lead": True}, {"preview": batch(20)},
     ]  # fmt: skip
     cards = [
-        outbox.build_card_row(SESSION, entry(n, **more), now, stage=more.pop("stage_wanted", 1)) for n, more in enumerate(states, start=1)
+        _with_home(outbox.build_card_row(SESSION, entry(n, **more), now, stage=more.pop("stage_wanted", 1)), more)
+        for n, more in enumerate(states, start=1)
     ]
     again = open_cards.build_fresh_card_row(SESSION, entry(1, taps=2), now)
     asked = [

@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from orchestrator.features.people import screens
 from orchestrator.features.people.registry import SESSION
 from orchestrator.runtime import outbox
 from orchestrator.runtime.session import open_session
+from state.card import Card
 from state.clock import SystemClock, format_iso
 from state.events.people import PersonDismissed, PersonJoined
 from state.journal.store import OutboxRow
@@ -45,7 +47,8 @@ def _without(person: int) -> FileNews:
 
 def _card(chat: int, status: str = "requested", **more: Any) -> OutboxRow:
     entry = CARD | {"status": status, "expires_at": format_iso(SystemClock().now())} | more
-    return outbox.build_card_row(f"tg:{chat}", entry, SystemClock().now())
+    row = outbox.build_card_row(f"tg:{chat}", Card.from_stored(entry), SystemClock().now())
+    return replace(row, body={**row.body, "home": more["home"]}) if "home" in more else row
 
 
 def _everything(chat: int) -> list[OutboxRow]:

@@ -34,6 +34,7 @@ from state.journal import journal
 from state.journal.async_store import AsyncStore
 from state.journal.record_index import What
 from state.journal.store import EffectStatus, InboxRow, OutboxRow, Store, StoredEvent
+from state.session_state import SessionState
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.spine_kit import ScriptedModel, until
@@ -213,7 +214,7 @@ class House:
     async def cards(self, session: str = CHAT, status: str = "requested") -> list[dict[str, Any]]:
         """The cards of a session that stand so, oldest first."""
         state, _ = await self.store.read(journal.load_state, f"session:{session}")
-        return [dict(item) for item in state["agent"]["confirmations"].values() if item["status"] == status]
+        return [item.to_stored() for item in state.agent.confirmations.values() if item.status == status]
 
     async def events(self, *types: str, session: str = CHAT) -> list[StoredEvent]:
         """The journal of a session, or those types of it."""
@@ -283,10 +284,10 @@ def all_events(store: Store, stream: str) -> list[StoredEvent]:
     return found
 
 
-def folded(store: Store, stream: str) -> dict[str, Any]:
+def folded(store: Store, stream: str) -> SessionState:
     """The state of a stream from its first event on, without the help of a snapshot."""
     events = ((event.type, dict(event.data), event.ts) for event in all_events(store, stream))
-    return dict(fold.fold_events(fold.create_state(), events))
+    return fold.fold_events(fold.create_state(), events)
 
 
 def digest(value: Any) -> str:
@@ -352,9 +353,9 @@ def _told(store: Any) -> dict[str, Any]:
     ]
     return {
         "streams": {stream: _of_stream(store, stream, events[stream], states[stream]) for stream in streams},
-        "states": {stream: states[stream] for stream in FULL if stream in states},
+        "states": {stream: states[stream].to_stored() for stream in FULL if stream in states},
         "open_cards": {
-            stream: fold.list_open_confirmations(state) for stream, state in states.items() if fold.list_open_confirmations(state)
+            stream: [one.to_stored() for one in found] for stream, state in states.items() if (found := fold.list_open_confirmations(state))
         },
         "events": dict(sorted(Counter(event.type for stream in streams for event in events[stream]).items())),
         "effects": {row.effect_id: [row.stream, row.status, digest(dict(row.call))] for row in effects},
@@ -383,12 +384,12 @@ def told_by_commands(folder: Path) -> dict[str, Any]:
     return {" ".join(words): [json.loads(line) for line in ordered(folder, *words).stdout.splitlines()] for words in asked}
 
 
-def _of_stream(store: Any, stream: str, events: Sequence[StoredEvent], state: Mapping[str, Any]) -> dict[str, Any]:
+def _of_stream(store: Any, stream: str, events: Sequence[StoredEvent], state: SessionState) -> dict[str, Any]:
     snapshot = store.load_snapshot(stream)
     return {
         "records": len(events),
         "head": list(store.read_head(stream)),
-        "state": digest(dict(state)),
+        "state": digest(state.to_stored()),
         "told": digest([dict(event.data) for event in events]),
         "erased": sum(event.erased for event in events),
         "snapshot": snapshot.seq if snapshot else 0,

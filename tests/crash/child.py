@@ -74,8 +74,8 @@ def inspected(store: Store) -> dict[str, Any]:
     streams = {}
     for stream in store.list_streams():
         folded = fold.fold_events(fold.create_state(), ((item.type, dict(item.data), item.ts) for item in store.read_events(stream)))
-        streams[stream] = {"verified": type(journal.verify_stream(store, stream)).__name__, "state": folded}
-        streams[stream]["loaded"] = journal.load_state(store, stream)[0]
+        streams[stream] = {"verified": type(journal.verify_stream(store, stream)).__name__, "state": folded.to_stored()}
+        streams[stream]["loaded"] = journal.load_state(store, stream)[0].to_stored()
     effects = [row for stream in store.list_streams() for status in get_args(EffectStatus) for row in store.list_effects(stream, status)]
     shown = [{"effect_id": row.effect_id, "status": row.status, "call": dict(row.call)} for row in effects]
     events = [event for stream in store.list_streams() for event in store.read_events(stream)]
@@ -119,7 +119,7 @@ async def play(config: dict[str, Any], points: Points, told: Told, clock: LabClo
         working = asyncio.ensure_future(orchestrator.run())
         try:
             await _course(config, person, clock, told)
-            live = {session.stream: dict(session.state) for session in orchestrator._sessions.values()}
+            live = {session.stream: session.state.to_stored() for session in orchestrator._sessions.values()}
             report = await store.read(inspected)
             points.shim.mark("rested")
             told.add("report", live=live, labels=points.labels, **report)

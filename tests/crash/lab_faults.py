@@ -50,7 +50,7 @@ def objection_ignored() -> None:
     judged = confirmations.find_objection
 
     def objection(entry: Any, decision: Any, ledger: Any) -> Any:
-        return judged({**entry, "status": "requested"}, decision, ledger)
+        return judged(entry.with_values(status="requested"), decision, ledger)
 
     confirmations.find_objection = objection
 
@@ -274,7 +274,7 @@ def expiry_ignored() -> None:
     judged = confirmations.find_objection
 
     def objection(entry: Any, decision: Any, ledger: Any) -> Any:
-        return judged({**entry, "expires_at": "9999-01-01T00:00:00Z"} if entry else None, decision, ledger)
+        return judged(entry.with_values(expires_at="9999-01-01T00:00:00Z") if entry else None, decision, ledger)
 
     confirmations.find_objection = objection
 

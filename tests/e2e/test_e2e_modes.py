@@ -102,4 +102,4 @@ async def test_subscriptions_ask_and_go_to_listed_hosts_only(world: World) -> No
             await world.olga.decide(card, "Выполнить")
             assert (await world.writes())[-1] == method
             state, _ = await running.store.read(load_state, f"session:{world.olga.session}")
-            assert len(state["agent"]["event_bindings"]) == bound
+            assert len(state.agent.event_bindings) == bound

@@ -31,6 +31,7 @@ from orchestrator.runtime import session as sessions
 from orchestrator.runtime.session import Session, open_session
 from orchestrator.runtime.turn import Tools, run_turn
 from orchestrator.runtime.worker import Orchestrator
+from state.card import Card
 from state.clock import FixedClock, generate_id
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, Lane, OutboxRow, StoredEvent
@@ -199,7 +200,7 @@ class World:
         await session.flush()  # as the end of the turn would
         return result
 
-    async def asked(self, session: Session, what: Effect, *, actor: Actor = ANNA) -> dict[str, Any]:
+    async def asked(self, session: Session, what: Effect, *, actor: Actor = ANNA) -> Card:
         """The card that `what` leads to."""
         result = await self.submit(session, what, actor=actor)
         assert isinstance(result, Pending), result
@@ -340,9 +341,9 @@ async def until(check: Callable[[], Awaitable[bool]] | Callable[[], bool]) -> No
         await asyncio.sleep(0.002)
 
 
-def card(session: Session, confirmation_id: str) -> dict[str, Any]:
+def card(session: Session, confirmation_id: str) -> Card:
     """A confirmation as the state holds it."""
-    return dict(session.state["agent"]["confirmations"][confirmation_id])
+    return session.state.cards[confirmation_id]
 
 
 def codes_of(row: OutboxRow) -> Sequence[str]:
@@ -363,11 +364,12 @@ def message(text: str, *, actor: Actor = ANNA, key: str = CHAT, **body: Any) -> 
     return _row("message", "turn", {"text": text, "origin": "typed", **body}, actor, key)
 
 
-def press(entry: Mapping[str, Any], *, approve: bool = True, actor: Actor = ANNA, key: str = CHAT, **body: Any) -> InboxRow:
-    """A press on a card."""
+def press(shown: Card | Mapping[str, Any], *, approve: bool = True, actor: Actor = ANNA, key: str = CHAT, **body: Any) -> InboxRow:
+    """A press on a card, or on the message that shows it."""
+    entry = shown if isinstance(shown, Card) else Card.from_stored(shown)
     given = {
-        "confirmation_id": entry["confirmation_id"],
-        "nonce": entry["nonce"],
+        "confirmation_id": entry.confirmation_id,
+        "nonce": entry.nonce,
         "approve": approve,
         "via": "button",
         "callback_id": generate_id(),

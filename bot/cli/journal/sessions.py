@@ -97,7 +97,9 @@ def replay(
             return
         then = replay_state(reader.store, stream, moment)
         if as_json:
-            write_json_lines([{"session": to_session_name(stream), "seq": then.seq, "ts": then.ts, "state": hide_secrets(then.state)}])
+            write_json_lines(
+                [{"session": to_session_name(stream), "seq": then.seq, "ts": then.ts, "state": hide_secrets(then.state.to_stored())}]
+            )
             return
         _write(format_state(then, reader.voice))
 
@@ -118,7 +120,7 @@ def diff(
     with open_journal() as reader:
         stream = find_stream(reader.store, session)
         before, after = (replay_state(reader.store, stream, parse_moment(text, reader.now)) for text in (start, end))
-        changes = list(compare_states(before.state, after.state))
+        changes = list(compare_states(before.state.to_stored(), after.state.to_stored()))
         if as_json:
             write_json_lines([hide_secrets(vars(change)) for change in changes])
             return

@@ -1,6 +1,6 @@
 """Renders a replayed state as text. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from bot.cli.journal.common import format_moment
@@ -8,6 +8,8 @@ from orchestrator.reports.reading.journal_reader import to_one_line, to_session_
 from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.reading.sentences import describe_call, describe_changes, to_short_id
 from orchestrator.reports.replay import ReplayedState
+from state.card import Card
+from state.session_state import AgentState, OpenTurn, Question
 
 _MAX_SHOWN = 10
 _WIDTH = 16
@@ -15,40 +17,38 @@ _WIDTH = 16
 
 def format_state(then: ReplayedState, voice: Narrator) -> Iterator[str]:
     """Yield the parts of the state; empty parts are marked as empty."""
-    agent = then.state["agent"]
+    agent = then.state.agent
     place = f"after record #{then.seq}, {format_moment(then.ts)}" if then.seq else "before its first record"
     yield f"{to_session_name(then.stream)} {place}"
-    yield from _format_block("goals", (to_one_line(goal) for goal in agent["goals"]))
-    yield from _format_block("turn under way", _format_turn(then.state["turn"]))
-    yield from _format_block("question asked", _format_question(then.state["question"]))
-    waiting = [entry for entry in agent["confirmations"].values() if entry["status"] == "requested"]
+    yield from _format_block("goals", (to_one_line(goal) for goal in agent.goals))
+    yield from _format_block("turn under way", _format_turn(then.state.turn))
+    yield from _format_block("question asked", _format_question(then.state.question))
+    waiting = [entry for entry in agent.confirmations.values() if entry.status == "requested"]
     yield from _format_block("open cards", (_format_open_card(entry, voice) for entry in waiting))
     yield from _format_block(
         "current records", (f"{key.removeprefix('current_').removesuffix('_id')} {value}" for key, value in _iterate_current_records(agent))
     )
     yield from _format_block(
         "in progress",
-        (f"{item['method']} since {format_moment(item['ts'])} [{to_short_id(item['effect_id'])}]" for item in agent["in_progress"]),
+        (f"{item.method} since {format_moment(item.ts)} [{to_short_id(item.effect_id)}]" for item in agent.in_progress),
     )
-    doubtful = then.state["unknown"].items()
+    doubtful = then.state.unknown.items()
     yield from _format_block(
-        "unknown outcome", (f"{item['method']} at {format_moment(item['ts'])} [{to_short_id(key)}]" for key, item in doubtful)
+        "unknown outcome", (f"{item.method} at {format_moment(item.ts)} [{to_short_id(key)}]" for key, item in doubtful)
     )
-    decided = [entry for entry in agent["confirmations"].values() if entry["status"] != "requested"]
+    decided = [entry for entry in agent.confirmations.values() if entry.status != "requested"]
     yield from _format_block("decided cards", (_format_decided_card(entry, voice) for entry in decided[-_MAX_SHOWN:]))
     yield from _format_block(
-        "done", (f"{format_moment(item['timestamp'])} {to_one_line(item['description'])}" for item in agent["done"][-_MAX_SHOWN:])
+        "done", (f"{format_moment(item['timestamp'])} {to_one_line(item['description'])}" for item in agent.done[-_MAX_SHOWN:])
     )
+    yield from _format_block("planned next", (describe_call(item.get("method"), item.get("params")) for item in agent.next_planned_actions))
     yield from _format_block(
-        "planned next", (describe_call(item.get("method"), item.get("params")) for item in agent["next_planned_actions"])
+        "subscriptions", (to_one_line(f"{item.get('event')} → {item.get('handler')}") for item in agent.event_bindings)
     )
-    yield from _format_block(
-        "subscriptions", (to_one_line(f"{item.get('event')} → {item.get('handler')}") for item in agent["event_bindings"])
-    )
-    yield from _format_block("last words", (f"{item['role']}: {to_one_line(item['text'])}" for item in then.state["history"][-_MAX_SHOWN:]))
-    if then.state.get("portal"):
-        due = then.state["portal"]["due"]
-        yield from _format_block("portal", [f"{len(then.state['portal']['seen'])} records known, {len(due)} due to be looked at"])
+    yield from _format_block("last words", (f"{item.role}: {to_one_line(item.text)}" for item in then.state.history[-_MAX_SHOWN:]))
+    if then.state.portal:
+        due = then.state.portal["due"]
+        yield from _format_block("portal", [f"{len(then.state.portal['seen'])} records known, {len(due)} due to be looked at"])
 
 
 def _format_block(title: str, lines: Iterable[str]) -> Iterator[str]:
@@ -60,34 +60,34 @@ def _format_block(title: str, lines: Iterable[str]) -> Iterator[str]:
         yield f"  {head:<{_WIDTH}} —"
 
 
-def _format_turn(turn: Mapping[str, Any] | None) -> list[str]:
-    return [f"began {format_moment(turn['started'])}"] if turn else []
+def _format_turn(turn: OpenTurn | None) -> list[str]:
+    return [f"began {format_moment(turn.started)}"] if turn else []
 
 
-def _format_question(question: Mapping[str, Any] | None) -> list[str]:
+def _format_question(question: Question | None) -> list[str]:
     if not question:
         return []
-    options = ", ".join(to_one_line(option.get("label"), limit=60) for option in question["options"])
-    return [f"which one “{to_one_line(question['reference'])}” is: {options}"]
+    options = ", ".join(to_one_line(option.get("label"), limit=60) for option in question.options)
+    return [f"which one “{to_one_line(question.reference)}” is: {options}"]
 
 
-def _iterate_current_records(agent: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    yield from ((key, value) for key, value in agent["objects"].items() if key != "links" and value is not None)
+def _iterate_current_records(agent: AgentState) -> Iterator[tuple[str, Any]]:
+    yield from ((key, value) for key, value in agent.objects.items() if key != "links" and value is not None)
 
 
-def _format_open_card(entry: Mapping[str, Any], voice: Narrator) -> str:
-    who = voice.format_person(entry.get("requested_by", ""), entry.get("requested_by_name", ""))
-    until = format_moment(entry.get("expires_at", ""))
-    return f"{_format_call(entry)} — asked by {who}, until {until} [{to_short_id(entry['confirmation_id'])}]"
+def _format_open_card(entry: Card, voice: Narrator) -> str:
+    who = voice.format_person(entry.requested_by, entry.requested_by_name)
+    until = format_moment(entry.expires_at)
+    return f"{_format_call(entry)} — asked by {who}, until {until} [{to_short_id(entry.confirmation_id)}]"
 
 
-def _format_decided_card(entry: Mapping[str, Any], voice: Narrator) -> str:
-    by = entry.get("approved_by") or entry.get("denied_by")
-    name = entry.get("approved_by_name") or entry.get("denied_by_name") or ""
+def _format_decided_card(entry: Card, voice: Narrator) -> str:
+    by = entry.approved_by or entry.denied_by
+    name = entry.approved_by_name or entry.denied_by_name or ""
     who = f" · {voice.format_person(by, name)}" if by else ""
-    return f"{entry['status']}: {_format_call(entry)}{who} [{to_short_id(entry['confirmation_id'])}]"
+    return f"{entry.status}: {_format_call(entry)}{who} [{to_short_id(entry.confirmation_id)}]"
 
 
-def _format_call(entry: Mapping[str, Any]) -> str:
-    changes = describe_changes(entry.get("preview") or {})
-    return f"{entry.get('method', '?')}: {changes}" if changes else describe_call(entry.get("method"), entry.get("params"))
+def _format_call(entry: Card) -> str:
+    changes = describe_changes(entry.preview or {})
+    return f"{entry.method}: {changes}" if changes else describe_call(entry.method, entry.params)

@@ -10,8 +10,9 @@ from bot.rendering.cards import render_card
 from bot.rendering.replies import render_heading
 from bot.rendering.spans import to_plain_text
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.reports.cards import Card
+from orchestrator.reports.cards import FoundCard
 from orchestrator.reports.viewer import Viewer, calculate_fingerprint
+from state.card import Card
 
 _EXAMPLES: Final = load_lexicon("api_examples")
 State = Literal["requested", "approved", "denied", "expired", "superseded", "executed", "refused", "unknown"]
@@ -91,30 +92,30 @@ class Confirmation(ApiModel):
     why_not: str = Field("", description="Why this token may not approve it.")
 
 
-def to_confirmation(card: Card, viewer: Viewer, tr: Translator, *, tap: int = 1) -> Confirmation:
+def to_confirmation(card: FoundCard, viewer: Viewer, tr: Translator, *, tap: int = 1) -> Confirmation:
     """Return the card as `viewer` may see it; with `tap` 2 it carries the fingerprint of the second confirmation."""
     entry = card.entry
-    preview = entry.get("preview") or {}
-    is_open = entry["status"] == "requested"
+    preview = entry.preview or {}
+    is_open = entry.status == "requested"
     objection = viewer.find_objection(entry, approve=True) if is_open else None
     return Confirmation(
-        id=entry["confirmation_id"],
+        id=entry.confirmation_id,
         session=card.session,
-        state=entry["status"],
-        method=entry["method"],
-        title=join_words(render_heading(preview, entry["method"], tr)),
+        state=entry.status,
+        method=entry.method,
+        title=join_words(render_heading(preview, entry.method, tr)),
         record=_find_record(entry, preview),
         rows=to_changes(preview),
         commands=_to_commands(entry, preview, tr),
         total=str(preview.get("sum") or ""),
-        reasons=render_reasons(entry.get("reasons") or (), tr),
-        comment=str(entry.get("comment") or ""),
-        text=to_plain_text(render_card(entry, tr)),
-        asked_by=Person(id=entry["requested_by"], name=entry.get("requested_by_name") or ""),
-        asked_at=entry["requested_at"],
-        expires_at=entry["expires_at"],
+        reasons=render_reasons(entry.reasons or (), tr),
+        comment=str(entry.comment or ""),
+        text=to_plain_text(render_card(entry.to_stored(), tr)),
+        asked_by=Person(id=entry.requested_by, name=entry.requested_by_name or ""),
+        asked_at=entry.requested_at,
+        expires_at=entry.expires_at,
         decided=_to_decided(entry),
-        taps=int(entry.get("taps") or 1),
+        taps=int(entry.taps or 1),
         second_confirmation=is_open and tap > 1,
         fingerprint=calculate_fingerprint(entry, tap=tap) if is_open else "",
         may_approve=is_open and objection is None,
@@ -146,14 +147,14 @@ def format_via(via: str) -> str:
     return _VIAS.get(via, via)
 
 
-def _find_record(entry: Mapping[str, Any], preview: Mapping[str, Any]) -> str:
-    if entry.get("created"):
-        return str(entry["created"])
+def _find_record(entry: Card, preview: Mapping[str, Any]) -> str:
+    if entry.created:
+        return str(entry.created)
     return f"{preview['entity']}:{preview['id']}" if preview.get("entity") and preview.get("id") else ""
 
 
-def _to_commands(entry: Mapping[str, Any], preview: Mapping[str, Any], tr: Translator) -> list[Command]:
-    reports = {report["key"]: report for report in entry.get("commands") or ()}
+def _to_commands(entry: Card, preview: Mapping[str, Any], tr: Translator) -> list[Command]:
+    reports = {report["key"]: report for report in entry.commands or ()}
     return [
         Command(
             key=str(item.get("key") or ""),
@@ -167,10 +168,10 @@ def _to_commands(entry: Mapping[str, Any], preview: Mapping[str, Any], tr: Trans
     ]
 
 
-def _to_decided(entry: Mapping[str, Any]) -> Decided | None:
-    for status in ("denied", "approved"):
-        if entry.get(f"{status}_by"):
-            by = Person(id=entry[f"{status}_by"], name=entry.get(f"{status}_by_name") or "")
-            via, reason = format_via(str(entry.get("via") or "")), str(entry.get("reason") or "")
-            return Decided.model_validate({"status": status, "by": by, "at": entry.get(f"{status}_at") or "", "via": via, "reason": reason})
+def _to_decided(entry: Card) -> Decided | None:
+    who = {"denied": (entry.denied_by, entry.denied_by_name), "approved": (entry.approved_by, entry.approved_by_name)}
+    for status, (key, name) in who.items():
+        if key:
+            via, at = format_via(entry.via), entry.find_time(status)
+            return Decided.model_validate({"status": status, "by": Person(id=key, name=name), "at": at, "via": via, "reason": entry.reason})
     return None

@@ -13,7 +13,7 @@ from bot.http_api.server.tokens import Client
 from bot.i18n.translate import Translator
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.decide import freeze_check
-from orchestrator.reports.cards import Card, load_cards
+from orchestrator.reports.cards import FoundCard, load_cards
 from orchestrator.reports.viewer import find_nonce, find_tap
 from orchestrator.runtime.decisions import OVER_HTTP
 from state.canonical import to_storable_text
@@ -77,9 +77,9 @@ async def decide(desk: EndpointContext, client: Client, confirmation_id: str, wi
     if card is None:
         raise build_not_found()
     asking = _DecisionFlow(desk, client, card, wish)
-    if card.entry["status"] != "requested" or parse_iso(card.entry["expires_at"]) <= desk.clock.now():
+    if card.entry.status != "requested" or parse_iso(card.entry.expires_at) <= desk.clock.now():
         return asking.build_result(await asking.wait_until_settled(card), "")
-    if wish.approve and card.entry["taps"] > 1 and find_tap(card.entry, wish.fingerprint) == 1 and asking.may_approve:
+    if wish.approve and card.entry.taps > 1 and find_tap(card.entry, wish.fingerprint) == 1 and asking.may_approve:
         return DecisionResult(status="second_confirmation_required", card=asking.to_confirmation(card, tap=2))
     nonce = find_nonce(card.entry, wish.fingerprint, approve=wish.approve)
     row = _build_row(client, confirmation_id, card.session, wish, nonce, desk)
@@ -90,7 +90,7 @@ async def decide(desk: EndpointContext, client: Client, confirmation_id: str, wi
 class _DecisionFlow:
     """One decision in progress."""
 
-    def __init__(self, desk: EndpointContext, client: Client, card: Card, wish: DecisionRequest) -> None:
+    def __init__(self, desk: EndpointContext, client: Client, card: FoundCard, wish: DecisionRequest) -> None:
         self._desk, self._client, self._card, self._wish = desk, client, card, wish
         self._tr = build_translator(client)
 
@@ -98,7 +98,7 @@ class _DecisionFlow:
     def may_approve(self) -> bool:
         return self._desk.build_viewer(self._client).find_objection(self._card.entry, approve=True) is None
 
-    def to_confirmation(self, card: Card, *, tap: int = 1) -> Confirmation:
+    def to_confirmation(self, card: FoundCard, *, tap: int = 1) -> Confirmation:
         return to_confirmation(card, self._desk.build_viewer(self._client), self._tr, tap=tap)
 
     async def wait_for_outcome(self, row: InboxRow) -> DecisionResult:
@@ -111,42 +111,42 @@ class _DecisionFlow:
         is_over = await self._desk.wait_until(worked, WITHIN)
         card = await self._reload_card() or self._card
         refused = await self._find_refusal(row.id)
-        if card.entry["status"] == "requested" and refused:
+        if card.entry.status == "requested" and refused:
             raise self._build_refusal(card, refused, row.id)
-        if card.entry["status"] == "requested" and is_over:
+        if card.entry.status == "requested" and is_over:
             raise ApiError(503, "unavailable", "The decision could not be worked; nothing was sent.", headers={"X-Trace-Id": row.id})
-        if card.entry["status"] == "requested":
+        if card.entry.status == "requested":
             return DecisionResult(status="accepted", card=self.to_confirmation(card), trace=row.id)
         return self.build_result(await self.wait_until_settled(card), row.id)
 
-    async def wait_until_settled(self, card: Card) -> Card:
+    async def wait_until_settled(self, card: FoundCard) -> FoundCard:
         """Return the card once its call has ended, if that happens in time: a repeated decision waits for the same outcome."""
 
-        async def through() -> Card | None:
+        async def through() -> FoundCard | None:
             now = await self._reload_card() or card
-            return now if now.entry["status"] != "approved" else None
+            return now if now.entry.status != "approved" else None
 
-        if card.entry["status"] != "approved":
+        if card.entry.status != "approved":
             return card
         return await self._desk.wait_until(through, WITHIN) or card
 
-    def build_result(self, card: Card, trace: str) -> DecisionResult:
+    def build_result(self, card: FoundCard, trace: str) -> DecisionResult:
         """Return what a decided card means for this decision; raises DecisionConflict if somebody else decided, or nobody in time."""
-        entry, status = card.entry, str(card.entry["status"])
-        by = entry.get("approved_by" if self._wish.approve else "denied_by")
+        entry, status = card.entry, str(card.entry.status)
+        by = entry.approved_by if self._wish.approve else entry.denied_by
         if by != self._client.actor.key or not find_tap(entry, self._wish.fingerprint):
             raise self._build_conflict(card, trace)
         if status == "superseded":
             now = next((one for one in _list_cards(card) if _is_successor(one, card)), card)
             message = "What it would change has changed meanwhile, so nothing was sent: decide on the confirmation as it is now."
             raise DecisionConflict(409, "confirmation_changed", message, card=self.to_confirmation(now), trace=trace)
-        failed = status == "executed" and any(report["status"] != "success" for report in entry.get("commands") or ())
+        failed = status == "executed" and any(report["status"] != "success" for report in entry.commands or ())
         words: dict[str, Status] = {"approved": "running", "executed": "partly" if failed else "executed", "denied": "denied"}
         words |= {"refused": "refused", "unknown": "unknown"}
         return DecisionResult(status=words[status], card=self.to_confirmation(card), trace=trace)
 
-    def _build_conflict(self, card: Card, trace: str) -> DecisionConflict:
-        status = str(card.entry["status"])
+    def _build_conflict(self, card: FoundCard, trace: str) -> DecisionConflict:
+        status = str(card.entry.status)
         if status in {"requested", "expired"}:
             return DecisionConflict(
                 410, "confirmation_expired", "The time of this confirmation is over.", card=self.to_confirmation(card), trace=trace
@@ -154,7 +154,7 @@ class _DecisionFlow:
         message = f"This confirmation was decided before: it is {status} now."
         return DecisionConflict(409, f"confirmation_{status}", message, card=self.to_confirmation(card), trace=trace)
 
-    def _build_refusal(self, card: Card, code: str, trace: str) -> Exception:
+    def _build_refusal(self, card: FoundCard, code: str, trace: str) -> Exception:
         if code in _FORBIDDEN:
             why = self._desk.build_viewer(self._client).find_objection(card.entry, approve=self._wish.approve)
             sentence = Translator("en").translate_notice(why) if why is not None else "This token may not decide."
@@ -170,9 +170,9 @@ class _DecisionFlow:
         message = f"The decision did not count ({code}); nothing was sent."
         return DecisionConflict(409, code.replace("-", "_"), message, card=self.to_confirmation(card), trace=trace)
 
-    async def _reload_card(self) -> Card | None:
+    async def _reload_card(self) -> FoundCard | None:
         cards = await load_cards(self._desk.store, self._card.session)
-        return next((card for card in cards if card.entry["confirmation_id"] == self._card.entry["confirmation_id"]), None)
+        return next((card for card in cards if card.entry.confirmation_id == self._card.entry.confirmation_id), None)
 
     async def _find_refusal(self, row_id: str) -> str:
         """Return the code of the refusal that the journal holds for the input, "" for none."""
@@ -185,13 +185,13 @@ class _DecisionFlow:
         return ""
 
 
-def _list_cards(card: Card) -> list[Card]:
-    return [Card(session=card.session, entry=entry, seq=card.seq, entries=card.entries) for entry in card.entries.values()]
+def _list_cards(card: FoundCard) -> list[FoundCard]:
+    return [FoundCard(session=card.session, entry=entry, seq=card.seq, entries=card.entries) for entry in card.entries.values()]
 
 
-def _is_successor(one: Card, card: Card) -> bool:
+def _is_successor(one: FoundCard, card: FoundCard) -> bool:
     """Return whether `one` replaced `card` after the record had changed."""
-    return bool(one.entry["effect_id"] == build_effect_id(f"{card.entry['effect_id']}/again")) and "requested_at" in one.entry
+    return bool(one.entry.effect_id == build_effect_id(f"{card.entry.effect_id}/again")) and one.entry.has("requested_at")
 
 
 def _build_row(client: Client, confirmation_id: str, session: str, wish: DecisionRequest, nonce: str, desk: EndpointContext) -> InboxRow:

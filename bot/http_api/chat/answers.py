@@ -11,8 +11,9 @@ from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.outputs import Reply
-from orchestrator.reports.cards import Card
+from orchestrator.reports.cards import FoundCard
 from orchestrator.reports.viewer import Viewer
+from state.card import Card
 from state.journal.journal import load_state
 from state.journal.store import InboxRow, Store
 
@@ -92,7 +93,7 @@ def trim_to_answer(happened: Sequence[TurnEvent]) -> Sequence[TurnEvent]:
 def read_befores(store: Store, session: str) -> dict[str, Any]:
     """Return the before-images of a session's cards by confirmation id; raises StoreError."""
     state, _ = load_state(store, f"session:{session}")
-    return {key: entry.get("before") or {} for key, entry in state["agent"]["confirmations"].items()}
+    return {key: entry.before or {} for key, entry in state.cards.items()}
 
 
 def collect_open_cards(happened: Sequence[TurnEvent]) -> list[dict[str, Any]]:
@@ -111,8 +112,9 @@ def build_answer(
     `befores` holds the before-images of cards requested before this answer; `urls` the portal pages of changed records.
     """
     replies = [Reply.model_validate(item.data["body"]) for item in _collect_replies(happened) if item.data["kind"] == "reply"]
-    cards = [{**body, "before": body.get("before") or befores.get(body["confirmation_id"], {})} for body in collect_open_cards(happened)]
-    entries = {body["confirmation_id"]: body for body in cards}
+    shown = [Card.from_stored(body) for body in collect_open_cards(happened)]
+    cards = [card.with_values(before=card.before or befores.get(card.confirmation_id, {})) for card in shown]
+    entries = {card.confirmation_id: card for card in cards}
     ends = [item.data["reason"] for item in happened if item.type == "TurnFinished"]
     names = {effect_id: words for reply in replies for effect_id, words in _collect_change_names(reply, tr).items()}
     return ChatAnswer(
@@ -120,7 +122,7 @@ def build_answer(
         session=row.session,
         turn_id=row.id,
         state=ends[-1] if ends else "answered",
-        waiting=[to_confirmation(Card(session=row.session, entry=body, seq=0, entries=entries), viewer, tr) for body in cards],
+        waiting=[to_confirmation(FoundCard(session=row.session, entry=card, seq=0, entries=entries), viewer, tr) for card in cards],
         done=[_to_done(item.data, urls, names.get(item.data["effect_id"])) for item in _select_changes(happened)],
         choices=[Choice(token=choice.token, label=choice.label) for reply in replies for choice in reply.choices],
         notices=[tr.translate_notice(notice) for reply in replies for notice in reply.notices],

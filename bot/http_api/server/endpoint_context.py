@@ -17,7 +17,7 @@ from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
 from bot.i18n.translate import Translator
 from orchestrator.features.history.record_index import RecordIndex
-from orchestrator.reports.cards import Card, CardSessions, load_cards
+from orchestrator.reports.cards import CardSessions, FoundCard, load_cards
 from orchestrator.reports.viewer import Viewer
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, read_boottime
@@ -50,12 +50,12 @@ class EndpointContext:
         """Return the viewer for the client, with present rights and rules."""
         return Viewer(actor=client.actor, deps=self.orchestrator.tools.gate.deps)
 
-    async def find_card(self, client: Client, confirmation_id: str) -> Card | None:
+    async def find_card(self, client: Client, confirmation_id: str) -> FoundCard | None:
         """Return the card, None if it does not exist or the client may not see it; both cases take the same time. Raises StoreError."""
         known = CARD.fullmatch(confirmation_id) is not None
         home = await self.card_homes.find_session(confirmation_id) if known else ""
         session = home or client.actor.key
-        cards = {card.entry["confirmation_id"]: card for card in await load_cards(self.store, session)}
+        cards = {card.entry.confirmation_id: card for card in await load_cards(self.store, session)}
         found = cards.get(confirmation_id)
         if found is not None and self.build_viewer(client).may_see_card(session, found.entry):
             return found

@@ -29,6 +29,7 @@ from bot.telegram.view.entities import is_blank, trim_text
 from orchestrator.domain.outputs import Reply
 from orchestrator.features.cards.resubmit import is_undo, may_repeat
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
+from state.card import Card
 
 Body = Mapping[str, Any]
 Markup = InlineKeyboardMarkup | ForceReply
@@ -121,7 +122,7 @@ def _build_decision_rows(body: Body, no: InlineKeyboardButton, tr: Translator) -
 def _is_fixed(body: Body) -> bool:
     """Return whether the card has no single value that an answer could change."""
     preview = body.get("preview") or {}
-    return bool(preview.get("items")) or not preview.get("lines") or is_undo(body)
+    return bool(preview.get("items")) or not preview.get("lines") or is_undo(Card.from_stored(body))
 
 
 def _build_settled_rows(body: Body, tr: Translator) -> Buttons:
@@ -132,7 +133,7 @@ def _build_settled_rows(body: Body, tr: Translator) -> Buttons:
         return [[_build_button(tr.translate("button-check"), CheckClick(confirmation_id=confirmation_id))]]
     if body["status"] == "executed" and body.get("undo_until"):
         return [[_build_button(tr.translate("button-undo"), ActionClick(words=("undo", str(body["effect_id"]))))]]
-    if may_repeat(body):
+    if may_repeat(Card.from_stored(body)):
         code = "button-ask-again" if body["status"] == "expired" else "button-repeat"
         return [[_build_button(tr.translate(code), ActionClick(words=("again", confirmation_id)))]]
     return []

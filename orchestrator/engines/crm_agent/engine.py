@@ -82,9 +82,9 @@ class _Turn:
         ctx = self._ctx
         when = await ctx.query("when", actor=ctx.actor)
         current = await ctx.query("current", state=ctx.state, actor=ctx.actor)
-        history = list(ctx.state["history"])
-        if history and history[-1]["role"] == "user" and history[-1]["text"] == self._work.text:
-            history.pop()  # the current message is added at the end of the prompt
+        history = list(ctx.state.history)
+        if history and history[-1].role == "user" and history[-1].text == self._work.text:
+            history.pop()  # the present message stands at the end of the prompt
         return [
             self._agent.build_system_message(ctx.mode),
             prompt.build_state_message(ctx.state, ctx.actor, ctx.mode, when, current),

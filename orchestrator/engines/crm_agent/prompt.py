@@ -6,6 +6,7 @@ from typing import Any
 
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.engines.crm_agent.grammar import Fence
+from state.session_state import AgentState, HistoryLine, SessionState
 
 KEEP_DONE = 5
 KEEP_WAITING = 5
@@ -25,22 +26,22 @@ def build_system_message(constitution: str, protocol: str, methods: str, mode: M
 
 
 def build_state_message(
-    state: Mapping[str, Any], actor: Actor, mode: Mode, when: Mapping[str, Any], current: Mapping[str, Any]
+    state: SessionState, actor: Actor, mode: Mode, when: Mapping[str, Any], current: Mapping[str, Any]
 ) -> dict[str, str]:
     """Return the serialized agent state with the speaker and the current date (S004-4, S004-19)."""
     body = {
         "me": {"name": actor.name, "bitrix_user_id": actor.bitrix_user_id, "role": actor.role, "mode": mode},
         **when,
         "current": current,
-        "state": trim_state(state["agent"]),
+        "state": trim_state(state.agent),
     }
     return {"role": "system", "content": "STATE " + json.dumps(body, ensure_ascii=False, sort_keys=True)}
 
 
-def trim_state(agent: Mapping[str, Any]) -> dict[str, Any]:
+def trim_state(agent: AgentState) -> dict[str, Any]:
     """Return the agent state as the prompt carries it: the newest entries, the number of those left out, no texts of customers."""
-    waiting = [item for item in agent["confirmations"].values() if item["status"] == "requested"]
-    planned, bindings = agent["next_planned_actions"], agent["event_bindings"]
+    waiting = [item for item in agent.confirmations.values() if item.is_waiting]
+    planned, bindings = agent.next_planned_actions, agent.event_bindings
     left_out = {
         "waiting_for_a_person": len(waiting) - KEEP_WAITING,
         "next_planned_actions": len(planned) - KEEP_PLANNED,
@@ -48,13 +49,13 @@ def trim_state(agent: Mapping[str, Any]) -> dict[str, Any]:
     }
     return (
         {
-            "goals": agent["goals"][:1],  # the newest stands first
-            "done": [item["description"] for item in agent["done"][-KEEP_DONE:]],
-            "objects": {key: value for key, value in agent["objects"].items() if key != "links"},
+            "goals": agent.goals[:1],  # the newest stands first (X4)
+            "done": [item["description"] for item in agent.done[-KEEP_DONE:]],
+            "objects": {key: value for key, value in agent.objects.items() if key != "links"},
             # The first entries, not the last: it is one plan, continued from its beginning.
             "next_planned_actions": [_build_proposal(item, prose=bool(item.get("prose"))) for item in planned[:KEEP_PLANNED]],
             "waiting_for_a_person": [
-                _build_proposal(item, prose=bool((item.get("provenance") or {}).get("prose"))) for item in waiting[-KEEP_WAITING:]
+                _build_proposal(item.to_stored(), prose=bool((item.provenance or {}).get("prose"))) for item in waiting[-KEEP_WAITING:]
             ],
             "event_bindings": bindings[-KEEP_BINDINGS:],
         }
@@ -72,9 +73,9 @@ def _build_proposal(item: Mapping[str, Any], *, prose: bool) -> dict[str, Any]:
     return {"method": item["method"]} if prose else {"method": item["method"], "params": item["params"]}
 
 
-def build_history_messages(history: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+def build_history_messages(history: Sequence[HistoryLine]) -> list[dict[str, str]]:
     """Return the earlier turns of the conversation; what was said after reading customers' prose is withheld when the turn is recorded."""
-    return [{"role": item["role"], "content": item["text"]} for item in history if item["text"]]
+    return [{"role": item.role, "content": item.text} for item in history if item.text]
 
 
 def build_user_message(text: str, quoted: str, fence: Fence) -> dict[str, str]:

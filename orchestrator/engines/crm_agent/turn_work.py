@@ -13,6 +13,7 @@ from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, Table
 from orchestrator.engines.base import TurnContext
+from state.session_state import SessionState
 
 _NUMBER = re.compile(r"(?<![\d.,])\d{1,10}(?![\d.,]*\d)")
 _ENTITIES = ("deal", "lead", "contact", "company", "task", "activity", "user")
@@ -47,14 +48,14 @@ class TurnWork:
         return Provenance(prose=self.prose, targets=frozenset(self.targets), external=tuple(self.labels[-200:]), person_text=self.text)
 
 
-def start_work(text: str, quoted: str, state: Mapping[str, Any]) -> TurnWork:
+def start_work(text: str, quoted: str, state: SessionState) -> TurnWork:
     """Return the work at the start of a turn, with the record numbers the person wrote and the trusted current objects as targets."""
     work = TurnWork(text=text, prose=bool(quoted))
     for number in _NUMBER.findall(text):
         work.targets |= {f"{entity}:{int(number)}" for entity in _ENTITIES}
-    trusted = set(state["trusted"])
+    trusted = set(state.trusted)
     for key, entity in _OBJECTS.items():
-        current = f"{entity}:{state['agent']['objects'].get(key)}"
+        current = f"{entity}:{state.agent.objects.get(key)}"
         if current in trusted:
             work.targets.add(current)
     return work

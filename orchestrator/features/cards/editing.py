@@ -34,6 +34,7 @@ from orchestrator.language.lexicon import load_lexicon
 from orchestrator.runtime import outbox
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Handlers, Tools, admit_actor
+from state.card import Card
 from state.clock import parse_iso
 from state.events.cards import EditAsked, EditClosed, list_edits
 from state.journal.store import EffectConflict, InboxRow, OutboxRow
@@ -48,14 +49,14 @@ _CANCEL: Final = frozenset(load_lexicon("answers").read_words("value", "keep"))
 class _EditableCard:
     """A card that can still be changed, with its call and the fields that can change."""
 
-    entry: Mapping[str, Any]
+    entry: Card
     call: Call
     fields: Sequence[EditableField]
 
     @property
     def id(self) -> str:
         """The id of the confirmation."""
-        return str(self.entry["confirmation_id"])
+        return str(self.entry.confirmation_id)
 
 
 def build_handlers(catalogue: Catalogue, lists: FieldLists) -> Handlers:
@@ -108,7 +109,7 @@ class CardEditor:
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
-        edit = list_edits(dict(session.state)).get(_get_word(row, 1))
+        edit = list_edits(session.state).get(_get_word(row, 1))
         if edit is None or edit["by"] != actor.key:
             await _report_objection(Notice(code="edit-over"), row, actor, session, tools)
             return
@@ -121,7 +122,7 @@ class CardEditor:
         if actor is None or isinstance(card, Notice) or card is None:
             await _report_objection(card, row, actor, session, tools)
             return
-        edit = list_edits(dict(session.state)).get(card.id)
+        edit = list_edits(session.state).get(card.id)
         ask, number = _get_word(row, 2), _get_word(row, 3)
         options = edit["options"] if edit is not None and edit["by"] == actor.key and ask == str(edit["ask"]) else []
         field = next((one for one in card.fields if edit is not None and one.code == edit["code"]), None)
@@ -138,7 +139,7 @@ class CardEditor:
         if actor is None or isinstance(card, Notice) or card is None:
             await _report_objection(card, row, actor, session, tools)
             return
-        edit = list_edits(dict(session.state)).get(card.id)
+        edit = list_edits(session.state).get(card.id)
         field = next((one for one in card.fields if edit is not None and one.code == edit["code"]), None)
         if edit is None or field is None or edit["by"] != actor.key or edit["ask"] != row.body["ask"]:
             await _report_objection(Notice(code="edit-over"), row, actor, session, tools)
@@ -147,7 +148,7 @@ class CardEditor:
         if words.lower().strip(" .!") in _CANCEL:
             await _cancel_edit(card.id, row, actor, session)
             return
-        place = FieldContext(call=card.call, before=card.entry.get("before") or {}, state=session.state)
+        place = FieldContext(call=card.call, before=card.entry.before or {}, state=session.state)
         try:
             found = await read_value(words, field, place, actor=actor, tools=tools) if words else _build_empty_answer()
         except BitrixError:
@@ -184,21 +185,21 @@ class CardEditor:
 
     async def _find_card(self, confirmation_id: str, actor: Actor | None, session: Session) -> "_EditableCard | Notice":
         """Return the card if that person can change it now, else the reason why not."""
-        entry = session.state["agent"]["confirmations"].get(confirmation_id)
+        entry = session.state.cards.get(confirmation_id)
         if entry is None or actor is None:
             return OUTDATED
-        if entry["status"] != "requested":
+        if entry.status != "requested":
             return describe_status(entry)
-        if parse_iso(entry["expires_at"]) <= session.now:
-            return Notice(code="card-expired", args={"at": entry["expires_at"]})
-        if entry["requested_by"] != actor.key:
-            return Notice(code="edit-not-yours", args={"who": entry["requested_by_name"]})
-        stored = await session.find_effect(entry["effect_id"])
+        if parse_iso(entry.expires_at) <= session.now:
+            return Notice(code="card-expired", args={"at": entry.expires_at})
+        if entry.requested_by != actor.key:
+            return Notice(code="edit-not-yours", args={"who": entry.requested_by_name})
+        stored = await session.find_effect(entry.effect_id)
         try:
             call = decode_call(stored.call["call"], self._catalogue) if stored is not None else None
         except UndecodableCall:
             call = None
-        fields = list_editable_fields(call, entry.get("preview") or {}, await self._load_custom_types(call)) if call is not None else []
+        fields = list_editable_fields(call, entry.preview or {}, await self._load_custom_types(call)) if call is not None else []
         if call is None or not fields or is_undo(entry):
             return Notice(code="edit-not-here")
         return _EditableCard(entry=entry, call=call, fields=fields)
@@ -231,7 +232,7 @@ def _get_word(row: InboxRow, number: int) -> str:
 
 def _next_question_number(card: _EditableCard, session: Session) -> int:
     """Return the number of the next question about the card; replies to earlier questions become invalid."""
-    edit = list_edits(dict(session.state)).get(card.id)
+    edit = list_edits(session.state).get(card.id)
     return edit["ask"] + 1 if edit is not None else 1
 
 
@@ -260,10 +261,10 @@ async def _ask(
 
 async def _replace_card(card: _EditableCard, new_id: str, field: EditableField, *, row: InboxRow, actor: Actor, session: Session) -> None:
     """Close the old card and show the new one in one commit; if somebody decided about the old one meanwhile, that decision holds."""
-    entries = session.state["agent"]["confirmations"]
+    entries = session.state.cards
     closing = confirmations.build_superseded_closing(card.entry, why="edited", by=new_id)
     over = EditClosed(confirmation_id=card.id, how="replaced")
-    old = {**card.entry, "status": "superseded", "why": "edited"}
+    old = card.entry.with_values(status="superseded", why="edited")
     out = [
         outbox.build_card_row(session.key, old, session.now),
         outbox.build_card_row(session.key, entries[new_id], session.now),
@@ -282,9 +283,9 @@ async def _replace_card(card: _EditableCard, new_id: str, field: EditableField, 
 
 async def _drop_late_card(card: _EditableCard, new_id: str, *, row: InboxRow, actor: Actor, session: Session) -> None:
     """Close the new card, which nobody has seen, because somebody decided about the old one while its value was being read."""
-    entries = session.state["agent"]["confirmations"]
+    entries = session.state.cards
     now = entries.get(card.id) or card.entry
-    notice = describe_status(now) if now["status"] != "requested" else OUTDATED
+    notice = describe_status(now) if now.status != "requested" else OUTDATED
     new = confirmations.build_superseded_closing(entries[new_id], why="edited")
     over = EditClosed(confirmation_id=card.id, how="late")
     out = [
@@ -303,12 +304,12 @@ def _build_closed_picker(card: _EditableCard, session: Session, code: str, **arg
 
 async def _cancel_edit(confirmation_id: str, row: InboxRow, actor: Actor, session: Session) -> None:
     """End the edit without a change; the card still waits and is shown again at the end of the chat."""
-    entry = session.state["agent"]["confirmations"].get(confirmation_id)
+    entry = session.state.cards.get(confirmation_id)
     event = EditClosed(confirmation_id=confirmation_id, how="cancelled")
     out = [build_toast(row, Notice(code="edit-cancelled"), session)]
     if row.body.get("callback_id"):
         out.append(open_cards.build_picker_result_row(session.key, confirmation_id, "edit-cancelled", session.now))
-    if entry is not None and entry["status"] == "requested" and not row.body.get("callback_id"):
+    if entry is not None and entry.status == "requested" and not row.body.get("callback_id"):
         out.append(open_cards.build_fresh_card_row(session.key, entry, session.now))
     await session.commit(event, actor=actor.key, outbox=out, inbox_done=[row.id])
 
@@ -320,10 +321,10 @@ async def _report_objection(
     if actor is None or not isinstance(found, Notice):
         return
     named = str(row.body["words"][1]) if len(row.body.get("words") or ()) > 1 else str(row.body.get("confirmation_id", ""))
-    entry = session.state["agent"]["confirmations"].get(named)
-    settled = entry is not None and entry["status"] != "requested"
-    events = [EditClosed(confirmation_id=named, how="late")] if settled and named in list_edits(dict(session.state)) else []
+    entry = session.state.cards.get(named)
+    settled = entry is not None and entry.status != "requested"
+    events = [EditClosed(confirmation_id=named, how="late")] if settled and named in list_edits(session.state) else []
     out = [build_toast(row, found, session)]
-    if entry is not None and settled and "preview" in entry:
+    if entry is not None and settled and entry.is_known:
         out.append(build_current_card(entry, session, tools))
     await session.commit(*events, actor=actor.key, outbox=out, inbox_done=[row.id])

@@ -16,6 +16,7 @@ from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_parser import UnclearSum, format_sum, parse_sum
 from orchestrator.runtime.turn import Tools
 from state.canonical import to_storable_text
+from state.session_state import SessionState
 
 LONGEST: Final = 2000
 """Maximum characters of a text value."""
@@ -95,7 +96,7 @@ class FieldContext:
 
     call: Call
     before: Mapping[str, Any]
-    state: Mapping[str, Any]
+    state: SessionState
 
 
 async def read_value(words: str, field: EditableField, place: FieldContext, *, actor: Actor, tools: Tools) -> Resolution:

@@ -4,7 +4,7 @@ Also builds the outbox rows for that: a card shown anew, the questions of an edi
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
@@ -17,6 +17,7 @@ from orchestrator.runtime import outbox
 from orchestrator.runtime.input_filter import build_system_row
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Receive, Tools
+from state.card import Card
 from state.clock import format_iso, parse_iso
 from state.events.cards import build_question_key
 from state.events.fold import list_open_confirmations
@@ -40,7 +41,7 @@ async def build_pending_rows(session: Session, store: AsyncStore, *, of_others: 
 
     `of_others` is the number of cards in other sessions that wait for the person; it is mentioned last, and those sessions show them.
     """
-    entries = [dict(entry) for entry in list_open_confirmations(dict(session.state))]
+    entries = list_open_confirmations(session.state)
     told = outbox.build_reply_row(session.key, build_reply(Notice(code="pending", args={"count": len(entries)})), session.now)
     also = (
         [outbox.build_reply_row(session.key, build_reply(Notice(code="lead-pending", args={"count": of_others})), session.now)]
@@ -51,20 +52,20 @@ async def build_pending_rows(session: Session, store: AsyncStore, *, of_others: 
         return also or [told]
     if not Address.parse(session.key).is_group:
         return [told, *(build_fresh_card_row(session.key, entry, session.now) for entry in entries), *also]
-    refs = {entry["confirmation_id"]: await store.find_sent_ref(session.key, f"card:{entry['confirmation_id']}") for entry in entries}
-    linked = [entry for entry in entries if refs[entry["confirmation_id"]]][:MAX_LINKS]
-    lines = [_build_line(entry, refs[entry["confirmation_id"]]) for entry in linked]
+    refs = {entry.confirmation_id: await store.find_sent_ref(session.key, f"card:{entry.confirmation_id}") for entry in entries}
+    linked = [entry for entry in entries if refs[entry.confirmation_id]][:MAX_LINKS]
+    lines = [_build_line(entry, refs[entry.confirmation_id]) for entry in linked]
     body = {"chat": session.key, "count": len(entries), "cards": lines}
     listed = outbox.build_row(session.key, PENDING_LIST, body, session.now)
     return [listed, *(build_fresh_card_row(session.key, entry, session.now) for entry in entries if entry not in linked)]
 
 
-def _build_line(entry: dict[str, Any], ref: str) -> dict[str, Any]:
+def _build_line(entry: Card, ref: str) -> dict[str, Any]:
     return {
-        "preview": {key: value for key, value in entry["preview"].items() if key != "lines"},
-        "method": entry["method"],
-        "who": entry["requested_by_name"],
-        "until": entry["expires_at"],
+        "preview": {key: value for key, value in entry.preview.items() if key != "lines"},
+        "method": entry.method,
+        "who": entry.requested_by_name,
+        "until": entry.expires_at,
         "ref": ref,
     }
 
@@ -72,7 +73,7 @@ def _build_line(entry: dict[str, Any], ref: str) -> dict[str, Any]:
 async def refresh_open_cards(row: InboxRow, session: Session, tools: Tools) -> None:
     """Show every open card of the session anew, so that a lost click can be repeated. Raises StoreError."""
     del tools
-    shown = [build_fresh_card_row(session.key, entry, session.now, leads="too") for entry in list_open_confirmations(dict(session.state))]
+    shown = [build_fresh_card_row(session.key, entry, session.now, leads="too") for entry in list_open_confirmations(session.state)]
     note = (
         [outbox.build_reply_row(session.key, build_reply(Notice(code="cards-again", args={"count": len(shown)})), session.now)]
         if shown
@@ -114,7 +115,7 @@ PENDING_LIST = "waiting"
 """Kind of the list of open cards in a group: {chat, cards: [{preview, method, who, until, ref}]}."""
 
 
-def build_fresh_card_row(session: str, entry: Mapping[str, Any], now: datetime, *, leads: Literal["too", "not"] = "not") -> OutboxRow:
+def build_fresh_card_row(session: str, entry: Card, now: datetime, *, leads: Literal["too", "not"] = "not") -> OutboxRow:
     """Return the card as a new message at the end of the chat; the earlier one loses its buttons and refers to the new one.
 
     `leads` says whether the leads' copies move as well: a person who lists their own cards must not notify others.

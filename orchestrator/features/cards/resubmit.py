@@ -18,28 +18,29 @@ from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.runtime import outbox
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Tools, admit_actor
+from state.card import Card
 from state.journal.store import InboxRow, OutboxRow
 
 OUTDATED: Final = Notice(code="card-outdated")
 _FINAL_CODES: Final = frozenset({"no-access-any-more", "shadow-now", "card-outdated", "came-back-done", "came-back-unclear"})
 
 
-def is_undo(entry: Mapping[str, Any]) -> bool:
+def is_undo(entry: Card) -> bool:
     """Whether the card is an undo: the values it restores cannot be edited."""
-    return str(entry.get("slot") or "").startswith("undo:")
+    return str(entry.slot or "").startswith("undo:")
 
 
-def may_repeat(entry: Mapping[str, Any]) -> bool:
+def may_repeat(entry: Card) -> bool:
     """Whether the request of this card certainly did not run and repeating it may help.
 
     An undo is repeated from where it is offered, because the present values are checked first there.
     """
     if is_undo(entry):
         return False
-    if entry["status"] == "expired":
+    if entry.status == "expired":
         return True
-    code = str(entry.get("code") or "")
-    return entry["status"] == "refused" and not code.startswith("gate-") and code not in _FINAL_CODES
+    code = str(entry.code or "")
+    return entry.status == "refused" and not code.startswith("gate-") and code not in _FINAL_CODES
 
 
 async def ask_again(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -48,70 +49,70 @@ async def ask_again(row: InboxRow, session: Session, tools: Tools) -> None:
     if actor is None:
         return
     words = row.body["words"]
-    entry = session.state["agent"]["confirmations"].get(words[1] if len(words) > 1 else "")
+    entry = session.state.cards.get(words[1] if len(words) > 1 else "")
     objection = _find_objection(entry, actor)
-    if objection is not None:
-        shown = [build_current_card(entry, session, tools)] if entry and "preview" in entry else []
-        await session.commit(actor=actor.key, outbox=[build_toast(row, objection, session), *shown], inbox_done=[row.id])
+    if objection is not None or entry is None:
+        shown = [build_current_card(entry, session, tools)] if entry and entry.is_known else []
+        await session.commit(actor=actor.key, outbox=[build_toast(row, objection or OUTDATED, session), *shown], inbox_done=[row.id])
         return
-    result = await submit_again(entry, strip_marks(entry["params"]), f"again:{entry['confirmation_id']}", actor, session, tools)
+    result = await submit_again(entry, strip_marks(entry.params), f"again:{entry.confirmation_id}", actor, session, tools)
     await session.commit(actor=actor.key, outbox=_build_answer_rows(result, row, session), inbox_done=[row.id])
 
 
 async def submit_again(
-    entry: Mapping[str, Any], params: Mapping[str, Any], slot: str, actor: Actor, session: Session, tools: Tools, *, said: str = ""
+    entry: Card, params: Mapping[str, Any], slot: str, actor: Actor, session: Session, tools: Tools, *, said: str = ""
 ) -> Outcome | Pending:
     """Submit the request of `entry` with these params to the gate; `said` is the person's text that led to them."""
-    stored = await session.find_effect(entry["effect_id"])
+    stored = await session.find_effect(entry.effect_id)
     ran = await check_repeated_request(stored, tools.gate.deps)
     if ran is not None:
-        return Outcome(status="refused", effect_id=entry["effect_id"], method=entry["method"], reason=ran.reason, detail=ran.detail)
+        return Outcome(status="refused", effect_id=entry.effect_id, method=entry.method, reason=ran.reason, detail=ran.detail)
     kind: EffectKind = stored.call["call"]["kind"] if stored is not None else "bitrix"
-    provenance = Provenance.model_validate(entry.get("provenance") or {})
+    provenance = Provenance.model_validate(entry.provenance or {})
     if said:
         provenance = provenance.model_copy(update={"person_text": f"{provenance.person_text}\n{said}".strip()})
     effect = Effect(
         kind=kind,
-        method=entry["method"],
+        method=entry.method,
         params=params,
-        comment=entry.get("comment", ""),
+        comment=entry.comment,
         proposed_by=slot.partition(":")[0],
         provenance=provenance,
         requires_confirmation=True,
         slot=slot,
     )
     mode = resolve_mode(tools.mode, actor)
-    return await tools.gate.submit(effect, actor=actor, mode=mode, turn_id=entry.get("turn_id", ""), ledger=session)
+    return await tools.gate.submit(effect, actor=actor, mode=mode, turn_id=entry.turn_id, ledger=session)
 
 
-def _find_objection(entry: Mapping[str, Any] | None, actor: Actor) -> Notice | None:
-    if entry is None or "params" not in entry:
+def _find_objection(entry: Card | None, actor: Actor) -> Notice | None:
+    if entry is None or not entry.has_call:
         return OUTDATED
-    if entry["requested_by"] != actor.key:
-        return Notice(code="not-your-card", args={"who": entry["requested_by_name"]})
+    if entry.requested_by != actor.key:
+        return Notice(code="not-your-card", args={"who": entry.requested_by_name})
     return None if may_repeat(entry) else describe_status(entry)
 
 
-def build_current_card(entry: Mapping[str, Any], session: Session, tools: Tools) -> OutboxRow:
+def build_current_card(entry: Card, session: Session, tools: Tools) -> OutboxRow:
     """Return the card in its present state, with the undo button if undo is still possible: a redraw without it would remove it."""
-    deps, entries = tools.gate.deps, session.state["agent"]["confirmations"]
+    deps, entries = tools.gate.deps, session.state.cards
     body = undo_policy.add_undo_status(entry, entries, now=session.now, policy=deps.policy, catalogue=deps.catalogue)
     return outbox.build_card_row(session.key, body, session.now)
 
 
-def describe_status(entry: Mapping[str, Any]) -> Notice:
+def describe_status(entry: Card) -> Notice:
     """Return the notice about a card that cannot be changed any more: its status, who decided and when."""
-    if entry["status"] == "requested":
+    if entry.status == "requested":
         return Notice(code="card-waits-already")
-    who = entry.get("approved_by_name") or entry.get("denied_by_name") or ""
-    at = entry.get(f"{entry['status']}_at") or ""
-    return Notice(code=f"card-already-{entry['status']}", args={"who": who, "at": at, **describe_refuser(entry)})
+    who = entry.approved_by_name or entry.denied_by_name or ""
+    at = entry.find_time(entry.status)
+    return Notice(code=f"card-already-{entry.status}", args={"who": who, "at": at, **describe_refuser(entry)})
 
 
 def _build_answer_rows(result: Outcome | Pending, row: InboxRow, session: Session) -> list[OutboxRow]:
-    entries = session.state["agent"]["confirmations"]
+    entries = session.state.cards
     if isinstance(result, Pending) and result.confirmation_id in entries:
-        code = "toast-asked-again" if entries[result.confirmation_id]["status"] == "requested" else "card-outdated"
+        code = "toast-asked-again" if entries[result.confirmation_id].status == "requested" else "card-outdated"
         shown = outbox.build_card_row(session.key, entries[result.confirmation_id], session.now)
         return [build_toast(row, Notice(code=code), session), shown]
     reason = result.reason if isinstance(result, Outcome) else None

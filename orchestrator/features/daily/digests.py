@@ -124,7 +124,7 @@ class DailyMessages:
         """Return the next time at which the message is due; None for a person who does not want it or may not have it."""
         if actor is None or not self._is_wanted(what, actor):
             return None
-        known = max(last, find_last_day(dict(session.state), what))
+        known = max(last, find_last_day(session.state, what))
         self._warn_of_missing_days(session.now)
         return find_next_slot(session.now, _HOURS[what], actor.time_zone, workdays=self._workdays, last=known)
 

@@ -13,10 +13,12 @@ from orchestrator.domain.actor import Actor
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.language.work_calendar import Slot, to_utc
 from orchestrator.runtime import outbox
+from state.card import Card
 from state.clock import format_iso
 from state.events.fold import list_open_confirmations
 from state.journal.journal import load_state
 from state.journal.store import OutboxRow, Store, StoredEvent
+from state.session_state import SessionState
 
 LINES: Final = 5
 """How many changes of one person are listed; the others are counted."""
@@ -38,10 +40,7 @@ def build_summary(store: Store, lead: Actor, everybody: Sequence[Actor], slot: S
     streams = dict.fromkeys([*(f"session:{key}" for key in team), *(event.stream for event in events if event.actor in team)])
     states = [load_state(store, stream)[0] for stream in streams]
     waiting = [
-        _build_waiting_line(entry, team)
-        for state in states
-        for entry in list_open_confirmations(dict(state))
-        if entry["requested_by"] in team
+        _build_waiting_line(entry, team) for state in states for entry in list_open_confirmations(state) if entry.requested_by in team
     ]
     unknown = [line for state in states for line in _find_unknown(store, state, team)]
     return {
@@ -81,20 +80,20 @@ def _collect_changes(store: Store, events: Sequence[StoredEvent], team: Mapping[
     return {key: list(lines.values()) for key, lines in found.items()}
 
 
-def _find_unknown(store: Store, state: Mapping[str, Any], team: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    for effect_id in state["unknown"]:
+def _find_unknown(store: Store, state: SessionState, team: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    for effect_id in state.unknown:
         row = store.find_effect(effect_id)
         if row is not None and row.call["requested_by"] in team:
             yield {"who": team[row.call["requested_by"]], **_build_call_name(row.call)}
 
 
-def _build_waiting_line(entry: Mapping[str, Any], team: Mapping[str, str]) -> dict[str, Any]:
+def _build_waiting_line(entry: Card, team: Mapping[str, str]) -> dict[str, Any]:
     """Return the line of a card that nobody has decided yet."""
     return {
-        "who": team[entry["requested_by"]],
-        "preview": _build_heading(entry.get("preview") or {}),
-        "method": entry["method"],
-        "until": entry.get("expires_at", ""),
+        "who": team[entry.requested_by],
+        "preview": _build_heading(entry.preview or {}),
+        "method": entry.method,
+        "until": entry.expires_at,
     }
 
 

@@ -43,7 +43,7 @@ class Reminders:
     async def set_reminder(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Set a reminder that the gate approved, once, and show the stored time. Raises StoreError."""
         body, actor = row.body, _find_owner(session, tools)
-        if actor is None or body["effect_id"] in list_reminders(dict(session.state)):
+        if actor is None or body["effect_id"] in list_reminders(session.state):
             await session.commit(actor="system", inbox_done=[row.id])
             return
         event = ReminderSet(effect_id=body["effect_id"], due_ts=body["due_ts"], text=body["text"], target=body["target"])
@@ -55,7 +55,7 @@ class Reminders:
     async def send_due(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Send the reminder once; a person who may not use the bot any more gets nothing. Raises StoreError."""
         known, actor = row.body["reminder"], _find_owner(session, tools)
-        entry = list_reminders(dict(session.state)).get(known)
+        entry = list_reminders(session.state).get(known)
         if entry is None or actor is None or entry["status"] != "waits":
             await session.commit(actor="system", timers=[_build_timer(known, None, session)], inbox_done=[row.id])
             return
@@ -73,7 +73,7 @@ class Reminders:
         if actor is None:
             return
         known, action = str(row.body["reminder"]), row.body["action"]
-        entry = list_reminders(dict(session.state)).get(known)
+        entry = list_reminders(session.state).get(known)
         if entry is None or actor.key != session.key:
             told = _build_toast(row, session, Notice(code="toast-reminder-gone"))
             await session.commit(actor="system", outbox=told, inbox_done=[row.id])
@@ -90,7 +90,7 @@ class Reminders:
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
-        mine = list_reminders(dict(session.state)) if actor.key == session.key else {}  # in a group nobody reads another's
+        mine = list_reminders(session.state) if actor.key == session.key else {}  # in a group nobody reads another's
         waits = sorted(((known, entry) for known, entry in mine.items() if entry["status"] == "waits"), key=lambda item: item[1]["due_ts"])
         items = [self._build_item(known, entry, session, actor) for known, entry in waits[:MAX_LISTED]]
         body = {"what": "list" if actor.key == session.key else "elsewhere", "items": items, "more": max(0, len(waits) - MAX_LISTED)}

@@ -1,8 +1,7 @@
 """Parses references to records: «481», «сделки 481», "deal 481" or a URL. A name is resolved among the records the person may see."""
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.directory.answers import Ambiguous, Resolution, Resolved
@@ -12,6 +11,7 @@ from orchestrator.language.lexicon import load_lexicon
 from orchestrator.reports.why.touched_records import parse_record
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Tools
+from state.session_state import SessionState
 
 _LEXICON: Final = load_lexicon("requests")
 _WORDS: Final = _LEXICON.read_table("record_kinds")
@@ -60,11 +60,11 @@ def parse_history_request(text: str) -> str:
     return said if said and any(sign.isdigit() for sign in said) else ""
 
 
-def find_current_record(state: Mapping[str, Any]) -> str:
+def find_current_record(state: SessionState) -> str:
     """Return the record that the session is about, the last one named; "" if there is none."""
-    objects = state["agent"]["objects"]
+    objects = state.agent.objects
     here = {f"{kind}:{objects[key]}" for key, kind in _CURRENT if objects.get(key)}
-    latest = next((target for target in reversed(state.get("trusted") or ()) if target in here), "")
+    latest = next((target for target in reversed(state.trusted or ()) if target in here), "")
     return latest or next((f"{kind}:{objects[key]}" for key, kind in _CURRENT if objects.get(key)), "")
 
 

@@ -1,9 +1,9 @@
 """Decides who must approve a waiting card now, since leads are away, lose their role or are dismissed, and moves cards accordingly."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
@@ -18,13 +18,12 @@ from orchestrator.runtime.input_filter import build_system_row
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Receive, Tools
 from state.canonical import dumps, hash_text
+from state.card import Card
 from state.clock import generate_id, parse_iso
 from state.events.fold import list_open_confirmations
 from state.events.leads import LeadsAsked
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, OutboxRow, Timer
-
-Entry = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,54 +41,50 @@ class LeadAssignment:
         keys = {lead.key for lead in (*self.deciders, *self.onlookers)}
         return [lead for lead in self.notified if lead.key in keys] or self.notified
 
-    def build_event(self, entry: Entry) -> LeadsAsked | None:
+    def build_event(self, entry: Card) -> LeadsAsked | None:
         """Return the event that records this assignment, None if nothing has changed."""
         keys, names = [lead.key for lead in self.notified], [lead.name for lead in self.named_leads]
-        waits_still = not self.notified or {lead.name for lead in self.deciders} & set(entry.get("told_names") or ())
-        if keys == list(entry.get("told") or ()) and waits_still:
+        waits_still = not self.notified or {lead.name for lead in self.deciders} & set(entry.told_names or ())
+        if keys == list(entry.told or ()) and waits_still:
             return None
-        return LeadsAsked(confirmation_id=entry["confirmation_id"], told=keys, told_names=names)
+        return LeadsAsked(confirmation_id=entry.confirmation_id, told=keys, told_names=names)
 
 
-def is_for_lead(entry: Entry) -> bool:
+def is_for_lead(entry: Card) -> bool:
     """Whether the card is open and waits for somebody other than its requester."""
-    return entry["status"] == "requested" and bool(entry.get("told") or entry.get("four_eyes") or entry.get("lead"))
+    return entry.status == "requested" and bool(entry.told or entry.four_eyes or entry.lead)
 
 
-def compute_assignment(entry: Entry, tools: Tools) -> LeadAssignment:
+def compute_assignment(entry: Card, tools: Tools) -> LeadAssignment:
     """Return the assignment at this moment; everybody notified before who may still decide keeps the card."""
     deps = tools.gate.deps
-    own = Actor(key=entry["requested_by"], name=entry["requested_by_name"], bitrix_user_id=entry.get("requested_by_user"))
+    own = Actor(key=entry.requested_by, name=entry.requested_by_name, bitrix_user_id=entry.requested_by_user)
     requester = tools.refresh_actor(own) or own
     asked_by = requester.bitrix_user_id
-    deciding = deps.approvers.find_leads(
-        requester, lambda lead: can_see_all(lead, entry.get("before") or {}, deps.catalogue, asked_by=asked_by)
-    )
-    kept = [lead for key in entry.get("told") or () if (lead := _find_person(key, tools)) is not None and may_decide(entry, lead, tools)]
+    deciding = deps.approvers.find_leads(requester, lambda lead: can_see_all(lead, entry.before or {}, deps.catalogue, asked_by=asked_by))
+    kept = [lead for key in entry.told or () if (lead := _find_person(key, tools)) is not None and may_decide(entry, lead, tools)]
     known = {lead.key for lead in kept}
     more = [] if known & {lead.key for lead in deciding} else [lead for lead in deciding if lead.key not in known]
     return LeadAssignment(deciders=[*deciding] or kept, notified=[*kept, *more])
 
 
-def may_decide(entry: Entry, actor: Actor, tools: Tools) -> bool:
+def may_decide(entry: Card, actor: Actor, tools: Tools) -> bool:
     """Whether an approval by `actor` would be valid."""
     deps = tools.gate.deps
-    if is_same_person(actor, entry["requested_by"], entry.get("requested_by_user")):
+    if is_same_person(actor, entry.requested_by, entry.requested_by_user):
         return False
-    decision = Decision(
-        confirmation_id=entry["confirmation_id"], nonce="", approve=True, actor=deps.approvers.apply_delegation(actor), via=""
-    )
+    decision = Decision(confirmation_id=entry.confirmation_id, nonce="", approve=True, actor=deps.approvers.apply_delegation(actor), via="")
     return check_entitlement(entry, decision, deps.catalogue) is None
 
 
-def is_asked(entry: Entry, actor: Actor, tools: Tools) -> bool:
+def is_asked(entry: Card, actor: Actor, tools: Tools) -> bool:
     """Whether the card waits for the decision of `actor`, among others."""
     if not is_for_lead(entry) or not may_decide(entry, actor, tools):
         return False
-    return actor.key in (entry.get("told") or ()) or actor.key in {lead.key for lead in compute_assignment(entry, tools).deciders}
+    return actor.key in (entry.told or ()) or actor.key in {lead.key for lead in compute_assignment(entry, tools).deciders}
 
 
-def add_lead(entry: Entry, lead: Actor, tools: Tools) -> LeadAssignment:
+def add_lead(entry: Card, lead: Actor, tools: Tools) -> LeadAssignment:
     """Return the present assignment with the card also shown to `lead`."""
     asked = compute_assignment(entry, tools)
     return LeadAssignment(
@@ -97,11 +92,11 @@ def add_lead(entry: Entry, lead: Actor, tools: Tools) -> LeadAssignment:
     )
 
 
-async def remember(asked: LeadAssignment, entry: Entry, session: Session) -> bool:
+async def remember(asked: LeadAssignment, entry: Card, session: Session) -> bool:
     """Record who is asked from now on; return whether anything changed."""
     event = asked.build_event(entry)
     if event is not None:
-        await session.buffer(event, actor=entry["requested_by"])
+        await session.buffer(event, actor=entry.requested_by)
     return event is not None
 
 
@@ -153,33 +148,31 @@ async def transfer_waiting_cards(row: InboxRow, session: Session, tools: Tools) 
     """
     out: list[OutboxRow] = []
     looks: list[Timer] = []
-    for entry in list_open_confirmations(dict(session.state)):
-        if session.now < parse_iso(entry["expires_at"]) and is_for_lead(entry) and (brought := await transfer_card(entry, session, tools)):
+    for entry in list_open_confirmations(session.state):
+        if session.now < parse_iso(entry.expires_at) and is_for_lead(entry) and (brought := await transfer_card(entry, session, tools)):
             out.extend(brought)
             looks.append(confirmations.build_arrival_timer(entry, session))
     await session.commit(actor="system", outbox=out, timers=looks, inbox_done=[row.id])
 
 
-async def transfer_card(entry: Mapping[str, Any], session: Session, tools: Tools) -> list[OutboxRow]:
+async def transfer_card(entry: Card, session: Session, tools: Tools) -> list[OutboxRow]:
     """Return the messages that move the card to the leads who decide now, and record them; nothing if it is already there.
 
     Leads who no longer decide get a copy without buttons.
     """
-    before = list(entry.get("told") or ())
+    before = list(entry.told or ())
     if not await remember(compute_assignment(entry, tools), entry, session):
         return []
-    entry = session.state["agent"]["confirmations"][entry["confirmation_id"]]
-    left = [
-        lead for lead in before if lead not in entry["told"] and tools.refresh_actor(Actor(key=lead, name=""))
-    ]  # people without access get no more messages
-    gone = [lead for lead in left if await tools.store.find_sent_ref(lead, f"card:{entry['confirmation_id']}")]
+    entry = session.state.cards[entry.confirmation_id]
+    left = [lead for lead in before if lead not in entry.told and tools.refresh_actor(Actor(key=lead, name=""))]  # others read nothing more
+    gone = [lead for lead in left if await tools.store.find_sent_ref(lead, f"card:{entry.confirmation_id}")]
     shown = outbox.build_card_row(session.key, entry, session.now)
     return [shown, *(_build_closed_copy(shown, lead, entry) for lead in gone), *build_news_rows(entry, session)]
 
 
-def build_news_rows(entry: Mapping[str, Any], session: Session) -> list[OutboxRow]:
+def build_news_rows(entry: Card, session: Session) -> list[OutboxRow]:
     """Return the message that tells the requester who decides now."""
-    who = ", ".join(entry.get("told_names") or ())
+    who = ", ".join(entry.told_names or ())
     told = Notice(code="lead-moved", args={"who": who, "what": find_title(entry)})
     return [
         outbox.build_reply_row(
@@ -188,7 +181,7 @@ def build_news_rows(entry: Mapping[str, Any], session: Session) -> list[OutboxRo
     ]
 
 
-def _build_closed_copy(shown: OutboxRow, lead: str, entry: Mapping[str, Any]) -> OutboxRow:
+def _build_closed_copy(shown: OutboxRow, lead: str, entry: Card) -> OutboxRow:
     """Return the card's copy for a lead who no longer decides."""
-    body = {**shown.body, "home": shown.session, "status": "elsewhere", "told": list(entry["told"])}
+    body = {**shown.body, "home": shown.session, "status": "elsewhere", "told": list(entry.told)}
     return replace(shown, id=generate_id(), session=lead, channel=Address.parse(lead).channel, body=body)

@@ -4,10 +4,10 @@ The cards are found by their timers; each is shown by its own session, in its st
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 from bitrix.masking import mask_value
 from orchestrator.domain.actor import Actor
@@ -20,6 +20,7 @@ from orchestrator.runtime.input_filter import build_cross_session_row, wake
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Tools, admit_actor
 from state.canonical import dumps
+from state.card import Card
 from state.events.fold import list_open_confirmations
 from state.journal.journal import load_state
 from state.journal.store import InboxRow, OutboxRow
@@ -46,7 +47,7 @@ async def find_pending_elsewhere(row: InboxRow, actor: Actor, session: Session, 
     return sum(counts.values()), wanted
 
 
-async def _load_waiting_cards(home: str, actor: Actor, tools: Tools) -> Sequence[Mapping[str, Any]]:
+async def _load_waiting_cards(home: str, actor: Actor, tools: Tools) -> Sequence[Card]:
     state, _ = await tools.store.read(load_state, f"session:{home}")
     return [entry for entry in list_open_confirmations(state) if assignment.is_asked(entry, actor, tools)]
 
@@ -55,17 +56,17 @@ async def show_pending_cards(row: InboxRow, session: Session, tools: Tools) -> N
     """Send the cards that wait for the sender to their own chat, and record new deciders as notified. Raises StoreError."""
     actor = tools.refresh_actor(Actor.model_validate(row.actor))
     out: list[OutboxRow] = []
-    for entry in list_open_confirmations(dict(session.state)) if actor is not None else ():
+    for entry in list_open_confirmations(session.state) if actor is not None else ():
         if actor is None or not assignment.is_asked(entry, actor, tools):
             continue
-        if actor.key not in (entry.get("told") or ()):
+        if actor.key not in (entry.told or ()):
             await assignment.remember(assignment.add_lead(entry, actor, tools), entry, session)
-            out.append(outbox.build_card_row(session.key, session.state["agent"]["confirmations"][entry["confirmation_id"]], session.now))
-        out.append(_build_copy(session.state["agent"]["confirmations"][entry["confirmation_id"]], actor, session))
+            out.append(outbox.build_card_row(session.key, session.state.cards[entry.confirmation_id], session.now))
+        out.append(_build_copy(session.state.cards[entry.confirmation_id], actor, session))
     await session.commit(actor=str(row.actor["key"]), outbox=out, inbox_done=[row.id])
 
 
-def _build_copy(entry: Mapping[str, Any], lead: Actor, session: Session) -> OutboxRow:
+def _build_copy(entry: Card, lead: Actor, session: Session) -> OutboxRow:
     shown = outbox.build_card_row(session.key, entry, session.now)
     body = {**shown.body, "home": session.key, "anew": True}
     return replace(shown, session=lead.key, channel=Address.parse(lead.key).channel, body=body)
@@ -91,14 +92,14 @@ async def request_details(row: InboxRow, session: Session, tools: Tools) -> None
 async def send_details(row: InboxRow, session: Session, tools: Tools) -> None:
     """Show the exact call to a lead who was asked about it and may decide, and to nobody else. Raises StoreError."""
     actor = tools.refresh_actor(Actor.model_validate(row.actor))
-    entry = session.state["agent"]["confirmations"].get(str(row.body["confirmation_id"]))
+    entry = session.state.cards.get(str(row.body["confirmation_id"]))
     out: list[OutboxRow] = []
     if actor is not None:
-        asked = entry is not None and actor.key in (entry.get("told") or ()) and assignment.may_decide(entry, actor, tools)
-        if asked and entry is not None and "params" in entry:
+        asked = entry is not None and actor.key in (entry.told or ()) and assignment.may_decide(entry, actor, tools)
+        if asked and entry is not None and entry.has_call:
             out.append(outbox.build_details_row(actor.key, entry, session.now))
             if actor.role == "admin":
-                text = f"{entry['method']}\n{dumps(mask_value(entry['params']))}"
+                text = f"{entry.method}\n{dumps(mask_value(entry.params))}"
                 out.append(outbox.build_code_row(actor.key, text, session.now))
         else:
             out.append(outbox.build_reply_row(actor.key, build_reply(Notice(code="details-none")), session.now))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime, time, timedelta
-from typing import Any, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from orchestrator.domain.actor import Actor
@@ -15,6 +15,7 @@ from orchestrator.runtime import outbox
 from orchestrator.runtime.decisions import find_title
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Tools
+from state.card import Card
 from state.clock import parse_iso
 from state.journal.store import InboxRow, OutboxRow, Timer
 
@@ -24,16 +25,16 @@ _NIGHT_TO: Final = time(8)
 
 async def check_arrival(row: InboxRow, session: Session, tools: Tools) -> None:
     """Tell the requester if the card reached no lead, who never wrote to the bot or has blocked it. Raises StoreError."""
-    entry = session.state["agent"]["confirmations"].get(row.body["confirmation_id"])
+    entry = session.state.cards.get(row.body["confirmation_id"])
     told: list[OutboxRow] = []
     if entry is not None and _is_open(entry, session):
-        brought = entry.get("told") or ()
+        brought = entry.told or ()
         named = {lead.key for lead in compute_assignment(entry, tools).named_leads} & set(
             brought
-        )  # a copy that reached only an absent lead does not count
-        shown = [lead for lead in named or brought if await tools.store.find_sent_ref(lead, f"card:{entry['confirmation_id']}")]
+        )  # that it reached a lead who is away helps nobody
+        shown = [lead for lead in named or brought if await tools.store.find_sent_ref(lead, f"card:{entry.confirmation_id}")]
         if not shown:
-            lost = Notice(code="lead-unreached", args={"who": ", ".join(entry.get("told_names") or ()), "what": find_title(entry)})
+            lost = Notice(code="lead-unreached", args={"who": ", ".join(entry.told_names or ()), "what": find_title(entry)})
             told.append(outbox.build_reply_row(session.key, build_reply(lost), session.now))
     await session.commit(actor="system", outbox=told, timers=[_build_drop_timer(row, session)], inbox_done=[row.id])
 
@@ -43,19 +44,19 @@ async def remind(row: InboxRow, session: Session, tools: Tools) -> None:
 
     `left` in the input are the leads who were not reminded yet. The card is sent again where it did not arrive.
     """
-    entry = session.state["agent"]["confirmations"].get(row.body["confirmation_id"])
+    entry = session.state.cards.get(row.body["confirmation_id"])
     if entry is None or not _is_open(entry, session):
         await session.commit(actor="system", timers=[_build_drop_timer(row, session)], inbox_done=[row.id])
         return
     asked = compute_assignment(entry, tools)
-    before = set(entry.get("told") or ())
+    before = set(entry.told or ())
     brought = await assignment.transfer_card(entry, session, tools)
-    entry = session.state["agent"]["confirmations"][entry["confirmation_id"]]
+    entry = session.state.cards[entry.confirmation_id]
     due = [lead for lead in asked.named_leads if lead.key in (row.body.get("left") or before)]
     awake = [lead for lead in due if not _is_night(lead, session.now)]
     later = {lead.key: _find_next_morning(lead, session.now) for lead in due if lead not in awake}
     later |= {lead.key: session.now + tools.gate.policy.remind_lead_after for lead in asked.notified if lead.key not in before}
-    about = {"who": entry["requested_by_name"], "what": find_title(entry), "at": entry["expires_at"]}
+    about = {"who": entry.requested_by_name, "what": find_title(entry), "at": entry.expires_at}
     told = [outbox.build_reply_row(lead.key, build_reply(Notice(code="lead-remind", args=about)), session.now) for lead in awake]
     shown = [outbox.build_card_row(session.key, entry, session.now)] if awake and not brought else []
     timers = [_postpone_timer(row, later, session) if later else _build_drop_timer(row, session)]
@@ -80,9 +81,9 @@ def _postpone_timer(row: InboxRow, later: Mapping[str, datetime], session: Sessi
     return Timer(id=row.body["timer"], due_at=min(later.values()), session=session.key, kind=confirmations.REMIND, body=body)
 
 
-def _is_open(entry: Mapping[str, Any], session: Session) -> bool:
+def _is_open(entry: Card, session: Session) -> bool:
     """Whether the card can still be decided; after downtime it may have expired before that was recorded."""
-    return entry["status"] == "requested" and session.now < parse_iso(entry["expires_at"])
+    return entry.status == "requested" and session.now < parse_iso(entry.expires_at)
 
 
 def _build_drop_timer(row: InboxRow, session: Session) -> Timer:

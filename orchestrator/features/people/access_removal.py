@@ -149,14 +149,14 @@ async def close_cards(row: InboxRow, session: Session, tools: Tools, *, desk: Pe
     del tools, desk
     person, why = str(row.body["person"]), str(row.body["why"])
     told, closed = [], 0
-    for entry in list_open_confirmations(dict(session.state)):
-        if entry["requested_by"] != person:
+    for entry in list_open_confirmations(session.state):
+        if entry.requested_by != person:
             continue
         end = confirmations.build_superseded_closing(entry, why="no-access")
         with contextlib.suppress(EffectConflict):  # decided at this very moment: a call that runs is awaited
             await session.commit(end.event, actor="system", effects=[end.change], timers=[confirmations.drop_timer(entry, session)])
             closed += 1
-        told.append(outbox.build_card_row(session.key, session.state["agent"]["confirmations"][entry["confirmation_id"]], session.now))
+        told.append(outbox.build_card_row(session.key, session.state.cards[entry.confirmation_id], session.now))
     if session.key == person:
         told.append(screens.build_row(person, screens.build_message(f"people-lost-{why}", cards=closed), session.now))
     await session.commit(actor="system", outbox=told, inbox_done=[row.id])

@@ -14,6 +14,7 @@ from state import canonical
 from state.clock import parse_iso
 from state.events.people import create_registry
 from state.journal.encryption import DamagedCiphertext, PersonKey, decrypt, encrypt, pack
+from state.session_state import SessionState
 
 SESSION: Final = "access"
 STREAM: Final = f"session:{SESSION}"
@@ -28,9 +29,9 @@ Registry = Mapping[str, Any]
 LinkStatus = Literal["open", "wrong", "used", "expired"]
 
 
-def extract_registry(state: Mapping[str, Any]) -> Registry:
+def extract_registry(state: SessionState) -> Registry:
     """Return the registry in the state of its session; an empty one if there is none."""
-    return cast("Registry", state.get("access") or create_registry())
+    return cast("Registry", state.access or create_registry())
 
 
 def check_link(registry: Registry, fingerprint: str, now: datetime) -> LinkStatus:

@@ -6,7 +6,7 @@ Events of one burst share a probe. Events, probes and messages are ordinary comm
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from bitrix.errors import BitrixError
 from orchestrator.directory.naming import Naming
@@ -157,7 +157,7 @@ class PortalWatcher:
 
 
 def _get_state(session: Session) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", session.state.get("portal", {}))
+    return session.state.portal or {}
 
 
 def _is_set(session: Session) -> bool:

@@ -89,10 +89,8 @@ async def _is_waiting(ref: int, text: str, session: Session, tools: Tools) -> bo
 
 def _is_decided(events: Sequence[StoredEvent], turn_id: str, session: Session) -> bool:
     """Whether a change of that turn was approved or made: running it anew would make it twice."""
-    entries = session.state["agent"]["confirmations"].values()
-    if any(
-        entry.get("turn_id") == turn_id and entry["status"] not in {"requested", "denied", "expired", "superseded"} for entry in entries
-    ):
+    entries = session.state.cards.values()
+    if any(entry.turn_id == turn_id and entry.status not in {"requested", "denied", "expired", "superseded"} for entry in entries):
         return True
     return any(
         event.type in _DECISIONS and event.data.get("turn_id") == turn_id and event.data.get("call_class", "R") != "R" for event in events

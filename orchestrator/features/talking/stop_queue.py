@@ -25,18 +25,18 @@ async def count_waiting(actor: Actor, session: Session, tools: Tools) -> int:
     A request taken up while nothing is running still waits: for further parts of a paste, or for a free place among the turns.
     """
     rows = await tools.store.list_waiting_inbox(session.key, "turn")
-    at_work = session.key in tools.running or session.state["turn"] is not None
+    at_work = session.key in tools.running or session.state.turn is not None
     mine = (row for row in rows if row.kind in _REQUESTS and row.actor.get("key") == actor.key)
     return sum(not (row.attempts and at_work) for row in mine)
 
 
 async def find_requester(session: Session, tools: Tools) -> Actor | None:
     """Return the requester of the work running in this session, None if nothing runs. Raises StoreError."""
-    at_work, turn = tools.running.get(session.key), session.state["turn"]
+    at_work, turn = tools.running.get(session.key), session.state.turn
     if at_work is not None:
         return at_work.actor
-    rows = await tools.store.list_waiting_inbox(session.key, "turn") if turn else ()  # begun by a process that died
-    return next((Actor.model_validate(row.actor) for row in rows if row.id == turn["turn_id"]), None)
+    rows = await tools.store.list_waiting_inbox(session.key, "turn") if turn else ()  # of a process that died
+    return next((Actor.model_validate(row.actor) for row in rows if turn and row.id == turn.turn_id), None)
 
 
 def may_stop(actor: Actor, person: Actor | None) -> bool:

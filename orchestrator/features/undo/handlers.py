@@ -4,9 +4,8 @@ A click is handled in the session of the call with the person's present rights, 
 refused, the person reads which field changed, its value now, and who last edited the record.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Final
 
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
@@ -186,11 +185,11 @@ def _build_answer_rows(answer: _Answer, actor: Actor, row: InboxRow, session: Se
 
 def _build_card_rows(answer: _Answer, effect_id: str, session: Session, deps: GateDeps) -> list[OutboxRow]:
     """Return the card of the undo, and the original card without its button if undo is no longer possible."""
-    entries = cast("Mapping[str, Mapping[str, Any]]", session.state["agent"]["confirmations"])
+    entries = session.state.cards
     rows = [outbox.build_card_row(session.key, entries[answer.card], session.now)] if answer.card in entries else []
     if answer.notice.code not in {"undo-late", "undo-done"}:
         return rows
-    old = next((entry for entry in entries.values() if entry["effect_id"] == effect_id and entry["status"] == "executed"), None)
+    old = next((entry for entry in entries.values() if entry.effect_id == effect_id and entry.status == "executed"), None)
     if old is not None:
         body = undo_policy.add_undo_status(old, entries, now=session.now, policy=deps.policy, catalogue=deps.catalogue)
         rows.append(outbox.build_card_row(session.key, body, session.now))

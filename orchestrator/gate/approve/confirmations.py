@@ -21,6 +21,7 @@ from orchestrator.gate.call.permissions import find_visible_users, is_same_perso
 from orchestrator.gate.call.ports import DECLINED, Ledger
 from orchestrator.gate.call.serialization import get_essence
 from orchestrator.gate.execute.executor import Order, build_stored_call
+from state.card import Card
 from state.clock import format_iso, generate_id, parse_iso
 from state.events.core import ConfirmationApproved, ConfirmationDenied, ConfirmationExpired, ConfirmationRequested, ConfirmationSuperseded
 from state.journal.store import EffectChange, EffectStatus, OutboxRow, Timer
@@ -127,31 +128,31 @@ class Closing:
     change: EffectChange
 
 
-def build_closing(entry: Mapping[str, Any], event: Any, status: EffectStatus, *expect: str) -> Closing:
+def build_closing(entry: Card, event: Any, status: EffectStatus, *expect: str) -> Closing:
     """Build the closing of the card `entry` by `event`; the effect must still be in one of the `expect` states."""
-    change = EffectChange(effect_id=entry["effect_id"], expect=expect or ("requested",), status=status)
+    change = EffectChange(effect_id=entry.effect_id, expect=expect or ("requested",), status=status)
     return Closing(event=event, change=change)
 
 
-def build_expiry_timer(entry: Mapping[str, Any], ledger: Ledger) -> Timer:
+def build_expiry_timer(entry: Card, ledger: Ledger) -> Timer:
     """Build the timer that closes the card when its time is over."""
-    return _build_timer(TIMER, entry["confirmation_id"], ledger, due=parse_iso(entry["expires_at"]))
+    return _build_timer(TIMER, entry.confirmation_id, ledger, due=parse_iso(entry.expires_at))
 
 
-def drop_timer(entry: Mapping[str, Any], ledger: Ledger) -> Timer:
+def drop_timer(entry: Card, ledger: Ledger) -> Timer:
     """Build the timer row that deletes the card's expiry timer."""
-    return replace(_build_timer(TIMER, entry["confirmation_id"], ledger, due=ledger.now), delete=True)
+    return replace(_build_timer(TIMER, entry.confirmation_id, ledger, due=ledger.now), delete=True)
 
 
-def build_arrival_timer(entry: Mapping[str, Any], ledger: Ledger) -> Timer:
+def build_arrival_timer(entry: Card, ledger: Ledger) -> Timer:
     """Build the timer that checks whether the card was delivered to the people asked now."""
-    return _build_timer(ARRIVED, entry["confirmation_id"], ledger, due=ledger.now + LOOK_AFTER)
+    return _build_timer(ARRIVED, entry.confirmation_id, ledger, due=ledger.now + LOOK_AFTER)
 
 
-def drop_timers(entry: Mapping[str, Any], ledger: Ledger) -> list[Timer]:
+def drop_timers(entry: Card, ledger: Ledger) -> list[Timer]:
     """Build the timer rows that delete the card's expiry timer and the timers of the leads it was shown to."""
-    kinds = (REMIND, ARRIVED) if entry.get("told") else ()
-    others = [replace(_build_timer(kind, entry["confirmation_id"], ledger, due=ledger.now), delete=True) for kind in kinds]
+    kinds = (REMIND, ARRIVED) if entry.told else ()
+    others = [replace(_build_timer(kind, entry.confirmation_id, ledger, due=ledger.now), delete=True) for kind in kinds]
     return [drop_timer(entry, ledger), *others]
 
 
@@ -161,15 +162,15 @@ def _build_timer(kind: str, confirmation_id: str, ledger: Ledger, *, due: dateti
     return Timer(id=f"{name}:{confirmation_id}", due_at=due, session=ledger.key, kind=kind, body=body)
 
 
-async def approve(entry: Mapping[str, Any], decision: Decision, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
+async def approve(entry: Card, decision: Decision, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
     """Buffer the approval of a card; raises EffectConflict when somebody else has decided it meanwhile.
 
     It is stored together with the intent of its call, or with the reason why the call does not run; until then the button click
     stays in the inbox.
     """
     event = ConfirmationApproved(
-        confirmation_id=entry["confirmation_id"],
-        effect_id=entry["effect_id"],
+        confirmation_id=entry.confirmation_id,
+        effect_id=entry.effect_id,
         approved_by=decision.actor.key,
         approved_by_name=decision.actor.name,
         approved_at=format_iso(ledger.now),
@@ -185,7 +186,7 @@ async def approve(entry: Mapping[str, Any], decision: Decision, ledger: Ledger, 
     )
 
 
-async def deny(entry: Mapping[str, Any], decision: Decision, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
+async def deny(entry: Card, decision: Decision, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
     """Buffer the denial of a card; its effect can never run."""
     event = build_denial(entry, decision.actor, ledger, via=decision.via, reason=decision.reason)
     close = build_closing(entry, event, "denied")
@@ -198,85 +199,81 @@ async def deny(entry: Mapping[str, Any], decision: Decision, ledger: Ledger, out
     )
 
 
-def build_denial(entry: Mapping[str, Any], actor: Actor, ledger: Ledger, *, via: str, reason: str) -> ConfirmationDenied:
+def build_denial(entry: Card, actor: Actor, ledger: Ledger, *, via: str, reason: str) -> ConfirmationDenied:
     """Build the event of the denial of `entry` by `actor`."""
     return ConfirmationDenied(
-        confirmation_id=entry["confirmation_id"],
-        effect_id=entry["effect_id"],
-        essence=entry["essence"],
+        confirmation_id=entry.confirmation_id,
+        effect_id=entry.effect_id,
+        essence=entry.essence,
         denied_by=actor.key,
         denied_by_name=actor.name,
         denied_at=format_iso(ledger.now),
         via=via,
         reason=reason,
-        turn_id=(ledger.state.get("turn") or {}).get("turn_id", ""),
-        method=entry["method"],
+        turn_id=ledger.state.turn_id,
+        method=entry.method,
         # Encrypted under the key of the person who denies: another person's params stay with that person's own card.
-        params=dict(entry["params"]) if entry.get("requested_by", actor.key) == actor.key else {},
+        params=dict(entry.params) if entry.requested_by == actor.key else {},
     )
 
 
-async def expire(entry: Mapping[str, Any], ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
+async def expire(entry: Card, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
     """Buffer the expiry of a card."""
-    event = ConfirmationExpired(confirmation_id=entry["confirmation_id"], effect_id=entry["effect_id"], expired_at=format_iso(ledger.now))
+    event = ConfirmationExpired(confirmation_id=entry.confirmation_id, effect_id=entry.effect_id, expired_at=format_iso(ledger.now))
     close = build_closing(entry, event, "expired")
     await ledger.buffer(event, actor="system", effects=[close.change], outbox=outbox, timers=drop_timers(entry, ledger))
 
 
-def build_superseded_closing(entry: Mapping[str, Any], *, why: str, by: str = "", expect: tuple[str, ...] = ("requested",)) -> Closing:
+def build_superseded_closing(entry: Card, *, why: str, by: str = "", expect: tuple[str, ...] = ("requested",)) -> Closing:
     """Build the closing of a card that no longer matches the situation."""
-    event = ConfirmationSuperseded(confirmation_id=entry["confirmation_id"], effect_id=entry["effect_id"], why=why, by=by)
+    event = ConfirmationSuperseded(confirmation_id=entry.confirmation_id, effect_id=entry.effect_id, why=why, by=by)
     return build_closing(entry, event, "superseded", *expect)
 
 
-def find_objection(entry: Mapping[str, Any] | None, decision: Decision, ledger: Ledger) -> Notice | None:
+def find_objection(entry: Card | None, decision: Decision, ledger: Ledger) -> Notice | None:
     """Return why `decision` does not count, or None. Whether the person is entitled to decide is checked by `check_entitlement`."""
     if entry is None:
         return Notice(code="card-outdated")
-    if entry["status"] != "requested":
-        who = entry.get("approved_by_name") or entry.get("denied_by_name") or ""
-        when = entry.get(f"{entry['status']}_at") or ""
-        return Notice(code=f"card-already-{entry['status']}", args={"who": who, "at": when, **describe_refuser(entry)})
-    if parse_iso(entry["expires_at"]) <= ledger.now:
-        return Notice(code="card-expired", args={"at": entry["expires_at"]})
-    wanted = calculate_second_nonce(entry["nonce"]) if decision.approve and entry["taps"] > 1 else entry["nonce"]
+    if entry.status != "requested":
+        who = entry.approved_by_name or entry.denied_by_name or ""
+        when = entry.find_time(entry.status)
+        return Notice(code=f"card-already-{entry.status}", args={"who": who, "at": when, **describe_refuser(entry)})
+    if parse_iso(entry.expires_at) <= ledger.now:
+        return Notice(code="card-expired", args={"at": entry.expires_at})
+    wanted = calculate_second_nonce(entry.nonce) if decision.approve and entry.taps > 1 else entry.nonce
     if not _is_same_nonce(decision.nonce, wanted):
-        if decision.approve and entry["taps"] > 1 and _is_same_nonce(decision.nonce, entry["nonce"]):
+        if decision.approve and entry.taps > 1 and _is_same_nonce(decision.nonce, entry.nonce):
             return Notice(code="card-second-tap")
         return Notice(code="card-outdated")
     return None
 
 
-def describe_refuser(entry: Mapping[str, Any]) -> dict[str, str]:
+def describe_refuser(entry: Card) -> dict[str, str]:
     """Return who refused the call: the portal, or this program before anything was sent.
 
     Codes of the portal are in capitals or contain no dash.
     """
-    if entry["status"] != "refused":
+    if entry.status != "refused":
         return {}
-    code = str(entry.get("code") or "-")
+    code = str(entry.code or "-")
     return {"by": "bot" if "-" in code and code == code.lower() and code != DECLINED else "portal"}
 
 
-def check_entitlement(entry: Mapping[str, Any], decision: Decision, catalogue: Catalogue) -> Notice | None:
+def check_entitlement(entry: Card, decision: Decision, catalogue: Catalogue) -> Notice | None:
     """Return why the person may not decide, or None: only the requester may, or a lead or admin who may see the records."""
     actor = decision.actor
     if not actor.may_approve:
         return Notice(code="may-not-approve")
-    own = actor.key == entry["requested_by"]
+    own = actor.key == entry.requested_by
     leads = actor.role in {"lead", "admin"}
-    if (
-        decision.approve
-        and entry.get("four_eyes")
-        and (not leads or is_same_person(actor, entry["requested_by"], entry.get("requested_by_user")))
-    ):
-        return Notice(code="four-eyes", args={"who": entry["requested_by_name"]})
-    if decision.approve and entry.get("lead") and not leads:
-        names = ", ".join(entry.get("told_names") or ())
+    if decision.approve and entry.four_eyes and (not leads or is_same_person(actor, entry.requested_by, entry.requested_by_user)):
+        return Notice(code="four-eyes", args={"who": entry.requested_by_name})
+    if decision.approve and entry.lead and not leads:
+        names = ", ".join(entry.told_names or ())
         return Notice(code="lead-only", args={"who": names}) if names else Notice(code="lead-nobody")
-    if own or (leads and can_see_all(actor, entry.get("before") or {}, catalogue, asked_by=entry.get("requested_by_user"))):
+    if own or (leads and can_see_all(actor, entry.before or {}, catalogue, asked_by=entry.requested_by_user)):
         return None
-    return Notice(code="not-your-card", args={"who": entry["requested_by_name"]})
+    return Notice(code="not-your-card", args={"who": entry.requested_by_name})
 
 
 def can_see_all(actor: Actor, before: Mapping[str, Any], catalogue: Catalogue, *, asked_by: int | None) -> bool:

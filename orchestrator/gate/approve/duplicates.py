@@ -1,17 +1,18 @@
 """Checks a request against what exists already: the same step from before a crash, an open card, unknown outcomes. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Allow, Ask, Call, Verdict
 from orchestrator.gate.call.serialization import build_doubt_args, get_essence
+from state.card import Card
 from state.clock import format_iso
 from state.events.fold import list_open_confirmations
 from state.journal.store import EffectRow
+from state.session_state import SessionState
 
 FOUND_DONE = "the answer was lost, but the portal shows that it was done"
 _SAME_UNKNOWN = Notice(code="same-call-unknown")
@@ -19,18 +20,18 @@ _AFTER_UNKNOWN = Notice(code="after-unknown")
 _WAITS = Notice(code="card-waits-already")
 
 
-def find_open_card(state: Mapping[str, Any], wanted: str, actor: Actor) -> Mapping[str, Any] | None:
+def find_open_card(state: SessionState, wanted: str, actor: Actor) -> Card | None:
     """Return this person's open card for exactly this request; in a group, another person's card stays that person's own."""
-    return next((entry for entry in _find_same_requests(state, wanted) if entry["requested_by"] == actor.key), None)
+    return next((entry for entry in _find_same_requests(state, wanted) if entry.requested_by == actor.key), None)
 
 
-def build_pending(entry: Mapping[str, Any], *, method: str, turn_id: str) -> Pending:
+def build_pending(entry: Card, *, method: str, turn_id: str) -> Pending:
     """Return the open card of `entry` again, with a notice that it was waiting already unless this turn created it."""
-    notice = _WAITS if entry.get("turn_id") != turn_id else None
-    return Pending(effect_id=entry["effect_id"], confirmation_id=entry["confirmation_id"], method=method, notice=notice)
+    notice = _WAITS if entry.turn_id != turn_id else None
+    return Pending(effect_id=entry.effect_id, confirmation_id=entry.confirmation_id, method=method, notice=notice)
 
 
-def add_doubts(verdict: Verdict, call: Call, state: Mapping[str, Any], actor: Actor) -> Verdict:
+def add_doubts(verdict: Verdict, call: Call, state: SessionState, actor: Actor) -> Verdict:
     """Return `verdict` with doubts added: a write needs a card when it, or a step before it, may have happened without an answer.
 
     The card also says if the same request of another person is waiting.
@@ -73,22 +74,22 @@ def _build_unfinished_outcome(row: EffectRow, method: str) -> Outcome:
     )
 
 
-def _find_same_requests(state: Mapping[str, Any], wanted: str) -> Iterator[Mapping[str, Any]]:
-    return (entry for entry in list_open_confirmations(dict(state)) if entry.get("essence") == wanted)
+def _find_same_requests(state: SessionState, wanted: str) -> Iterator[Card]:
+    return (entry for entry in list_open_confirmations(state) if entry.essence == wanted)
 
 
-def _find_requests_of_others(call: Call, state: Mapping[str, Any], actor: Actor) -> Iterator[Notice]:
+def _find_requests_of_others(call: Call, state: SessionState, actor: Actor) -> Iterator[Notice]:
     for entry in _find_same_requests(state, get_essence(call)):
-        if entry["requested_by"] != actor.key:
-            yield Notice(code="same-wish-waits", args={"who": entry["requested_by_name"]})
+        if entry.requested_by != actor.key:
+            yield Notice(code="same-wish-waits", args={"who": entry.requested_by_name})
 
 
-def _find_doubts(call: Call, state: Mapping[str, Any]) -> Iterator[Notice]:
-    agent = state["agent"]
-    about_to_run = (entry for entry in agent["confirmations"].values() if entry["status"] == "approved")
-    open_ones = [*state["unknown"].values(), *agent["in_progress"], *about_to_run]
-    if get_essence(call) in {item.get("essence") for item in open_ones}:
+def _find_doubts(call: Call, state: SessionState) -> Iterator[Notice]:
+    agent = state.agent
+    about_to_run = (entry for entry in agent.confirmations.values() if entry.status == "approved")
+    essences = {*(item.essence for item in state.unknown.values()), *(item.essence for item in agent.in_progress)}
+    if get_essence(call) in essences | {entry.essence for entry in about_to_run}:
         yield _SAME_UNKNOWN
-    begun = (state.get("turn") or {}).get("started", "")
-    if begun and any(item["ts"] >= begun and not item["confirmation_id"] for item in state["unknown"].values()):
+    begun = state.turn.started if state.turn else ""
+    if begun and any(item.ts >= begun and not item.confirmation_id for item in state.unknown.values()):
         yield _AFTER_UNKNOWN

@@ -17,6 +17,7 @@ from orchestrator.gate.call import critical_fields
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, Verdict
 from orchestrator.gate.call.fields import to_field_key
 from orchestrator.gate.call.reasons import refuse
+from state.card import Card
 
 CHANGED = Notice(code="changed-meanwhile")
 STRICTER = Notice(code="stricter-meanwhile")
@@ -43,7 +44,7 @@ def revalidate(
     facts: Facts,
     actor: Actor,
     stored: Mapping[str, Any],
-    entry: Mapping[str, Any],
+    entry: Card,
     verdict: Allow | Ask,
     fell: Sequence[Notice] = (),
 ) -> ReplacementCard | None:
@@ -64,9 +65,9 @@ def revalidate(
     )
 
 
-def _is_stricter(entry: Mapping[str, Any], fresh: Ask) -> bool:
-    known = {_build_reason_key(reason["code"], reason["args"]) for reason in entry["reasons"]}
-    more_hands = fresh.taps > entry["taps"] or (fresh.four_eyes and not entry.get("four_eyes")) or (fresh.lead and not entry.get("lead"))
+def _is_stricter(entry: Card, fresh: Ask) -> bool:
+    known = {_build_reason_key(reason["code"], reason["args"]) for reason in entry.reasons}
+    more_hands = fresh.taps > entry.taps or (fresh.four_eyes and not entry.four_eyes) or (fresh.lead and not entry.lead)
     return more_hands or not {_build_reason_key(reason.code, reason.args) for reason in fresh.reasons} <= known
 
 

@@ -4,9 +4,7 @@ If the records or rules changed, the card is replaced by a new one; what may no 
 from a backup the portal is read first, because its call may have run after the backup was made.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor, Mode
@@ -32,6 +30,7 @@ from orchestrator.gate.decide.fetch_facts import fetch_facts, find_first_sums
 from orchestrator.gate.execute import executor
 from orchestrator.gate.execute.executor import Order, run_within_cap
 from orchestrator.gate.normalize.merge_multifields import drop_removed_elements
+from state.card import Card
 from state.clock import parse_iso
 from state.events.core import CallRefused, ConfirmationRequested
 from state.events.freezing import ConfirmationReopened
@@ -76,10 +75,10 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
     row = await ledger.find_effect(effect_id)
     if row is None or row.status != "approved":
         return DecisionResult(notice=OUTDATED)
-    entry = ledger.state["agent"]["confirmations"].get(row.call["confirmation_id"])
+    entry = ledger.state.cards.get(row.call["confirmation_id"])
     if entry is None:
         return await _refuse_run(row, _NO_CARD, ledger)
-    if parse_iso(entry["expires_at"]) <= ledger.now:  # approved in time, but then the program was down: nobody expects the call any more
+    if parse_iso(entry.expires_at) <= ledger.now:  # approved in time, and then the program stood still: nobody expects it now
         return await _refuse_run(row, _TOO_OLD, ledger)
     standing = await _find_freeze(row, deps)
     if standing is not None:
@@ -94,7 +93,7 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
         return await _refuse_run(row, late, ledger)
     if new is not None:
         return await _replace_card(row, entry, new, deps, ledger)
-    order = replace(build_order(row, call, approved_by=entry.get("approved_by", "")), policy=deps.policy.digest)
+    order = replace(build_order(row, call, approved_by=entry.approved_by), policy=deps.policy.digest)
     try:
         done = await run_within_cap(executor.write_unflushed, order, deps, actor, ledger)
     except EffectConflict:
@@ -104,10 +103,10 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
     return await _refuse_run(row, done, ledger) if isinstance(done, Refuse) else DecisionResult(outcome=done)
 
 
-async def find_freeze_notice(entry: Mapping[str, Any], deps: GateDeps, ledger: Ledger) -> Notice | None:
+async def find_freeze_notice(entry: Card, deps: GateDeps, ledger: Ledger) -> Notice | None:
     """Return the notice that an otherwise valid card cannot be approved now because writes are frozen; None if it can."""
     standing = await deps.switch.find_freeze()
-    row = await ledger.find_effect(entry["effect_id"]) if standing is not None else None
+    row = await ledger.find_effect(entry.effect_id) if standing is not None else None
     if standing is None or (row is not None and _may_run_while_frozen(row)):
         return None
     return freeze_check.build_card_notice(standing)
@@ -124,7 +123,7 @@ def _may_run_while_frozen(row: EffectRow) -> bool:
 async def _reopen_card(row: EffectRow, standing: FreezeState, ledger: Ledger) -> DecisionResult:
     """Return the card to waiting until its own expiry, under a new nonce, so that repeats of the used button click run nothing."""
     confirmation_id = row.call["confirmation_id"]
-    entry = ledger.state["agent"]["confirmations"][confirmation_id]
+    entry = ledger.state.cards[confirmation_id]
     nonce = confirmations.generate_nonce()
     event = ConfirmationReopened(confirmation_id=confirmation_id, effect_id=row.effect_id, why=freeze_check.CODE, nonce=nonce)
     change = EffectChange(effect_id=row.effect_id, expect=("approved",), status="requested")
@@ -135,17 +134,17 @@ async def _reopen_card(row: EffectRow, standing: FreezeState, ledger: Ledger) ->
 async def resume_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Ledger) -> DecisionResult:
     """Continue `run_approved` after a crash: the approver may have lost access or have a lower mode by now."""
     row = await ledger.find_effect(effect_id)
-    entry = ledger.state["agent"]["confirmations"].get(row.call["confirmation_id"]) if row is not None else None
+    entry = ledger.state.cards.get(row.call["confirmation_id"]) if row is not None else None
     if row is not None and row.status == "approved" and entry is not None:
-        key = entry.get("approved_by", "")  # "" once that person's data was erased
-        by = deps.present(Actor(key=key, name=entry.get("approved_by_name", ""))) if key else None
+        key = entry.approved_by  # blank once that person was erased
+        by = deps.present(Actor(key=key, name=entry.approved_by_name)) if key else None
         if by is None:
             return await _refuse_run(row, _TOO_OLD, ledger)
         mode = resolve_mode(mode, by)
     return await run_approved(effect_id, deps, mode=mode, ledger=ledger)
 
 
-async def _evaluate_stored(row: EffectRow, entry: Mapping[str, Any], deps: GateDeps, mode: Mode, ledger: Ledger) -> _EvaluatedCall | Refuse:
+async def _evaluate_stored(row: EffectRow, entry: Card, deps: GateDeps, mode: Mode, ledger: Ledger) -> _EvaluatedCall | Refuse:
     """Check the stored call against the present rules, rights and records."""
     actor = deps.present(Actor.model_validate(row.call["actor"]))
     if actor is None:
@@ -160,7 +159,7 @@ async def _evaluate_stored(row: EffectRow, entry: Mapping[str, Any], deps: GateD
     except BitrixError as error:
         return build_read_refusal(error)
     call, fell = drop_removed_elements(call, facts, row.call["before"])
-    provenance = Provenance.model_validate(entry.get("provenance") or {})
+    provenance = Provenance.model_validate(entry.provenance or {})
     effect = Effect(kind=call.kind, method=call.method, params=call.params, provenance=provenance)
     call, verdict = evaluate(call, mode=mode, policy=deps.policy, actor=actor, facts=facts, effect=effect)
     verdict = refuse_unchanged(verdict, call, facts)
@@ -178,7 +177,7 @@ async def _check_undo_conflict(row: EffectRow, new: ReplacementCard, deps: GateD
     return await check_undo_conflict(new.call, new.facts, row.call["before"], actor=new.actor, names=deps.names)
 
 
-async def _replace_card(row: EffectRow, entry: Mapping[str, Any], new: ReplacementCard, deps: GateDeps, ledger: Ledger) -> DecisionResult:
+async def _replace_card(row: EffectRow, entry: Card, new: ReplacementCard, deps: GateDeps, ledger: Ledger) -> DecisionResult:
     """Close the card, because the record or the rules changed since it was shown, and request a new one that shows the present state."""
     shown = await preview_for(new.actor, new.call, new.facts, deps.names, now=ledger.now)
     order = replace(
@@ -189,15 +188,15 @@ async def _replace_card(row: EffectRow, entry: Mapping[str, Any], new: Replaceme
         policy=deps.policy.digest,
         named=build_call_label(new.call, shown),
     )
-    provenance = Provenance.model_validate(entry.get("provenance") or {})
+    provenance = Provenance.model_validate(entry.provenance or {})
     asked = CardRequest(
         order=order,
-        effect=Effect(method=new.call.method, comment=entry.get("comment", ""), provenance=provenance),
+        effect=Effect(method=new.call.method, comment=entry.comment, provenance=provenance),
         ask=new.ask,
         preview=shown,
         actor=new.actor,
         notified_leads=confirmations.find_notified_leads(order, new.ask, new.actor, deps),
-        replaces=entry["confirmation_id"],
+        replaces=entry.confirmation_id,
     )
     old = confirmations.build_superseded_closing(entry, why=new.reason.code, expect=("approved",))
     remind_after = deps.policy.remind_lead_after

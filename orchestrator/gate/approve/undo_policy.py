@@ -21,6 +21,7 @@ from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.normalize.merge_multifields import find_steps
+from state.card import Card
 from state.clock import format_iso, parse_iso
 from state.journal.store import EffectRow
 
@@ -57,19 +58,19 @@ class UndoPart:
     unchanged: frozenset[str] = field(default_factory=frozenset)
 
 
-def find_completed(found: EffectRow | Mapping[str, Any]) -> CompletedCall | None:
+def find_completed(found: EffectRow | Card) -> CompletedCall | None:
     """Return the completed call behind an effect row or a confirmation entry of the state; None if it was not carried out."""
     if isinstance(found, EffectRow):
         return _from_row(found) if found.status == "succeeded" and found.call["call"].get("kind") == "bitrix" else None
-    return _from_entry(found) if found.get("status") == "executed" and found.get("before") is not None else None
+    return _from_entry(found) if found.status == "executed" and found.has("before") else None
 
 
-def is_undo_offered(found: EffectRow | Mapping[str, Any], *, now: datetime, policy: Policy, catalogue: Catalogue) -> bool:
+def is_undo_offered(found: EffectRow | Card, *, now: datetime, policy: Policy, catalogue: Catalogue) -> bool:
     """Return whether to show an undo button. The present values of the records are only checked when it is pressed. Never raises."""
     return bool(find_undo_deadline(found, now=now, policy=policy, catalogue=catalogue))
 
 
-def find_undo_deadline(found: EffectRow | Mapping[str, Any], *, now: datetime, policy: Policy, catalogue: Catalogue) -> str:
+def find_undo_deadline(found: EffectRow | Card, *, now: datetime, policy: Policy, catalogue: Catalogue) -> str:
     """Return the time until which the undo button is shown, in stored format; "" if there is none to show."""
     done = find_completed(found)
     if (
@@ -101,24 +102,22 @@ def build_undo_effect_id(effect_id: str, attempt: int = 1) -> str:
     return build_effect_id(build_undo_slot(effect_id, attempt))
 
 
-def add_undo_status(
-    entry: Mapping[str, Any], entries: Mapping[str, Mapping[str, Any]], *, now: datetime, policy: Policy, catalogue: Catalogue
-) -> dict[str, Any]:
+def add_undo_status(entry: Card, entries: Mapping[str, Card], *, now: datetime, policy: Policy, catalogue: Catalogue) -> Card:
     """Return a confirmation entry with what its card shows about undo: `undo_until`, or `undone_at` and `undone_by`."""
     back = next(
-        (one for one in entries.values() if one["status"] == "executed" and parse_undo_slot(str(one.get("slot"))) == entry["effect_id"]),
+        (one for one in entries.values() if one.status == "executed" and parse_undo_slot(str(one.slot)) == entry.effect_id),
         None,
     )
     if back is not None:
-        return {**entry, "undone_at": back.get("executed_at", ""), "undone_by": back.get("approved_by_name", "")}
+        return entry.with_values(undone_at=back.executed_at, undone_by=back.approved_by_name)
     until = find_undo_deadline(entry, now=now, policy=policy, catalogue=catalogue)
-    return {**entry, "undo_until": until} if until else dict(entry)
+    return entry.with_values(undo_until=until) if until else entry
 
 
-def find_original(entry: Mapping[str, Any], entries: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any] | None:
+def find_original(entry: Card, entries: Mapping[str, Card]) -> Card | None:
     """Return the entry that `entry` undoes, whose card changes with it; None if it is no undo or that call had no card."""
-    wanted = parse_undo_slot(str(entry.get("slot") or ""))
-    return next((one for one in entries.values() if wanted and one.get("effect_id") == wanted), None)
+    wanted = parse_undo_slot(str(entry.slot or ""))
+    return next((one for one in entries.values() if wanted and one.effect_id == wanted), None)
 
 
 async def find_undoable(results: Iterable[Any], ledger: Ledger, *, policy: Policy, catalogue: Catalogue) -> tuple[str, ...]:
@@ -169,16 +168,16 @@ def _from_row(row: EffectRow) -> CompletedCall:
     )
 
 
-def _from_entry(entry: Mapping[str, Any]) -> CompletedCall:
+def _from_entry(entry: Card) -> CompletedCall:
     return CompletedCall(
-        effect_id=entry["effect_id"],
-        method=entry["method"],
-        params=entry.get("params") or {},
-        before=entry["before"],
-        at=parse_iso(entry["executed_at"]),
-        slot=entry.get("slot") or "",
-        unchanged=tuple(entry.get("unchanged") or ()),
-        commands=tuple(entry.get("commands") or ()),
+        effect_id=entry.effect_id,
+        method=entry.method,
+        params=entry.params or {},
+        before=entry.before,
+        at=parse_iso(entry.executed_at),
+        slot=entry.slot or "",
+        unchanged=tuple(entry.unchanged or ()),
+        commands=tuple(entry.commands or ()),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from pydantic import Field
 
@@ -18,6 +18,7 @@ from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import refuse
 from state.events.leads import count_recent_changes
 from state.journal.daily_count import PastStart
+from state.session_state import SessionState
 
 
 class Caps(Frozen):
@@ -54,7 +55,7 @@ class SessionChangeCounter:
         return ()
 
 
-def count_session_changes(state: Mapping[str, Any], actor: Actor, now: datetime) -> int:
+def count_session_changes(state: SessionState, actor: Actor, now: datetime) -> int:
     """Return the number of changes of the last 24 hours in this conversation's state."""
     return count_recent_changes(state, actor.key, now)
 

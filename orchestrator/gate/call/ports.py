@@ -13,6 +13,7 @@ from orchestrator.language.text import Locale
 from state.events.core import Event, StateChanges
 from state.journal.freeze_switch import FreezeState, SwitchOperator, SwitchResult
 from state.journal.store import EffectChange, EffectRow, EffectStatus, OutboxRow, Timer
+from state.session_state import SessionState
 
 
 class Ledger(Protocol):
@@ -34,7 +35,7 @@ class Ledger(Protocol):
         ...
 
     @property
-    def state(self) -> Mapping[str, Any]:
+    def state(self) -> SessionState:
         """The session's folded state."""
         ...
 

@@ -66,8 +66,8 @@ def _update_turn(event: StoredEvent, turn: Turn | None, state: State) -> Turn | 
             turn.take(event)
         return turn
     begun = Turn(event, _find_request_text(event, state))
-    if event.data.get("answers") and state["question"]:
-        begun.resume(str(state["question"]["answer"]))
+    if event.data.get("answers") and state.question:
+        begun.resume(str(state.question.answer))
     return begun
 
 
@@ -75,7 +75,7 @@ def _build_turn_records(turn: Turn, end: StoredEvent, state: State, store: Store
     if end.data["reason"] == "failed":
         yield build_trouble_record(turn)
     for record in build_iteration_records(turn, store, _build_person(turn.actor, names)):
-        yield record | {"state": trim_state(state["agent"])}
+        yield record | {"state": trim_state(state.agent)}
 
 
 def _build_decision(
@@ -163,8 +163,8 @@ class _RecordClock(SystemClock):
 
 def _find_request_text(event: StoredEvent, state: State) -> str:
     """Return what the person had written; for a turn that answers a question, the text that led to the question."""
-    question = state["question"] or {}
-    return str(question["text"]) if event.data.get("answers") and question else str(event.data["text"])
+    question = state.question
+    return question.text if event.data.get("answers") and question else str(event.data["text"])
 
 
 def _build_person(key: str, names: Mapping[str, str]) -> dict[str, str]:

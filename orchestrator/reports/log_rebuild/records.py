@@ -10,6 +10,7 @@ from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.decide import freeze_check
 from orchestrator.runtime.audit import CONFIRMATION_KEYS
 from state.canonical import loads
+from state.card import NO_CARD
 from state.events.fold import State
 from state.journal.store import EffectRow, Store, StoredEvent
 
@@ -121,15 +122,15 @@ def build_decision_record(
     data = decision.data
     who = data.get("approved_by") or data.get("denied_by") or decision.actor
     name = data.get("approved_by_name") or data.get("denied_by_name") or names.get(who, "")
-    entry = state["agent"]["confirmations"].get(data["confirmation_id"]) or {}
+    entry = state.cards.get(data["confirmation_id"]) or NO_CARD
     outcome = _build_outcome(end, store)
     return who, {
         "type": "decision",
         "decided_by": {"key": who, "name": name},
         "via": data["via"],
         "user_message": outcome["notice"] or outcome.get("status") or "",
-        "executed_actions": [{"method": entry.get("method", ""), "status": outcome.get("status") or entry.get("status", "")}],
-        "confirmation": {key: entry[key] for key in CONFIRMATION_KEYS if key in entry},
+        "executed_actions": [{"method": entry.method, "status": outcome.get("status") or entry.status}],
+        "confirmation": entry.select(CONFIRMATION_KEYS),
         "outcome": outcome,
     }
 

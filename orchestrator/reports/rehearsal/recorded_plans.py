@@ -12,6 +12,7 @@ from orchestrator.reports.reading.damaged_records import UnreadableEvent
 from state.events import fold
 from state.events.fold import State, list_open_confirmations
 from state.journal.store import Store, StoredEvent
+from state.session_state import AgentState, OpenTurn, SessionState
 
 PAGE = 1000
 Fate = Literal["planned", "ran", "asked", "refused", "unnamed", "no record"]
@@ -62,7 +63,7 @@ class RecordedPlan:
     labels: tuple[str, ...]
     read_before: bool
     """Whether earlier iterations of the turn ran reads, whose labels are not recorded."""
-    state: Mapping[str, Any]
+    state: SessionState
     steps: list[RecordedStep] = field(default_factory=list)
     left_out: Literal["", "erased", "unreadable"] = ""
     """Why its steps are not known."""
@@ -118,11 +119,11 @@ class _Reader:
 
     def record_message(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
         """Start a turn; a turn that answers a question takes over what the question's turn had read."""
-        question = self._state["question"] if data.get("answers") else None
+        question = self._state.question if data.get("answers") else None
         turn = _Turn(person=event.actor, text=data["text"], prose=bool(data.get("quoted")))
         if question:
-            turn.text, turn.answer = question["text"], question["answer"]
-            turn.prose, turn.labels = turn.prose or question["prose"], tuple(question["labels"])
+            turn.text, turn.answer = question.text, question.answer
+            turn.prose, turn.labels = turn.prose or question.prose, tuple(question.labels)
         self._turns[data["turn_id"]] = turn
 
     def record_answer(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
@@ -233,16 +234,15 @@ def _set_flags(steps: list[RecordedStep], answer: str) -> None:
             step.requires_confirmation, step.confirmation_decision = said.requires_confirmation, said.confirmation_decision
 
 
-def _copy_state(state: State, turn_id: str) -> dict[str, Any]:
+def _copy_state(state: State, turn_id: str) -> SessionState:
     """Return a copy of the state's parts that the gate needs, since the fold goes on changing them."""
-    waiting = {entry["confirmation_id"]: dict(entry) for entry in list_open_confirmations(state)}
-    running = [dict(item) for item in state["agent"]["in_progress"]]
-    return {
-        "agent": {"confirmations": waiting, "in_progress": running},
-        "unknown": dict(state["unknown"]),
-        "denied": dict(state["denied"]),
-        "turn": dict(state["turn"] or {"turn_id": turn_id, "started": ""}),
-    }
+    waiting = {entry.confirmation_id: entry for entry in list_open_confirmations(state)}
+    return SessionState(
+        agent=AgentState(confirmations=waiting, in_progress=list(state.agent.in_progress)),
+        unknown=dict(state.unknown),
+        denied=dict(state.denied),
+        turn=state.turn or OpenTurn.create(turn_id=turn_id, started=""),
+    )
 
 
 _RECORDERS: dict[str, Callable[[_Reader, StoredEvent, Mapping[str, Any]], None]] = {

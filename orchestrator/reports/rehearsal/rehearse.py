@@ -203,13 +203,13 @@ def _build_facts(case: _Case) -> Facts:
             records[target] = (
                 before[_format_target(target)] if _format_target(target) in before else _build_own_record(leaf, target, case.actor)
             )
-    denied = case.plan.state["denied"].get(get_essence(call)) or {}
+    denied = case.plan.state.denied.get(get_essence(call))
     return Facts(
         records=records,
         by_webhook=case.rules.by_webhook and call.kind == "bitrix",
-        denied_at=denied.get("at", ""),
-        denied_by=denied.get("by", ""),
-        denied_in_turn=bool(denied) and denied.get("turn_id") == case.plan.turn_id,
+        denied_at=denied.at if denied else "",
+        denied_by=denied.by if denied else "",
+        denied_in_turn=denied is not None and denied.turn_id == case.plan.turn_id,
     )
 
 

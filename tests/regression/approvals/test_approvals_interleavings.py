@@ -20,6 +20,7 @@ from orchestrator.gate.execute import executor
 from orchestrator.runtime.decisions import run_decision, run_expiry
 from orchestrator.runtime.recovery import recover
 from orchestrator.runtime.session import Session
+from state.card import NO_CARD, Card
 from state.journal.store import EffectChange, EffectStatus, InboxRow, StaleEpoch, StoreUnwritable
 from tests.unit.spine_kit import ANNA, BORIS, VERA, World, a_world, effect, press
 
@@ -37,7 +38,7 @@ class Life:
         self.chance = random.Random(7919 * number)  # noqa: S311 - a made-up life, the same each time
         self.key = f"tg:{number}"
         self.sessions: list[Session] = []
-        self.entry: dict[str, Any] = {}
+        self.entry = NO_CARD
         self.approved_by_right = False
 
     async def begin(self) -> None:
@@ -47,7 +48,7 @@ class Life:
         asked = await self.world.gate.submit(what, actor=ANNA, mode="full", turn_id=f"{self.number}", ledger=session)
         assert isinstance(asked, Pending)
         await session.commit(actor=ANNA.key)
-        self.entry = dict(session.state["agent"]["confirmations"][asked.confirmation_id])
+        self.entry = session.state.cards[asked.confirmation_id]
 
     async def live(self) -> None:
         """One to four things, some of them at once."""
@@ -73,9 +74,9 @@ class Life:
     async def press(self, *, approve: bool = True) -> None:
         """By anybody, with the right nonce or with another."""
         actor = self.chance.choice((ANNA, ANNA, BORIS, VERA))
-        nonce = self.chance.choice((self.entry["nonce"],) * 4 + ("ffffffff",))
-        self.approved_by_right |= approve and actor is not BORIS and nonce == self.entry["nonce"]
-        row = press({**self.entry, "nonce": nonce}, approve=approve, actor=actor, key=self.key)
+        nonce = self.chance.choice((self.entry.nonce,) * 4 + ("ffffffff",))
+        self.approved_by_right |= approve and actor is not BORIS and nonce == self.entry.nonce
+        row = press(self.entry.with_values(nonce=nonce), approve=approve, actor=actor, key=self.key)
         await run_decision(row, await self._opened(), self.world.tools)
 
     async def deny(self) -> None:
@@ -84,7 +85,7 @@ class Life:
 
     async def expire(self) -> None:
         """Its timer, in time or not."""
-        body = {"confirmation_id": self.entry["confirmation_id"], "kind": "confirmation_expires"}
+        body = {"confirmation_id": self.entry.confirmation_id, "kind": "confirmation_expires"}
         row = InboxRow(
             id="t",
             source="t",
@@ -163,7 +164,7 @@ async def test_no_life_of_a_card_has_two_effects(tmp_path: Path, block: int) -> 
         lives, made = await lived(world, block)
         ends: Counter[str] = Counter()
         for life in lives:
-            row = world.sql.find_effect(life.entry["effect_id"])
+            row = world.sql.find_effect(life.entry.effect_id)
             assert row is not None
             ends[row.status] += 1
             count = made[f"N{life.number}"]
@@ -179,8 +180,8 @@ async def test_no_life_of_a_card_has_two_effects(tmp_path: Path, block: int) -> 
 async def test_these_lives_would_see_missing_safeguards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a second press is not objected to, a decision takes a card in any status, and its call may start anew: some have two effects."""
 
-    def closing(entry: Any, event: Any, status: EffectStatus, *expect: str) -> confirmations.Closing:
-        change = EffectChange(effect_id=entry["effect_id"], expect=get_args(EffectStatus), status=status)
+    def closing(entry: Card, event: Any, status: EffectStatus, *expect: str) -> confirmations.Closing:
+        change = EffectChange(effect_id=entry.effect_id, expect=get_args(EffectStatus), status=status)
         return confirmations.Closing(event=event, change=change)
 
     stored = executor.build_stored_call

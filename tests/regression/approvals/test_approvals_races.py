@@ -64,14 +64,14 @@ async def test_a_wish_whose_approved_call_is_about_to_go_out_says_so(house: Hous
         session = await world.session()
         entry = await world.asked(session, effect(*TASK))
         held = Held(world, "user.get")
-        pressed = Decision(confirmation_id=entry["confirmation_id"], nonce=entry["nonce"], approve=True, actor=ANNA, via="button")
+        pressed = Decision(confirmation_id=entry.confirmation_id, nonce=entry.nonce, approve=True, actor=ANNA, via="button")
         running = asyncio.ensure_future(world.gate.decide_card(pressed, mode="full", ledger=session))
         await held.asked.wait()
         again, _ = await asyncio.gather(world.submit(session, effect(*TASK, slot="t2/1/1"), turn_id="t2"), held.let_on())
         await running
         world.portal.watch = None
         assert isinstance(again, Pending)
-        assert "same-call-unknown" in [reason["code"] for reason in card(session, again.confirmation_id)["reasons"]]
+        assert "same-call-unknown" in [reason["code"] for reason in card(session, again.confirmation_id).reasons]
         assert len(house.portal.written("tasks.task.add")) == 1
 
 
@@ -93,7 +93,7 @@ async def left_approved(house: House, *, policy: Mapping[str, Any] | None = None
         entry = next(one for one in await cards_of(world) if "home" not in one)
         session = await world.session()
         pressed = Decision(confirmation_id=entry["confirmation_id"], nonce=entry["nonce"], approve=True, actor=VERA, via="button")
-        await confirmations.approve(session.state["agent"]["confirmations"][pressed.confirmation_id], pressed, session, [])
+        await confirmations.approve(session.state.agent.confirmations[pressed.confirmation_id], pressed, session, [])
         await session.flush()
         world.outbox()
     return entry

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.runtime.session import list_open_cards
+from orchestrator.reports.cards import list_open_cards
 from state.events.fold import create_state, fold_events
 from state.journal.journal import load_state
 from tests.regression.approvals.approvals_kit import UPDATE, House, card_of, cards_of, dying, sent, status_of, worked
@@ -154,7 +154,7 @@ async def test_memory_wiped_the_pending_list_is_the_same(house: House) -> None:
         before = await list_open_cards(world.store, CHAT)
     async with house.started() as world:
         assert await list_open_cards(world.store, CHAT) == before
-        assert [entry["nonce"] for entry in before] == [entry["nonce"] for entry in cards]
+        assert [entry.nonce for entry in before] == [entry["nonce"] for entry in cards]
         await world.work(*(press(entry) for entry in cards))
     assert sorted(str(line) for line in sent(house)) == sorted(str(line) for line in [(UPDATE, 1), (UPDATE, 2), ("crm.deal.add", 5)])
 

@@ -104,10 +104,10 @@ async def test_me_and_the_present_record(world: World) -> None:
     assert nobody.notice.code == "no-bitrix-user"
     state = create_state()
     assert (await resolve(world, "@current", state=state)).notice.code == "no-current"
-    state["agent"]["objects"]["current_deal_id"] = 481
+    state.agent.objects["current_deal_id"] = 481
     found = await resolve(world, "@current", state=state)
     assert (found.value, found.target, found.named_by_person) == (481, "deal:481", False)
-    state["trusted"] = ["deal:481"]
+    state.trusted = ["deal:481"]
     assert (await resolve(world, "@current", state=state)).named_by_person
     assert (await resolve(world, "@current", state=state, method="tasks.task.update")).notice.code == "no-current"
     assert (await resolve(world, "@current", state=state, method="nothing.known")).notice.code == "no-current"
@@ -342,8 +342,8 @@ async def test_the_record_spoken_of_last_is_of_the_kind_that_its_field_holds(
 ) -> None:
     """A reminder about "this deal" was refused, and a deal got the number of another deal for its contact."""
     state = create_state()
-    state["agent"]["objects"] |= {"current_deal_id": 481, "current_contact_id": 43, "current_company_id": 500, "current_task_id": 8017}
-    state["trusted"] = ["deal:481", "contact:43", "company:500", "task:8017"]
+    state.agent.objects |= {"current_deal_id": 481, "current_contact_id": 43, "current_company_id": 500, "current_task_id": 8017}
+    state.trusted = ["deal:481", "contact:43", "company:500", "task:8017"]
     found = await resolve(world, "@current", method=method, params=params, state=state)
     if target:
         assert found == Resolved(value=int(target.partition(":")[2]), target=target, named_by_person=True)

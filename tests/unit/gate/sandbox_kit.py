@@ -16,6 +16,7 @@ from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.runtime.session import Session
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
+from state.card import Card
 from tests.unit.spine_kit import NOW, VERA, World, a_world, effect
 from tests.unit.spine_portal import CODE, Portal
 
@@ -69,15 +70,15 @@ class Desk:
         assert len(self.wire.writes()) == before
         return found
 
-    def card(self, pending: Outcome | Pending) -> dict[str, Any]:
+    def card(self, pending: Outcome | Pending) -> Card:
         """The card of a wish that waits."""
         assert isinstance(pending, Pending), pending
-        return dict(self.session.state["agent"]["confirmations"][pending.confirmation_id])
+        return self.session.state.cards[pending.confirmation_id]
 
     async def approve(self, pending: Outcome | Pending) -> Outcome:
         """What comes of a yes."""
         entry = self.card(pending)
-        given = Decision(confirmation_id=entry["confirmation_id"], nonce=entry["nonce"], approve=True, actor=VERA, via="button")
+        given = Decision(confirmation_id=entry.confirmation_id, nonce=entry.nonce, approve=True, actor=VERA, via="button")
         decided = await self.world.gate.decide_card(given, mode="full", ledger=self.session)
         assert decided.outcome is not None, decided
         return decided.outcome

@@ -6,6 +6,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.gate.approve.run_approved import DecisionResult
 from orchestrator.runtime.session import Session
+from state.card import Card
 from state.journal.store import StoreUnwritable
 from tests.unit.spine_kit import ANNA, World
 
@@ -21,10 +22,8 @@ TITLE: Wish = ("crm.deal.update", {"id": 481, "fields": {"TITLE": "Ромашк�
 TASK: Wish = ("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
 
 
-def yes(entry: dict[str, Any], actor: Actor = ANNA, **more: Any) -> Decision:
-    return Decision(
-        confirmation_id=entry["confirmation_id"], actor=actor, **{"approve": True, "nonce": entry["nonce"], "via": "button", **more}
-    )
+def yes(entry: Card, actor: Actor = ANNA, **more: Any) -> Decision:
+    return Decision(confirmation_id=entry.confirmation_id, actor=actor, **{"approve": True, "nonce": entry.nonce, "via": "button", **more})
 
 
 async def decide(world: World, session: Session, decision: Decision, mode: str = "full") -> DecisionResult:

@@ -57,7 +57,7 @@ async def test_each_line_reads_the_phones_that_earlier_commands_leave(desk: Desk
     held = (await desk.ask("crm.contact.get", id=43))["PHONE"]
     old = held[0]["VALUE"]
     waits = await desk.wish("batch", {"cmd": [phone(first.format(id=held[0]["ID"])), adds(old)]})
-    lines = [item["lines"][0] for item in desk.card(waits)["preview"]["items"]]
+    lines = [item["lines"][0] for item in desk.card(waits).preview["items"]]
     assert lines[0]["before"].startswith(old)
     assert lines[1]["after"] == f"добавить {old}"
     assert sorted(lines[1]["before"].split("; ")) == sorted(
@@ -71,7 +71,7 @@ async def test_a_command_that_changes_nothing_is_left_out_of_its_batch(desk: Des
     """The phone is there already: the sum is changed all the same, and the card speaks of the sum alone."""
     phones = await desk.phones()
     waits = await desk.wish("batch", {"cmd": {"a": adds(phones[0]), "b": SUM}})
-    assert [item["key"] for item in desk.card(waits)["preview"]["items"]] == ["b"]
+    assert [item["key"] for item in desk.card(waits).preview["items"]] == ["b"]
     assert (await desk.approve(waits)).status == "succeeded"
     assert await deal_sum(desk) == 77000
     assert await desk.phones() == phones
@@ -86,7 +86,7 @@ async def test_what_a_colleague_did_meanwhile_costs_a_new_card_and_not_the_batch
     assert decided.replaced_by is not None, decided
     assert await deal_sum(desk) == worth
     again = Pending(effect_id=decided.replaced_by.effect_id, confirmation_id=decided.replaced_by.confirmation_id, method="batch")
-    assert [item["key"] for item in desk.card(again)["preview"]["items"]] == ["b"]
+    assert [item["key"] for item in desk.card(again).preview["items"]] == ["b"]
     assert (await desk.approve(again)).status == "succeeded"
     assert await deal_sum(desk) == 77000
     assert (await desk.phones()).count(NEW) == 1

@@ -99,7 +99,7 @@ async def test_of_two_cards_approved_at_once_one_runs(tmp_path: Path) -> None:
             await session.close()
         await world.work(*(press(entry, key=key, actor=actor) for entry, key, actor in entries))
         await world.work(*(press(entry, key=key, actor=actor) for entry, key, actor in entries))
-        rows = [world.sql.find_effect(entry["effect_id"]) for entry, _, _ in entries]
+        rows = [world.sql.find_effect(entry.effect_id) for entry, _, _ in entries]
         assert sorted(row.status for row in rows if row) == ["refused", "succeeded"]
         codes = [event.data["code"] for key, _ in PLACES[:2] for event in world.events("CallRefused", key=key)]
         assert codes == ["gate-cap-day"]

@@ -9,6 +9,7 @@ from bot.i18n.translate import Translator
 from orchestrator.domain.outcome import Outcome
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision, calculate_second_nonce, find_objection
+from state.card import Card
 from state.clock import format_iso
 from state.events.fold import list_open_confirmations
 from state.journal.store import EffectConflict
@@ -18,9 +19,9 @@ SUM = ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1_200_000}})
 DELETE = ("crm.deal.delete", {"id": 481})
 
 
-def decision(entry: dict[str, Any], **more: Any) -> Decision:
+def decision(entry: Card, **more: Any) -> Decision:
     return Decision(
-        confirmation_id=entry["confirmation_id"], **{"nonce": entry["nonce"], "approve": True, "actor": ANNA, "via": "button", **more}
+        confirmation_id=entry.confirmation_id, **{"nonce": entry.nonce, "approve": True, "actor": ANNA, "via": "button", **more}
     )
 
 
@@ -29,14 +30,14 @@ async def test_a_card_keeps_what_is_needed_to_decide_and_to_run(world: World) ->
     """Call, hash, before-image, who asked, when it ends, and a timer for that end, in one commit."""
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
-    row = await session.find_effect(entry["effect_id"])
+    row = await session.find_effect(entry.effect_id)
     assert row is not None
-    assert (row.status, row.fingerprint, row.call["confirmation_id"]) == ("requested", entry["fingerprint"], entry["confirmation_id"])
+    assert (row.status, row.fingerprint, row.call["confirmation_id"]) == ("requested", entry.fingerprint, entry.confirmation_id)
     assert row.call["actor"]["key"] == ANNA.key
-    assert entry["expires_at"] == format_iso(NOW + timedelta(hours=24))
+    assert entry.expires_at == format_iso(NOW + timedelta(hours=24))
     timers = world.sql.list_due_timers(NOW + timedelta(days=2))
     assert [(timer.kind, timer.session, timer.due_at) for timer in timers] == [("confirmation_expires", CHAT, NOW + timedelta(hours=24))]
-    assert list_open_confirmations(dict(session.state)) == [entry]
+    assert list_open_confirmations(session.state) == [entry]
 
 
 @pytest.mark.req("G2")
@@ -47,8 +48,8 @@ async def test_each_card_has_its_own_nonce(world: World) -> None:
         await world.asked(session, effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": n}}, slot=f"t1/1/{n}"))
         for n in range(1, 9)
     ]
-    assert len({entry["nonce"] for entry in cards}) == len({entry["confirmation_id"] for entry in cards}) == 8
-    assert all(len(f"c1:{entry['confirmation_id']}:{entry['nonce']}:y") <= 64 for entry in cards)
+    assert len({entry.nonce for entry in cards}) == len({entry.confirmation_id for entry in cards}) == 8
+    assert all(len(f"c1:{entry.confirmation_id}:{entry.nonce}:y") <= 64 for entry in cards)
 
 
 @pytest.mark.req("G2", "S004-X3")
@@ -77,7 +78,7 @@ async def test_a_settled_card_says_how_it_stands(world: World, status: str) -> N
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
     found = find_objection(
-        {**entry, "status": status, f"{status}_at": format_iso(NOW), "approved_by_name": "Вера"}, decision(entry), session
+        entry.with_values(**{"status": status, f"{status}_at": format_iso(NOW), "approved_by_name": "Вера"}), decision(entry), session
     )
     assert found is not None
     by = {"by": "bot"} if status == "refused" else {}
@@ -92,7 +93,7 @@ async def test_the_portal_is_blamed_only_for_what_it_said(world: World, code: st
     """What the gate refused was never asked of it."""
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
-    found = find_objection({**entry, "status": "refused", "refused_at": format_iso(NOW), "code": code}, decision(entry), session)
+    found = find_objection(entry.with_values(status="refused", refused_at=format_iso(NOW), code=code), decision(entry), session)
     assert found is not None
     assert words in Translator("ru").translate_notice(found)
     assert ("Битрикс24" in Translator("ru").translate_notice(found)) == ("Битрикс24" in words)
@@ -123,19 +124,19 @@ async def test_what_cannot_be_undone_needs_two_taps(tmp_path: Any) -> None:
     async with a_world(tmp_path, policy={"open_methods": ["crm.deal.delete"]}) as world:
         session = await world.session()
         entry = await world.asked(session, effect(*DELETE), actor=VERA)
-        assert entry["taps"] == 2
+        assert entry.taps == 2
         first = await world.gate.decide_card(decision(entry, actor=VERA), mode="full", ledger=session)
         assert first.notice is not None
         assert first.notice.code == "card-second-tap"
         assert world.portal.ledger == []
-        assert card(session, entry["confirmation_id"])["status"] == "requested"
+        assert card(session, entry.confirmation_id).status == "requested"
         wrong = await world.gate.decide_card(
             decision(entry, actor=VERA, nonce=calculate_second_nonce("00000000")), mode="full", ledger=session
         )
         assert wrong.notice is not None
         assert wrong.notice.code == "card-outdated"
         second = await world.gate.decide_card(
-            decision(entry, actor=VERA, nonce=calculate_second_nonce(entry["nonce"])), mode="full", ledger=session
+            decision(entry, actor=VERA, nonce=calculate_second_nonce(entry.nonce)), mode="full", ledger=session
         )
         assert isinstance(second.outcome, Outcome)
         assert second.outcome.status == "succeeded"
@@ -159,15 +160,15 @@ async def test_a_denial_is_final_and_drops_the_timer(world: World) -> None:
     entry = await world.asked(session, effect(*SUM))
     await confirmations.deny(entry, decision(entry, approve=False, reason="не надо"), session, ())
     await session.flush()
-    after = card(session, entry["confirmation_id"])
-    assert (after["status"], after["denied_by"], after["denied_at"], after["via"], after["reason"]) == (
+    after = card(session, entry.confirmation_id)
+    assert (after.status, after.denied_by, after.denied_at, after.via, after.reason) == (
         "denied",
         ANNA.key,
         format_iso(NOW),
         "button",
         "не надо",
     )
-    assert session.state["denied"][entry["essence"]]["by"] == "Анна"
+    assert session.state.denied[entry.essence].by == "Анна"
     assert world.sql.list_due_timers(NOW + timedelta(days=2)) == []
     with pytest.raises(EffectConflict):
         await confirmations.approve(entry, decision(entry), session, ())
@@ -181,7 +182,7 @@ async def test_an_approval_is_recorded_once(world: World) -> None:
     with pytest.raises(EffectConflict):
         await confirmations.approve(entry, decision(entry), session, ())
     await session.flush()
-    assert card(session, entry["confirmation_id"])["approved_by"] == ANNA.key
+    assert card(session, entry.confirmation_id).approved_by == ANNA.key
     assert world.sql.list_due_timers(NOW + timedelta(days=2)) == []
     with pytest.raises(EffectConflict):
         await confirmations.approve(entry, decision(entry), session, ())
@@ -194,7 +195,7 @@ async def test_expiry_never_takes_an_approved_call_away(world: World) -> None:
     await confirmations.approve(entry, decision(entry), session, ())
     with pytest.raises(EffectConflict):
         await confirmations.expire(entry, session, ())
-    row = await session.find_effect(entry["effect_id"])
+    row = await session.find_effect(entry.effect_id)
     assert row is not None
     assert row.status == "approved"
 
@@ -204,7 +205,7 @@ async def test_an_expired_card_can_never_run(world: World) -> None:
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
     await confirmations.expire(entry, session, ())
-    assert card(session, entry["confirmation_id"])["status"] == "expired"
+    assert card(session, entry.confirmation_id).status == "expired"
     with pytest.raises(EffectConflict):
         await confirmations.approve(entry, decision(entry), session, ())
 
@@ -215,5 +216,5 @@ async def test_a_superseded_card_closes_from_requested(world: World) -> None:
     entry = await world.asked(session, effect(*SUM))
     close = confirmations.build_superseded_closing(entry, why="edited", by="c2")
     await session.commit(close.event, actor="system", effects=[close.change])
-    after = card(session, entry["confirmation_id"])
-    assert (after["status"], after["why"], after["by"]) == ("superseded", "edited", "c2")
+    after = card(session, entry.confirmation_id)
+    assert (after.status, after.why, after.by) == ("superseded", "edited", "c2")

@@ -26,7 +26,7 @@ async def test_an_approval_runs_exactly_the_shown_call_once(world: World) -> Non
 
     async def watch(method: str, params: Any) -> None:
         if method == "crm.deal.update":
-            row = world.sql.find_effect(entry["effect_id"])
+            row = world.sql.find_effect(entry.effect_id)
             seen.append(row.status if row else "absent")
 
     world.portal.watch = watch
@@ -38,8 +38,8 @@ async def test_an_approval_runs_exactly_the_shown_call_once(world: World) -> Non
     assert again.notice is not None
     assert again.notice.code == "card-already-executed"
     assert seen == ["started"]
-    assert [params for _, params in world.portal.ledger] == [entry["params"]]
-    assert card(session, entry["confirmation_id"])["status"] == "executed"
+    assert [params for _, params in world.portal.ledger] == [entry.params]
+    assert card(session, entry.confirmation_id).status == "executed"
 
 
 @pytest.mark.req("G2", "S004-A2")
@@ -59,7 +59,7 @@ async def test_a_press_and_a_denial_at_once_do_not_both_count(world: World) -> N
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
     await asyncio.gather(decide(world, session, yes(entry)), decide(world, session, yes(entry, approve=False)))
-    status = card(session, entry["confirmation_id"])["status"]
+    status = card(session, entry.confirmation_id).status
     assert (status, len(world.portal.ledger)) in {("executed", 1), ("denied", 0)}
 
 
@@ -97,11 +97,11 @@ async def test_a_changed_record_gets_a_new_card(world: World) -> None:
     decided = await decide(world, session, yes(entry))
     assert decided.replaced_by is not None
     assert world.portal.ledger == []
-    assert card(session, entry["confirmation_id"])["status"] == "superseded"
+    assert card(session, entry.confirmation_id).status == "superseded"
     new = card(session, decided.replaced_by.confirmation_id)
-    assert new["before"]["deal:481"]["OPPORTUNITY"] == "1100000.00"
-    assert new["preview"]["lines"][0]["before"].startswith("1")
-    assert new["requested_by"] == ANNA.key
+    assert new.before["deal:481"]["OPPORTUNITY"] == "1100000.00"
+    assert new.preview["lines"][0]["before"].startswith("1")
+    assert new.requested_by == ANNA.key
     done = await decide(world, session, yes(new))
     assert done.outcome is not None
     assert done.outcome.status == "succeeded"
@@ -150,7 +150,7 @@ async def test_records_of_smart_processes_can_be_changed(world: World) -> None:
     session = await world.session()
     what = effect("crm.item.update", {"entityTypeId": 177, "id": 5, "fields": {"opportunity": 200}})
     entry = await world.asked(session, what)
-    assert entry["before"]["item:177:5"]["opportunity"] == 100
+    assert entry.before["item:177:5"]["opportunity"] == 100
     done = await decide(world, session, yes(entry))
     assert done.outcome is not None
     assert done.outcome.status == "succeeded"
@@ -167,8 +167,8 @@ async def test_a_mode_lowered_after_the_card_holds_at_the_press(world: World, mo
     assert decided.outcome.reason is not None
     assert decided.outcome.reason.code == code
     assert world.portal.ledger == []
-    assert card(session, entry["confirmation_id"])["status"] == "refused"
-    assert card(session, entry["confirmation_id"])["code"] == code
+    assert card(session, entry.confirmation_id).status == "refused"
+    assert card(session, entry.confirmation_id).code == code
 
 
 async def test_a_policy_closed_after_the_card_holds_at_the_press(tmp_path: Path, world: World) -> None:
@@ -214,7 +214,7 @@ async def test_only_an_approved_effect_is_run(world: World, status: str) -> None
     entry = await world.asked(session, effect(*SUM))
     with world.sql._database.write() as transaction:
         transaction._cursor.execute("update effects set status = ?", (status,))
-    decided = await world.gate.run_approved(entry["effect_id"], mode="full", ledger=session)
+    decided = await world.gate.run_approved(entry.effect_id, mode="full", ledger=session)
     assert decided.notice is not None
     assert decided.notice.code == "card-outdated"
     assert (await world.gate.run_approved("none", mode="full", ledger=session)).notice == decided.notice
@@ -278,7 +278,7 @@ async def test_sessions_are_kept_apart(world: World) -> None:
     decided = await decide(world, other, yes(entry))
     assert decided.notice is not None
     assert decided.notice.code == "card-outdated"
-    assert other.state["agent"]["confirmations"] == {}
+    assert other.state.agent.confirmations == {}
     assert other.key != CHAT
 
 
@@ -312,8 +312,8 @@ async def test_a_card_that_is_no_longer_known_runs_nothing(world: World) -> None
     with world.sql._database.write() as transaction:
         transaction._cursor.execute("update effects set status = 'approved'")
     session = await world.session()
-    session._state["agent"]["confirmations"].clear()
-    decided = await world.gate.run_approved(entry["effect_id"], mode="full", ledger=session)
+    session._state.agent.confirmations.clear()
+    decided = await world.gate.run_approved(entry.effect_id, mode="full", ledger=session)
     assert decided.outcome is not None
     assert decided.outcome.reason is not None
     assert decided.outcome.reason.code == "card-outdated"

@@ -27,7 +27,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
 
 def lines(desk: Desk, pending: Outcome | Pending) -> dict[str, tuple[str, str]]:
     """The lines of a card by name: before and after."""
-    return {line["name"]: (line["before"], line["after"]) for line in desk.card(pending)["preview"]["lines"]}
+    return {line["name"]: (line["before"], line["after"]) for line in desk.card(pending).preview["lines"]}
 
 
 def codes(pending: Outcome | Pending) -> list[str]:
@@ -77,12 +77,12 @@ async def test_sums_are_written_as_the_portal_writes_them_and_tasks_are_linked_f
     row = {"CURRENCY": "RUB", "FORMAT_STRING": "# руб.", "DEC_POINT": ",", "THOUSANDS_SEP": "&nbsp;", "DECIMALS": "2"}
     desk.wire.instead["crm.currency.list"] = httpx.Response(200, json={"result": [row], "total": 1})
     cmd = {key: f"crm.deal.update?id={number}&fields[OPPORTUNITY]={number}000" for key, number in (("a", 410), ("b", 412))}
-    card = desk.card(await desk.wish("batch", {"cmd": cmd}))["preview"]
+    card = desk.card(await desk.wish("batch", {"cmd": cmd})).preview
     assert card["sum"] == "822\u00a0000\u00a0руб."
     assert card["items"][0]["lines"][0]["after"] == "410\u00a0000\u00a0руб."
     number = int((await desk.ask("tasks.task.list"))["tasks"][0]["id"])
     task = desk.card(await desk.wish("tasks.task.update", {"taskId": number, "fields": {"DEADLINE": "2027-01-01T10:00:00+03:00"}}))
-    assert f"/company/personal/user/6/tasks/task/view/{number}/" in task["preview"]["url"]
+    assert f"/company/personal/user/6/tasks/task/view/{number}/" in task.preview["url"]
 
 
 @pytest.mark.parametrize(

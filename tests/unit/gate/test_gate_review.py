@@ -1,6 +1,5 @@
 """What a review broke, each closed by a rule: made-by-the-batch, second records, "nothing changes", consent judged anew, read back."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -22,6 +21,7 @@ from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.serialization import decode_call, encode_call
 from orchestrator.gate.decide.decide import decide
 from orchestrator.runtime.session import Session
+from state.card import Card
 from tests.unit.gate.gate_kit import ANNA, DEAL, FIRST, LEAD, PORTAL, RECORDS, NoOwnNames, call, catalogue, effect, made, refusal, said
 from tests.unit.spine_kit import ANNA as SPINE_ANNA
 from tests.unit.spine_kit import VERA, World, a_world, card
@@ -206,8 +206,8 @@ def test_a_day_is_the_same_only_in_a_plain_form(new: str, old: str, *, same: boo
     assert fields.is_same_value(new, old, kind="date") is same
 
 
-async def press(world: World, session: Session, entry: Mapping[str, Any], actor: Actor) -> DecisionResult:
-    given = Decision(confirmation_id=entry["confirmation_id"], nonce=entry["nonce"], approve=True, actor=actor, via="button")
+async def press(world: World, session: Session, entry: Card, actor: Actor) -> DecisionResult:
+    given = Decision(confirmation_id=entry.confirmation_id, nonce=entry.nonce, approve=True, actor=actor, via="button")
     return await world.gate.decide_card(given, mode="full", ledger=session)
 
 
@@ -218,13 +218,13 @@ async def test_limits_are_judged_again_at_the_press(tmp_path: Any, values: dict[
     async with a_world(tmp_path, policy={"four_eyes_above": 2_000_000}) as world:
         session = await world.session()
         entry = await world.asked(session, wanted("crm.deal.update", {"id": 481, "fields": values}))
-        assert not entry["four_eyes"]
+        assert not entry.four_eyes
         world.portal.records["deal", 481]["OPPORTUNITY"] = "9000000.00"
         decided = await press(world, session, entry, SPINE_ANNA)
         assert decided.replaced_by is not None
         new = card(session, decided.replaced_by.confirmation_id)
-        assert new["four_eyes"]
-        codes = [reason["code"] for reason in new["reasons"]]
+        assert new.four_eyes
+        codes = [reason["code"] for reason in new.reasons]
         assert codes[0] == ("changed-meanwhile" if "OPPORTUNITY" in values else "stricter-meanwhile")
         assert {"gate-critical", "gate-four-eyes"} <= set(codes)
         alone = await press(world, session, new, SPINE_ANNA)
@@ -322,7 +322,8 @@ def test_a_stricter_card_is_asked_for_its_reasons_only_when_they_grow() -> None:
     """The same reasons with other amounts are no new ones."""
     found = call("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 5}})
     facts = Facts(records={("deal", 481): DEAL})
-    entry = {"reasons": [{"code": "gate-policy-amount", "args": {"amount": "5", "limit": "1"}}], "taps": 1, "four_eyes": False}
+    reasons = [{"code": "gate-policy-amount", "args": {"amount": "5", "limit": "1"}}]
+    entry = Card.create(confirmation_id="c1", reasons=reasons, taps=1, four_eyes=False)
     same = Ask(reasons=(Notice(code="gate-policy-amount", args={"amount": "6", "limit": "1"}),))
     stored = {"before": build_before_image(found, facts), "call": {"params": dict(found.params)}}
     assert revalidate(found, facts=facts, actor=ANNA, stored=stored, entry=entry, verdict=same) is None

@@ -29,7 +29,7 @@ async def test_a_repeated_wish_is_told_that_its_card_waits(world: World, turn_id
     entry = await world.asked(session, effect(*SUM))
     found = await again(world, session, SUM, turn_id)
     assert isinstance(found, Pending)
-    assert found.confirmation_id == entry["confirmation_id"]
+    assert found.confirmation_id == entry.confirmation_id
     assert (found.notice.code if found.notice else "") == said
 
 
@@ -39,11 +39,11 @@ async def test_in_a_group_the_same_wish_of_another_person_gets_its_own_card(worl
     first = await world.asked(session, effect(*SUM), actor=ANNA)
     other = await again(world, session, SUM, "t2", actor=VERA)
     assert isinstance(other, Pending)
-    assert other.confirmation_id != first["confirmation_id"]
+    assert other.confirmation_id != first.confirmation_id
     entry = card(session, other.confirmation_id)
-    assert entry["requested_by"] == VERA.key
-    assert {"code": "same-wish-waits", "args": {"who": ANNA.name}} in entry["reasons"]
-    for actor, wanted in ((ANNA, first["confirmation_id"]), (VERA, other.confirmation_id)):
+    assert entry.requested_by == VERA.key
+    assert {"code": "same-wish-waits", "args": {"who": ANNA.name}} in entry.reasons
+    for actor, wanted in ((ANNA, first.confirmation_id), (VERA, other.confirmation_id)):
         assert (await again(world, session, SUM, "t3", actor=actor)).confirmation_id == wanted
     done = await decide(world, session, yes(entry, VERA))
     assert done.outcome is not None
@@ -57,9 +57,9 @@ async def test_the_model_withdraws_only_the_card_of_the_person_it_speaks_for(wor
     entry = await world.asked(session, effect(*SUM), actor=ANNA)
     denied = await again(world, session, SUM, "t2", actor=VERA, confirmation_decision="deny")
     assert isinstance(denied, Outcome)
-    assert card(session, entry["confirmation_id"])["status"] == "requested"
+    assert card(session, entry.confirmation_id).status == "requested"
     await again(world, session, SUM, "t3", actor=ANNA, confirmation_decision="deny")
-    assert card(session, entry["confirmation_id"])["status"] == "denied"
+    assert card(session, entry.confirmation_id).status == "denied"
 
 
 async def test_after_a_step_of_unknown_outcome_the_rest_of_the_turn_asks_and_says_why(world: World) -> None:

@@ -34,7 +34,7 @@ async def test_a_free_call_runs_after_its_intent_is_durable(world: World) -> Non
     assert seen == [("started", "CallStarted")]
     assert world.types() == ["CallStarted", "CallSucceeded"]
     assert world.portal.written("tasks.task.add")[0][1]["fields"]["RESPONSIBLE_ID"] == 7
-    assert session.state["agent"]["objects"]["current_task_id"] == 9001
+    assert session.state.agent.objects["current_task_id"] == 9001
 
 
 @pytest.mark.req("S004-9", "S004-29", "S004-31", "S004-53", "G4")
@@ -43,12 +43,12 @@ async def test_a_critical_change_waits_for_a_person(world: World) -> None:
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
     assert world.portal.ledger == []
-    assert entry["status"] == "requested"
-    assert entry["requested_at"] == format_iso(NOW)
-    assert entry["requested_at"].endswith("Z")
-    assert entry["before"]["deal:481"]["OPPORTUNITY"] == "1000000.00"
-    assert "ASSIGNED_BY_ID" in entry["before"]["deal:481"]
-    assert "COMMENTS" not in entry["before"]["deal:481"]
+    assert entry.status == "requested"
+    assert entry.requested_at == format_iso(NOW)
+    assert entry.requested_at.endswith("Z")
+    assert entry.before["deal:481"]["OPPORTUNITY"] == "1000000.00"
+    assert "ASSIGNED_BY_ID" in entry.before["deal:481"]
+    assert "COMMENTS" not in entry.before["deal:481"]
 
 
 @pytest.mark.req("G1", "S004-A2")
@@ -98,7 +98,7 @@ async def test_an_identical_proposal_shares_the_open_card(world: World) -> None:
     entry = await world.asked(session, effect(*SUM))
     again = await world.submit(session, effect(*SUM, slot="t2/1/1"), turn_id="t2")
     assert isinstance(again, Pending)
-    assert again.confirmation_id == entry["confirmation_id"]
+    assert again.confirmation_id == entry.confirmation_id
     assert len(world.events("ConfirmationRequested")) == 1
 
 
@@ -137,8 +137,8 @@ async def test_a_denial_of_something_never_requested_is_recorded(world: World) -
     assert isinstance(result, Outcome)
     assert result.reason is not None
     assert result.reason.code == "denied-by-model"
-    entries = list(session.state["agent"]["confirmations"].values())
-    assert [item["status"] for item in entries] == ["denied"]
+    entries = list(session.state.agent.confirmations.values())
+    assert [item.status for item in entries] == ["denied"]
     later = await world.submit(session, effect(*SUM, slot="t9/1/1"), turn_id="t9")
     assert isinstance(later, Pending)
     assert "gate-denied-before" in [reason.code for reason in later.reasons]
@@ -155,7 +155,7 @@ async def test_a_withdrawal_that_meets_an_approval_is_told_as_too_late(world: Wo
     assert isinstance(result, Outcome)
     assert result.reason is not None
     assert result.reason.code == "card-outdated"
-    assert card(session, entry["confirmation_id"])["status"] == "requested"
+    assert card(session, entry.confirmation_id).status == "requested"
 
 
 @pytest.mark.req("S004-A11", "S004-X3")
@@ -296,7 +296,7 @@ async def test_a_batch_is_reported_command_by_command(world: World) -> None:
         ("b", "tasks.task.add", "success"),
         ("c", "crm.deal.get", "success"),
     ]
-    done = session.state["agent"]["done"]
+    done = session.state.agent.done
     assert len(done) == 1
     assert done[0]["description"] == "batch: a tasks.task.add, b tasks.task.add, c crm.deal.get"
     assert len(world.events("CallSucceeded")) == 1

@@ -33,7 +33,7 @@ def _waits(desk: Desk, decided: Any) -> Pending:
     """The card that took the place of the approved one."""
     assert decided.replaced_by is not None, decided
     again = Pending(effect_id=decided.replaced_by.effect_id, confirmation_id=decided.replaced_by.confirmation_id, method="batch")
-    assert desk.card(again)["status"] == "requested"
+    assert desk.card(again).status == "requested"
     return again
 
 
@@ -49,8 +49,8 @@ async def test_the_rest_of_the_batch_is_asked_anew_and_what_fell_out_is_named(de
     assert await deal_sum(desk) == worth
     again = _waits(desk, decided)
     card = desk.card(again)
-    assert [item["key"] for item in card["preview"]["items"]] == ["b"]
-    reasons = {reason["code"]: reason["args"] for reason in card["reasons"]}
+    assert [item["key"] for item in card.preview["items"]] == ["b"]
+    reasons = {reason["code"]: reason["args"] for reason in card.reasons}
     assert reasons["gate-phone-gone"] == {"value": first["VALUE"], "entity": "contact", "id": 43}
     assert (await desk.approve(again)).status == "succeeded"
     assert await deal_sum(desk) == 77000

@@ -21,6 +21,7 @@ from orchestrator.language.text import format_phone
 from sandbox.portal.errors import PortalError
 from sandbox.portal.multifields import classic_changes, universal_changes
 from sandbox.portal.store import Store
+from state.card import Card
 from tests.unit.gate.gate_kit import FIRST, LEAD, call
 from tests.unit.gate.sandbox_kit import Desk, a_desk
 from tests.unit.spine_kit import VERA
@@ -260,7 +261,7 @@ async def test_a_deletion_is_on_the_card_before_it_happens(desk: Desk, method: s
     """Vector 18: an element with ID and no value deletes, so it asks and the card says "remove"."""
     phones = await desk.phones()
     waits = await desk.wish(method, params)
-    preview = desk.card(waits)["preview"]
+    preview = desk.card(waits).preview
     line = (preview["items"] or [preview])[0]["lines"][0]
     assert line["before"].startswith(phones[0])
     assert line["after"] == f"удалить {phones[0]}"
@@ -293,13 +294,13 @@ async def test_two_cards_for_one_phone_add_it_once(desk: Desk) -> None:
     assert (await desk.phones()).count("+79997776655") == 1
 
 
-async def replaced(desk: Desk, waits: Outcome | Pending) -> dict[str, Any]:
+async def replaced(desk: Desk, waits: Outcome | Pending) -> Card:
     """The card that a yes leads to when the world changed meanwhile."""
     entry = desk.card(waits)
-    given = Decision(confirmation_id=entry["confirmation_id"], nonce=entry["nonce"], approve=True, actor=VERA, via="button")
+    given = Decision(confirmation_id=entry.confirmation_id, nonce=entry.nonce, approve=True, actor=VERA, via="button")
     decided = await desk.world.gate.decide_card(given, mode="full", ledger=desk.session)
     assert decided.replaced_by is not None, decided
-    return dict(desk.session.state["agent"]["confirmations"][decided.replaced_by.confirmation_id])
+    return desk.session.state.cards[decided.replaced_by.confirmation_id]
 
 
 async def test_what_came_meanwhile_is_not_sent_with_the_rest(desk: Desk) -> None:
@@ -308,8 +309,8 @@ async def test_what_came_meanwhile_is_not_sent_with_the_rest(desk: Desk) -> None
     waits = await desk.wish("crm.contact.update", {"id": 43, "fields": {"PHONE": both}})
     await desk.ask("crm.contact.update", id=43, fields={"PHONE": both[:1]})
     card = await replaced(desk, waits)
-    assert card["preview"]["lines"][0]["after"] == "добавить +7 999 000-11-22"
-    given = Decision(confirmation_id=card["confirmation_id"], nonce=card["nonce"], approve=True, actor=VERA, via="button")
+    assert card.preview["lines"][0]["after"] == "добавить +7 999 000-11-22"
+    given = Decision(confirmation_id=card.confirmation_id, nonce=card.nonce, approve=True, actor=VERA, via="button")
     decided = await desk.world.gate.decide_card(given, mode="full", ledger=desk.session)
     assert decided.outcome is not None
     assert decided.outcome.status == "succeeded"
@@ -322,7 +323,7 @@ async def test_a_phone_that_changed_meanwhile_is_shown_again(desk: Desk) -> None
     waits = await desk.wish("crm.item.update", {"entityTypeId": 3, "id": 43, "fields": {"fm": fm}})
     await desk.ask("crm.contact.update", id=43, fields={"PHONE": [{"ID": 156, "VALUE": "+79990001122"}]})
     card = await replaced(desk, waits)
-    assert card["preview"]["lines"][0]["after"] == "+7 999 000-11-22 → +7 999 777-66-55"
+    assert card.preview["lines"][0]["after"] == "+7 999 000-11-22 → +7 999 777-66-55"
 
 
 async def test_a_repaired_wish_met_again_is_the_same_wish(desk: Desk) -> None:

@@ -70,7 +70,7 @@ async def test_roubles_do_not_become_dollars(desk: Desk) -> None:
 
 async def test_both_at_once_are_shown_and_done(desk: Desk) -> None:
     pending = await desk.wish("crm.deal.update", {"id": 423, "fields": {"OPPORTUNITY": "5000 долларов", "CURRENCY_ID": "USD"}})
-    lines = {line["field"]: (line["before"], line["after"]) for line in desk.card(pending)["preview"]["lines"]}
+    lines = {line["field"]: (line["before"], line["after"]) for line in desk.card(pending).preview["lines"]}
     assert [text.replace("\u00a0", " ") for text in lines["OPPORTUNITY"]] == ["275 000 ₽", "5 000 $"]
     assert "CURRENCY_ID" in lines
     done = await desk.approve(pending)

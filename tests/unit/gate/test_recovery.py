@@ -14,6 +14,7 @@ from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.gate.execute.recovery import SETTLED, RecoveredEffect
 from orchestrator.runtime import recovery, timers
 from orchestrator.runtime.session import Session
+from state.card import Card
 from state.events.core import CallOutcomeUnknown, CallRefused, CallSucceeded
 from state.journal.store import Commit, EffectRow, OutboxRow, StoreUnwritable
 from tests.unit.spine_kit import ANNA, VERA, World, a_world, card, effect
@@ -53,15 +54,15 @@ async def carried_out(world: World, session: Session, what: Effect) -> None:
     result = await world.submit(session, what, actor=VERA)
     if isinstance(result, Pending):
         entry = card(session, result.confirmation_id)
-        given = Decision(confirmation_id=entry["confirmation_id"], nonce=_last(entry), approve=True, actor=VERA, via="button")
+        given = Decision(confirmation_id=entry.confirmation_id, nonce=_last(entry), approve=True, actor=VERA, via="button")
         await world.gate.decide_card(given, mode="full", ledger=session)
         await session.flush()
 
 
-def _last(entry: dict[str, Any]) -> str:
+def _last(entry: Card) -> str:
     from orchestrator.gate.approve.confirmations import calculate_second_nonce  # noqa: PLC0415 - only for dangerous cards
 
-    return calculate_second_nonce(entry["nonce"]) if entry["taps"] > 1 else str(entry["nonce"])
+    return calculate_second_nonce(entry.nonce) if entry.taps > 1 else str(entry.nonce)
 
 
 def _no_outcomes(commit: Any) -> Any:
@@ -106,7 +107,7 @@ async def test_the_portal_shows_what_became_of_it(
     assert after.status == status
     assert len(open_world.portal.ledger) == before
     assert open_world.types()[-2:] == ["CallOutcomeUnknown", "OutcomeReconciled"]
-    assert session.state["unknown"] == {}
+    assert session.state.unknown == {}
     assert await session.list_effects("started") == []
 
 
@@ -285,10 +286,10 @@ async def test_an_approved_call_whose_record_changed_becomes_a_new_card(world: W
     assert world.codes() == ["card:superseded", "card:requested"]
 
 
-async def _approve_only(session: Session, entry: dict[str, Any]) -> None:
+async def _approve_only(session: Session, entry: Card) -> None:
     from orchestrator.gate.approve import confirmations  # noqa: PLC0415 - plays a process killed right after the approval
 
-    given = Decision(confirmation_id=entry["confirmation_id"], nonce=entry["nonce"], approve=True, actor=ANNA, via="button")
+    given = Decision(confirmation_id=entry.confirmation_id, nonce=entry.nonce, approve=True, actor=ANNA, via="button")
     await confirmations.approve(entry, given, session, ())
     await session.flush()
 
@@ -354,7 +355,7 @@ async def test_a_call_without_a_card_is_told_by_a_sentence(world: World, monkeyp
     session = await world.session(owner="two")
     await recovery.recover(session, world.tools)
     assert world.codes() == ["recovered-done"]
-    assert session.state["agent"]["objects"]["current_deal_id"] == 9001
+    assert session.state.agent.objects["current_deal_id"] == 9001
 
 
 @pytest.mark.parametrize("store", [False, True])
@@ -372,7 +373,7 @@ async def test_one_call_that_cannot_be_gone_on_with_does_not_close_the_session(
     go_on, broken = world.gate.resume_approved, StoreUnwritable("full") if store else RuntimeError("nobody foresaw this")
 
     async def first_fails(effect_id: str, **more: Any) -> Any:
-        if effect_id == entries[0]["effect_id"]:
+        if effect_id == entries[0].effect_id:
             raise broken
         return await go_on(effect_id, **more)
 

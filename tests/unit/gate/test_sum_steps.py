@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.call.effect import Ask, Facts
 from orchestrator.gate.call.policy import Policy
+from state.card import Card
 from tests.unit.gate.gate_kit import DEAL, FIRST, RECORDS, judged
 from tests.unit.gate.gate_kit import effect as plain
 from tests.unit.spine_kit import ANNA, CHAT, VERA, World, a_world, effect, press
@@ -35,7 +36,7 @@ class Desk:
     def __init__(self, world: World) -> None:
         self.world, self.number = world, 0
 
-    async def asked(self, what: tuple[str, dict[str, Any]], *, key: str = CHAT, actor: Actor = ANNA) -> dict[str, Any]:
+    async def asked(self, what: tuple[str, dict[str, Any]], *, key: str = CHAT, actor: Actor = ANNA) -> Card:
         """The card that it leads to."""
         self.number += 1
         session = await self.world.session(key)
@@ -44,23 +45,23 @@ class Desk:
         finally:
             await session.close()
 
-    async def step(self, what: tuple[str, dict[str, Any]], *, key: str = CHAT, actor: Actor = ANNA, approve: bool = True) -> dict[str, Any]:
+    async def step(self, what: tuple[str, dict[str, Any]], *, key: str = CHAT, actor: Actor = ANNA, approve: bool = True) -> Card:
         """The card, decided."""
         entry = await self.asked(what, key=key, actor=actor)
-        for _ in range(entry["taps"] if approve else 1):
+        for _ in range(entry.taps if approve else 1):
             await self.world.work(press(await self.fresh(entry, key), approve=approve, key=key, actor=actor))
         return entry
 
-    async def fresh(self, entry: dict[str, Any], key: str) -> dict[str, Any]:
+    async def fresh(self, entry: Card, key: str) -> Card:
         session = await self.world.session(key)
         try:
-            return dict(session.state["agent"]["confirmations"][entry["confirmation_id"]])
+            return session.state.cards[entry.confirmation_id]
         finally:
             await session.close()
 
 
-def codes(entry: dict[str, Any]) -> list[str]:
-    return [reason["args"].get("reason") or reason["code"] for reason in entry["reasons"]]
+def codes(entry: Card) -> list[str]:
+    return [reason["args"].get("reason") or reason["code"] for reason in entry.reasons]
 
 
 @pytest.mark.parametrize("how", [UPDATE, ITEM, "batch"])
@@ -68,16 +69,16 @@ async def test_the_step_that_makes_it_tenfold_asks_twice_whoever_and_wherever(tm
     """50 000 → 200 000 → 490 000 → 500 000 by two people in two conversations: each step is small, the last one makes it tenfold."""
     async with a_world(tmp_path, policy=TWICE) as world:
         desk = Desk(world)
-        assert (await desk.step(change(200_000)))["taps"] == 1
-        assert (await desk.step(change(490_000), key="tg:-100", actor=VERA))["taps"] == 1
+        assert (await desk.step(change(200_000))).taps == 1
+        assert (await desk.step(change(490_000), key="tg:-100", actor=VERA)).taps == 1
         assert world.portal.records["deal", 482]["OPPORTUNITY"] == 490_000
         entry = await desk.asked(change(500_000, how))
-        assert entry["taps"] == 2
+        assert entry.taps == 2
         assert "gate-sum-steps" in codes(entry)
-        reason = next(one for one in entry["reasons"] if "gate-sum-steps" in (one["code"], one["args"].get("reason")))
+        reason = next(one for one in entry.reasons if "gate-sum-steps" in (one["code"], one["args"].get("reason")))
         assert (reason["args"]["before"], reason["args"]["after"], reason["args"]["times"]) == ("50 000", "500 000", 10)
-        assert (await desk.asked(change(499_999, how)))["taps"] == 1
-        assert (await desk.asked(change(2_000_000, how, deal=481)))["taps"] == 1  # another deal
+        assert (await desk.asked(change(499_999, how))).taps == 1
+        assert (await desk.asked(change(2_000_000, how, deal=481))).taps == 1  # another deal
 
 
 async def test_down_in_steps_and_back_to_where_it_stood(tmp_path: Path) -> None:
@@ -86,8 +87,8 @@ async def test_down_in_steps_and_back_to_where_it_stood(tmp_path: Path) -> None:
         desk = Desk(world)
         await desk.step(change(20_000))
         down = await desk.asked(change(5_000))
-        assert (down["taps"], "gate-sum-steps" in codes(down)) == (2, True)
-        assert (await desk.asked(change(60_000)))["taps"] == 1
+        assert (down.taps, "gate-sum-steps" in codes(down)) == (2, True)
+        assert (await desk.asked(change(60_000))).taps == 1
 
 
 async def test_a_day_later_only_the_last_step_counts(tmp_path: Path) -> None:
@@ -97,10 +98,10 @@ async def test_a_day_later_only_the_last_step_counts(tmp_path: Path) -> None:
         await desk.step(change(200_000))
         world.clock.advance(timedelta(hours=23))
         await desk.step(change(300_000))
-        assert (await desk.asked(change(600_000)))["taps"] == 2
+        assert (await desk.asked(change(600_000))).taps == 2
         world.clock.advance(timedelta(hours=1, seconds=1))
-        assert (await desk.asked(change(700_000)))["taps"] == 1  # from 200 000
-        assert (await desk.asked(change(2_000_000)))["taps"] == 2
+        assert (await desk.asked(change(700_000))).taps == 1  # from 200 000
+        assert (await desk.asked(change(2_000_000))).taps == 2
 
 
 async def test_what_was_denied_or_turned_down_is_no_step(tmp_path: Path) -> None:
@@ -109,12 +110,12 @@ async def test_what_was_denied_or_turned_down_is_no_step(tmp_path: Path) -> None
         desk = Desk(world)
         await desk.step(change(200_000), approve=False)
         world.portal.records["deal", 482]["OPPORTUNITY"] = "100000.00"  # by hand
-        assert (await desk.asked(change(600_000)))["taps"] == 1
+        assert (await desk.asked(change(600_000))).taps == 1
         session = await world.session()
         await world.submit(session, effect(UPDATE, {"id": 482, "fields": {"TITLE": "Вектор-2"}}, slot="t50/1/1"))
         await session.close()
         world.portal.records["deal", 482]["OPPORTUNITY"] = "1000000.00"
-        assert (await desk.asked(change(2_000_000)))["taps"] == 1
+        assert (await desk.asked(change(2_000_000))).taps == 1
 
 
 async def test_a_card_that_waited_is_asked_anew_where_a_step_came_between(tmp_path: Path) -> None:
@@ -122,10 +123,10 @@ async def test_a_card_that_waited_is_asked_anew_where_a_step_came_between(tmp_pa
     async with a_world(tmp_path, policy=TWICE) as world:
         desk = Desk(world)
         first, second = await desk.asked(change(300_000)), await desk.asked(change(400_000, OPENED="Y"))
-        assert (first["taps"], second["taps"]) == (1, 1)
+        assert (first.taps, second.taps) == (1, 1)
         await world.work(press(first))
         third = await desk.asked(change(600_000))
-        assert third["taps"] == 2
+        assert third.taps == 2
         await world.work(press(second))
         assert world.portal.records["deal", 482]["OPPORTUNITY"] == 300_000  # it changed meanwhile: shown anew
 
@@ -136,8 +137,8 @@ async def test_rules_with_times_hold_for_steps(tmp_path: Path) -> None:
     async with a_world(tmp_path, policy={"rules": [rule]}) as world:
         desk = Desk(world)
         await desk.step(change(200_000))
-        assert (await desk.asked(change(240_000))).get("lead") in (None, False)
-        assert (await desk.asked(change(250_000)))["lead"] is True
+        assert (await desk.asked(change(240_000))).lead is False
+        assert (await desk.asked(change(250_000))).lead is True
 
 
 async def test_where_nothing_compares_sums_nobody_looks(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ async def test_a_silent_no_op_is_told_on_the_card(world: World) -> None:
     session = await world.session()
     entry = await world.asked(session, effect("crm.deal.update", {"id": 481, "fields": {"STAGE_ID": "C1:WON"}}))
     world.portal.will("crm.deal.update", says(200, YES))
-    given = Decision(confirmation_id=entry["confirmation_id"], nonce=entry["nonce"], approve=True, actor=ANNA, via="button")
+    given = Decision(confirmation_id=entry.confirmation_id, nonce=entry.nonce, approve=True, actor=ANNA, via="button")
     decided = await world.gate.decide_card(given, mode="full", ledger=session)
     await session.flush()
     assert decided.outcome is not None
@@ -40,7 +40,7 @@ async def test_a_silent_no_op_is_told_on_the_card(world: World) -> None:
     assert decided.outcome.reason == Notice(code="not-changed", args={"field": "STAGE_ID", "more": 0})
     assert "STAGE_ID" in decided.outcome.detail
     assert world.events("CallSucceeded")[-1].data["unchanged"] == ["STAGE_ID"]
-    shown = to_plain_text(render_card(card(session, entry["confirmation_id"]), Translator("ru")))
+    shown = to_plain_text(render_card(card(session, entry.confirmation_id).to_stored(), Translator("ru")))
     assert "⚠️ Битрикс24 ответил «да», но не изменил: Стадия" in shown
     assert Translator("ru").translate("not-changed", field="STAGE_ID", more=1) == "⚠️ Битрикс24 ответил «да», но не изменил: стадия и ещё 1"
     assert Translator("en").translate("not-changed", field="STAGE_ID", more=0).endswith("not change: the stage")

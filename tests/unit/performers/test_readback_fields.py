@@ -32,8 +32,8 @@ async def done(world: World, session: Session, method: str, params: dict[str, An
     found = await world.submit(session, effect(method, params), actor=VERA)
     if isinstance(found, Outcome):
         return found
-    entry = session.state["agent"]["confirmations"][found.confirmation_id]
-    given = Decision(confirmation_id=entry["confirmation_id"], nonce=entry["nonce"], approve=True, actor=VERA, via="button")
+    entry = session.state.agent.confirmations[found.confirmation_id]
+    given = Decision(confirmation_id=entry.confirmation_id, nonce=entry.nonce, approve=True, actor=VERA, via="button")
     decided = await world.gate.decide_card(given, mode="full", ledger=session)
     await session.flush()
     assert decided.outcome is not None, decided

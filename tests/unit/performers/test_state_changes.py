@@ -9,6 +9,7 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.performers.state_changes import build_changes, find_created_target
+from state.session_state import AgentState
 from tests.unit.spine_kit import VERA, World, effect, reply, step
 from tests.unit.spine_kit import message as typed
 from tests.unit.spine_portal import says
@@ -16,7 +17,7 @@ from tests.unit.spine_portal import says
 HOOK = {"event": "ONCRMDEALADD", "handler": "https://hooks.example/x"}
 
 
-async def after(world: World, *calls: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+async def after(world: World, *calls: tuple[str, dict[str, Any]]) -> AgentState:
     """agent_state after these calls of a lead, free or approved."""
     session = await world.session()
     for number, (method, params) in enumerate(calls, start=1):
@@ -31,8 +32,7 @@ async def after(world: World, *calls: tuple[str, dict[str, Any]]) -> dict[str, A
         )
         event = executor._build_outcome_event(order, performed, 0.1, params={})
         await session.commit(event, actor=VERA.key)
-    agent: dict[str, Any] = session.state["agent"]
-    return agent
+    return session.state.agent
 
 
 @pytest.mark.req("S004-33", "S004-34", "S004-35", "S004-X5")
@@ -65,8 +65,8 @@ async def after(world: World, *calls: tuple[str, dict[str, Any]]) -> dict[str, A
 async def test_current_objects_follow_the_calls(world: World, calls: Any, objects: dict[str, int], links: dict[str, list[str]]) -> None:
     """Reads of single records and writes move them; lists, comments and failures do not."""
     found = await after(world, *calls)
-    assert {key: value for key, value in found["objects"].items() if key != "links" and value} == objects
-    assert found["objects"]["links"] == links
+    assert {key: value for key, value in found.objects.items() if key != "links" and value} == objects
+    assert found.objects["links"] == links
 
 
 @pytest.mark.req("S004-X5", "S004-X4")
@@ -81,14 +81,14 @@ async def test_done_holds_what_was_done_with_its_time_and_records(world: World) 
         ("crm.timeline.comment.add", {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "x"}}),
         ("crm.timeline.comment.list", {"filter": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal"}}),
     )
-    assert [item["description"] for item in found["done"]] == [
+    assert [item["description"] for item in found.done] == [
         "crm.deal.list: 3",
         "crm.deal.update deal 481",
         "crm.timeline.comment.add comment 9001",
         "crm.timeline.comment.list: 1",
     ]
-    assert found["done"][1]["object_ids"] == {"current_deal_id": 481}
-    assert all(item["timestamp"].endswith("Z") for item in found["done"])
+    assert found.done[1]["object_ids"] == {"current_deal_id": 481}
+    assert all(item["timestamp"].endswith("Z") for item in found.done)
 
 
 @pytest.mark.req("S004-75", "S004-X5")
@@ -96,14 +96,14 @@ async def test_bindings_follow_get_bind_and_unbind(world: World) -> None:
     """A get replaces, bind appends once, unbind removes the pair."""
     world.portal.bindings = [{"event": "OnCrmLeadAdd", "handler": "https://old.example/"}]
     found = await after(world, ("event.get", {}), ("event.bind", HOOK), ("event.bind", HOOK))
-    assert found["event_bindings"] == [{"event": "ONCRMLEADADD", "handler": "https://old.example/"}, HOOK]
+    assert found.event_bindings == [{"event": "ONCRMLEADADD", "handler": "https://old.example/"}, HOOK]
 
 
 @pytest.mark.req("S004-75")
 async def test_an_unbinding_removes_the_pair(world: World) -> None:
     """Only what was really unbound goes."""
     found = await after(world, ("event.bind", HOOK), ("event.unbind", HOOK))
-    assert found["event_bindings"] == []
+    assert found.event_bindings == []
 
 
 @pytest.mark.req("S004-75", "S004-X5")
@@ -113,8 +113,8 @@ async def test_a_false_result_changes_no_binding(world: World, method: str) -> N
     world.portal.bindings = [{**HOOK, "handler": "https://other.example/"}]
     world.portal.will(method, says(200, {"result": False}))
     found = await after(world, ("event.get", {}), (method, HOOK))
-    assert found["event_bindings"] == [{**HOOK, "handler": "https://other.example/"}]
-    assert found["done"] == []
+    assert found.event_bindings == [{**HOOK, "handler": "https://other.example/"}]
+    assert found.done == []
 
 
 @pytest.mark.req("S004-72", "S004-A9", "S004-X5")
@@ -125,13 +125,13 @@ async def test_a_batch_leaves_one_summary_from_two_successes_on(world: World) ->
     found = await after(
         world, ("batch", {"cmd": cmd}), ("batch", {"cmd": {"a": "crm.deal.update?id=481&fields[TITLE]=y", "b": "crm.deal.get?id=999"}})
     )
-    assert [item["description"] for item in found["done"]] == [
+    assert [item["description"] for item in found.done] == [
         "batch: a crm.deal.get, b crm.deal.update, d event.get",
         "crm.deal.update deal 481",
     ]
-    assert found["objects"]["current_deal_id"] == 481
-    assert found["objects"]["current_contact_id"] == 43
-    assert found["event_bindings"] == [HOOK]
+    assert found.objects["current_deal_id"] == 481
+    assert found.objects["current_contact_id"] == 43
+    assert found.event_bindings == [HOOK]
 
 
 @pytest.mark.parametrize(
@@ -163,5 +163,5 @@ async def test_the_new_state_is_stored_and_read_back(world: World) -> None:
     await world.turn(session, typed("создай задачу"))
     again = await world.session()
     assert again.state == session.state
-    assert again.state["agent"]["objects"]["current_task_id"] == 9001
+    assert again.state.agent.objects["current_task_id"] == 9001
     assert isinstance(await world.submit(again, effect("crm.deal.get", {"id": 481})), Outcome)

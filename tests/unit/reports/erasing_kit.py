@@ -80,7 +80,7 @@ async def decided(world: World, text: str, wish: dict[str, Any], *, approve: boo
     if approve is None:
         return
     session = await world.session()
-    [entry] = [item for item in session.state["agent"]["confirmations"].values() if item["status"] == "requested"]
+    [entry] = [item for item in session.state.agent.confirmations.values() if item.status == "requested"]
     await session.close()
     await world.work(press(entry, approve=approve, actor=VERA))
 

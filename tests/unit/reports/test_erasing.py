@@ -31,14 +31,16 @@ def structure(home: Home) -> dict[str, Any]:
     """What the state says of cards and calls without anybody's words."""
     with opened(home) as store:
         state, seq = journal.load_state(store, f"session:{CHAT}")
-        agent = state["agent"]
+        agent = state.agent
         told = ("status", "method", "call_class", "fingerprint", "essence", "requested_by", "approved_by", "denied_by", "executed_at")
-        cards = {key: {name: entry.get(name) for name in told} for key, entry in agent["confirmations"].items()}
+        cards = {
+            key: {name: getattr(entry, name) if entry.has(name) else None for name in told} for key, entry in agent.confirmations.items()
+        }
         return {
             "seq": seq,
             "cards": cards,
-            "denied": list(state["denied"]),
-            "unknown": state["unknown"],
+            "denied": list(state.denied),
+            "unknown": state.unknown,
             "head": store.read_head(f"session:{CHAT}"),
         }
 
@@ -127,9 +129,9 @@ async def test_what_waits_is_named_and_withdrawn_before_anything_is_erased(home:
     with opened(home) as store:
         assert erase.inspect_person(store, CHAT, home.place).obstacles == ()
         state, _ = journal.load_state(store, f"session:{CHAT}")
-        [entry] = state["agent"]["confirmations"].values()
-        assert (entry["status"], entry["why"]) == ("superseded", "erased")
-        row = store.find_effect(entry["effect_id"])
+        [entry] = state.agent.confirmations.values()
+        assert (entry.status, entry.why) == ("superseded", "erased")
+        row = store.find_effect(entry.effect_id)
         assert row is not None
         assert (row.status, "call" in row.call, row.outcome) == ("superseded", False, None)
         assert store.list_due_timers(LATER + timedelta(days=9)) == []

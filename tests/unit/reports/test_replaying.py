@@ -23,7 +23,7 @@ def test_every_moment_is_the_fold_of_what_had_happened(store: Store) -> None:
     assert replay_state(store, STREAM, head).state == load_state(store, STREAM)[0]
     assert replay_state(store, STREAM, head + 99).seq == head
     before = replay_state(store, STREAM, 0)
-    assert (before.seq, before.ts, before.state["agent"]["goals"]) == (0, "", [])
+    assert (before.seq, before.ts, before.state.agent.goals) == (0, "", [])
     events = store.read_events(STREAM)
     assert replay_state(store, STREAM, 6).state == fold_events(before.state, ((one.type, dict(one.data), one.ts) for one in events[:6]))
 

@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
-from orchestrator.runtime.session import list_open_cards, load_session_state
+from orchestrator.reports.cards import list_open_cards, load_session_state
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, card, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import Held, cut, lost
 
@@ -197,7 +197,7 @@ async def test_a_decision_on_a_foreign_session_finds_no_card(world: World) -> No
     await world.work(press(entry, key="tg:1008"))
     assert world.codes() == ["toast:card-outdated"]
     session = await world.session(owner="other", key="tg:5")
-    assert session.state["agent"]["confirmations"] == {}
+    assert session.state.agent.confirmations == {}
     with pytest.raises(KeyError):
         card(session, entry["confirmation_id"])
 
@@ -222,7 +222,7 @@ async def test_doors_read_what_waits(world: World) -> None:
     """The open cards of a session, oldest first; nothing for one that never was."""
     entry = await asked(world, raise_sum(1), raise_sum(2))
     waiting = await list_open_cards(world.store, CHAT)
-    assert [item["params"]["fields"]["OPPORTUNITY"] for item in waiting] == [1, 2]
-    assert waiting[1]["confirmation_id"] == entry["confirmation_id"]
+    assert [item.params["fields"]["OPPORTUNITY"] for item in waiting] == [1, 2]
+    assert waiting[1].confirmation_id == entry["confirmation_id"]
     assert await list_open_cards(world.store, "tg:5") == []
-    assert (await load_session_state(world.store, "tg:5"))["history"] == []
+    assert (await load_session_state(world.store, "tg:5")).history == []

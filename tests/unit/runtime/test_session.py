@@ -44,7 +44,7 @@ async def test_a_refused_commit_leaves_nothing(world: World) -> None:
     change = EffectChange(effect_id="e1", expect=("approved",), status="started")
     with pytest.raises(EffectConflict):
         await session.commit(said(1), actor="a", effects=[change])
-    assert (session.seq, world.types(), session.state["history"]) == (0, [], [])
+    assert (session.seq, world.types(), session.state.history) == (0, [], [])
     await session.commit(said(2), actor="a")
     assert world.types() == ["MessageReceived"]
 
@@ -56,7 +56,7 @@ async def test_a_failed_write_leaves_nothing(world: World, monkeypatch: pytest.M
         broken.setattr(world.sql, "commit", _full)
         with pytest.raises(StoreUnwritable):
             await session.commit(said(1), actor="a")
-    assert (session.seq, session.state["turn"]) == (0, None)
+    assert (session.seq, session.state.turn) == (0, None)
 
 
 def _full(commit: Commit) -> Any:
@@ -85,7 +85,7 @@ async def test_a_cancelled_commit_is_stored_and_folded(world: World, monkeypatch
         await task
     assert world.types() == ["MessageReceived"]
     assert session.seq == 1
-    assert session.state["turn"]["turn_id"] == "t1"
+    assert session.state.turn.turn_id == "t1"
 
 
 async def test_commits_of_several_tasks_are_taken_one_by_one(world: World) -> None:

@@ -67,7 +67,7 @@ async def test_a_note_is_state_at_once_and_goes_with_the_next_commit(world: Worl
     """Nothing in the journal before; then one transaction, each event with its own moment and person, and the fold is the state."""
     session = await world.session()
     await session.buffer(said(1), actor="tg:7", effects=[card("e1", "absent")])
-    assert (session.state["turn"]["turn_id"], session.seq, world.types()) == ("t1", 1, [])
+    assert (session.state.turn.turn_id, session.seq, world.types()) == ("t1", 1, [])
     assert await world.store.find_effect("e1") is None
     noted = await session.find_effect("e1")
     assert noted is not None
@@ -98,7 +98,7 @@ async def test_a_note_that_conflicts_is_refused_when_it_is_made(world: World) ->
     with pytest.raises(EffectConflict):
         await session.buffer(said(1), actor="a", effects=[card("e1", "absent")])
     await session.flush()
-    assert (world.types(), session.state["turn"]) == ([], None)
+    assert (world.types(), session.state.turn) == ([], None)
 
 
 async def test_a_conflict_of_a_commit_costs_only_itself(world: World) -> None:

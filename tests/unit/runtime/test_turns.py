@@ -72,8 +72,8 @@ async def test_one_turn_from_message_to_answer(world: World) -> None:
     steps = [(text.code, text.args.get("state")) for text in world.partials if isinstance(text, Notice)]
     assert steps == [("turn-begun", None), ("step", "running"), ("step", "done"), ("turn-over", None)]
     assert await world.store.take_inbox(CHAT, "turn") is None
-    assert session.state["turn"] is None
-    assert [item["text"] for item in session.state["history"]] == ["создай задачу", "Задача создана."]
+    assert session.state.turn is None
+    assert [item.text for item in session.state.history] == ["создай задачу", "Задача создана."]
     assert world.model.prompts[0][-1]["content"] == "создай задачу"
 
 
@@ -168,7 +168,7 @@ async def test_a_waiting_step_brings_its_card_with_the_answer(world: World) -> N
     await world.turn(session, message("подними сумму сделки 481 до 1 200 000 и поставь задачу"))
     assert world.codes() == ["made", "waiting-on-card", "card:requested"]
     assert world.events("TurnFinished")[0].data["reason"] == "waiting"
-    assert [item["method"] for item in session.state["agent"]["next_planned_actions"]] == ["crm.deal.update"]
+    assert [item["method"] for item in session.state.agent.next_planned_actions] == ["crm.deal.update"]
     assert len(world.portal.written("tasks.task.add")) == 1
     assert world.portal.written("crm.deal.update") == []
 
@@ -192,7 +192,7 @@ async def test_shadow_plans_and_says_so(tmp_path: Path) -> None:
         await world.turn(session, message("подними сумму сделки 481 до 1 200 000"))
         assert world.portal.ledger == []
         assert not [method for method, _ in world.portal.requests if method == "crm.deal.list"]
-        assert [item["method"] for item in session.state["agent"]["next_planned_actions"]] == ["crm.deal.update", "crm.deal.list"]
+        assert [item["method"] for item in session.state.agent.next_planned_actions] == ["crm.deal.update", "crm.deal.list"]
         assert world.events("PlanRecorded")[0].data["executed"] is False
         row = world.outbox()[0]
         assert row.body["notices"][0]["code"] == "shadow-plan"
@@ -216,15 +216,15 @@ async def test_a_question_is_answered_by_its_own_options_only(world: World) -> N
     session = await world.session()
     world.model.will(reply(step("crm.deal.update", {"id": 481, "fields": {"ASSIGNED_BY_ID": "@user:Анна"}})))
     await world.turn(session, message("передай сделку 481 Анне"))
-    question = session.state["question"]
-    assert sorted(item["value"] for item in question["options"]) == [7, 9]
-    other = next(number for number, item in enumerate(question["options"]) if item["value"] == 9)
-    for answers, option in [("other", 0), (question["question_id"], 5), (question["question_id"], -1)]:
+    question = session.state.question
+    assert sorted(item["value"] for item in question.options) == [7, 9]
+    other = next(number for number, item in enumerate(question.options) if item["value"] == 9)
+    for answers, option in [("other", 0), (question.question_id, 5), (question.question_id, -1)]:
         await world.turn(session, message("", answers=answers, option=option, origin="choice"))
-    await world.turn(session, message("", answers=question["question_id"], option=other, origin="choice"))
-    await world.turn(session, message("", answers=question["question_id"], option=0, origin="choice"))
+    await world.turn(session, message("", answers=question.question_id, option=other, origin="choice"))
+    await world.turn(session, message("", answers=question.question_id, option=0, origin="choice"))
     assert world.codes() == ["which-user", "chosen", *["choice-outdated"] * 3, "waiting-on-card", "card:requested", "choice-outdated"]
-    assert session.state["question"] is None
+    assert session.state.question is None
     cards = world.events("ConfirmationRequested")
     assert [event.data["params"]["fields"] for event in cards] == [{"ASSIGNED_BY_ID": 9}]
 
@@ -237,8 +237,8 @@ async def test_an_answered_question_survives_a_crash(world: World, kept: int) ->
         reply(step("tasks.task.add", {"fields": {"TITLE": "Звонок", "RESPONSIBLE_ID": 7, "DESCRIPTION": "@user:Анна"}})), reply()
     )
     await world.turn(session, message("задача про Анну"))
-    question = session.state["question"]
-    row = message("", answers=question["question_id"], option=1, origin="choice")
+    question = session.state.question
+    row = message("", answers=question.question_id, option=1, origin="choice")
     await killed(world, session, row=row, kept=kept)
     if kept == 2:
         world.model.script.appendleft(reply())

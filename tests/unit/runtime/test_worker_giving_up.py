@@ -112,7 +112,7 @@ async def test_a_stumble_between_approval_and_call_is_recovered_from(
     async with world.working():
         await world.orchestrator.receive([message("подними сумму сделки 481 до 1 200 000")])
         await world.idle()
-        [entry] = world.orchestrator._sessions[CHAT].state["agent"]["confirmations"].values()
+        [entry] = world.orchestrator._sessions[CHAT].state.agent.confirmations.values()
         monkeypatch.setattr(run_approved, "fetch_facts", stumbling)
         await world.orchestrator.receive([press(entry)])
         await until(lambda: bool(world.sql.list_effects(f"session:{CHAT}", "approved")))

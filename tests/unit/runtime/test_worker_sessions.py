@@ -163,7 +163,7 @@ async def test_a_session_nobody_uses_is_let_go(world: World, monkeypatch: pytest
         assert world.sql.acquire(CHAT, "other", world.clock.now(), world.clock.now()) is not None
         await world.orchestrator.receive([message("ещё раз")])
         await world.idle()
-    assert [item["text"] for item in (await world.session(owner="reader")).state["history"]] == ["привет", "раз", "ещё раз", "два"]
+    assert [item.text for item in (await world.session(owner="reader")).state.history] == ["привет", "раз", "ещё раз", "два"]
 
 
 def _leased_until(world: World) -> str:

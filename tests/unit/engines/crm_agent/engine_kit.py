@@ -16,6 +16,7 @@ from orchestrator.engines.base import ModelRequest, ModelText, TurnContext, Turn
 from orchestrator.engines.crm_agent.engine import CrmAgent
 from state.events.core import Event
 from state.events.fold import create_state
+from state.session_state import HistoryLine
 
 ANNA = Actor(key="tg:1007", name="Анна", bitrix_user_id=7)
 
@@ -48,8 +49,8 @@ class Fake:
     def __init__(self, *answers: Answer, results: Any = (), turn: TurnInput | None = None, mode: Mode = "full", **more: Any) -> None:
         self.turn = turn or TurnInput(turn_id="t1", text="подними сумму сделки 481")
         self.actor, self.mode, self.now = ANNA, mode, datetime(2026, 11, 21, 12, tzinfo=UTC)
-        self.state: dict[str, Any] = create_state()
-        self.state["history"] = [{"role": "user", "text": self.turn.text}]
+        self.state = create_state()
+        self.state.history = [HistoryLine.create(role="user", text=self.turn.text)]
         self.halt_on_block = False
         self.answers, self.results = deque(answers), deque(results)
         self.plans: dict[int, Any] = {}

@@ -10,6 +10,7 @@ from orchestrator.directory.answers import OutcomeView
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outputs import Notice
 from state.events.core import PlanRecorded
+from state.session_state import HistoryLine
 from tests.unit.engines.crm_agent.engine_kit import TABLE, Fake, agent, codes, done, pending, reply, run, step
 
 
@@ -29,10 +30,10 @@ async def test_a_question_is_answered_without_a_call() -> None:
 async def test_the_prompt_is_static_part_state_history_message() -> None:
     """In this order; the present message stands once, at the end."""
     ctx = Fake(reply())
-    ctx.state["history"] = [
-        {"role": "user", "text": "раньше"},
-        {"role": "assistant", "text": "ответ"},
-        {"role": "user", "text": ctx.turn.text},
+    ctx.state.history = [
+        HistoryLine.create(role="user", text="раньше"),
+        HistoryLine.create(role="assistant", text="ответ"),
+        HistoryLine.create(role="user", text=ctx.turn.text),
     ]
     await run(ctx)
     messages = ctx.prompt()

@@ -21,9 +21,9 @@ async def test_what_the_person_named_is_told_to_the_gate() -> None:
         results=[done(created="deal:9001"), done(), done(), done()],
         named={"deal:77"},
     )
-    ctx.state["trusted"] = ["deal:5"]
-    ctx.state["agent"]["objects"]["current_deal_id"] = 5
-    ctx.state["agent"]["objects"]["current_task_id"] = 6
+    ctx.state.trusted = ["deal:5"]
+    ctx.state.agent.objects["current_deal_id"] = 5
+    ctx.state.agent.objects["current_task_id"] = 6
     found = {
         "@deal:Ромашка": Resolved(value=1, target="deal:1", named_by_person=True),
         "@deal:Вектор": Resolved(value=2, target="deal:2", named_by_person=False),

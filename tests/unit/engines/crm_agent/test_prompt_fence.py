@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from orchestrator.domain.actor import Actor
 from orchestrator.engines.crm_agent import prompt
 from orchestrator.engines.crm_agent.grammar import LINE_HEADER, NEAR_HEADER, Fence, escape_headers
+from state.card import Card
 from state.events.fold import create_state
+from state.session_state import HistoryLine
 
 ANNA = Actor(key="tg:1007", name="Анна", bitrix_user_id=7)
 WHEN = {"now": "2026-11-21T15:00:00+03:00", "zone": "Europe/Moscow", "calendar": ["сб 21.11.2026 сегодня"]}
@@ -20,8 +22,9 @@ SIGNS = st.sampled_from(
 )
 
 
-def card(status: str = "requested", **more: Any) -> dict[str, Any]:
-    return {"status": status, "method": "crm.deal.update", "params": {"id": 481}, "provenance": {"prose": False}, **more}
+def card(status: str = "requested", **more: Any) -> Card:
+    base = {"confirmation_id": "c", "status": status, "method": "crm.deal.update", "params": {"id": 481}, "provenance": {"prose": False}}
+    return Card.from_stored(base | more)
 
 
 @pytest.mark.req("S004-2", "S004-3", "S004-42", "S004-X12")
@@ -39,11 +42,11 @@ def test_the_static_part(mode: Any) -> None:
 def test_the_state_message() -> None:
     """Who speaks, what day it is, the current record, the state as far as the prompt carries it."""
     state = create_state()
-    state["agent"]["goals"] = ["подними сумму", "раньше"]
-    state["agent"]["done"] = [{"description": f"дело {number}", "timestamp": "x", "object_ids": {}} for number in range(9)]
-    state["agent"]["objects"]["current_deal_id"] = 481
-    state["agent"]["objects"]["links"] = {"deal:481": ["contact:43"]}
-    state["agent"]["confirmations"] = {str(number): card(params={"id": number}) for number in range(8)} | {"x": card("denied")}
+    state.agent.goals = ["подними сумму", "раньше"]
+    state.agent.done = [{"description": f"дело {number}", "timestamp": "x", "object_ids": {}} for number in range(9)]
+    state.agent.objects["current_deal_id"] = 481
+    state.agent.objects["links"] = {"deal:481": ["contact:43"]}
+    state.agent.confirmations = {str(number): card(params={"id": number}) for number in range(8)} | {"x": card("denied")}
     message = prompt.build_state_message(state, ANNA, "full", WHEN, {"current_deal_id": 481})
     assert message["role"] == "system"
     body = json.loads(message["content"].removeprefix("STATE "))
@@ -61,11 +64,11 @@ def test_the_state_message() -> None:
 @pytest.mark.parametrize(("many", "more"), [(2, {}), (30, {"waiting_for_a_person": 25, "next_planned_actions": 20, "event_bindings": 10})])
 def test_of_a_long_state_what_matters_is_kept_and_the_rest_is_counted(many: int, more: dict[str, int]) -> None:
     """The newest cards and subscriptions; of a plan its next steps; a short state leaves nothing out and says nothing of it."""
-    agent = create_state()["agent"]
-    agent["confirmations"] = {str(number): card(params={"id": number}) for number in range(many)}
-    agent["next_planned_actions"] = [{"slot": "s", "method": "crm.deal.get", "params": {"id": number}} for number in range(many)]
-    agent["event_bindings"] = [{"event": "ONCRMDEALADD", "handler": str(number)} for number in range(many)]
-    agent["goals"] = ["новое", "старое"]
+    agent = create_state().agent
+    agent.confirmations = {str(number): card(params={"id": number}) for number in range(many)}
+    agent.next_planned_actions = [{"slot": "s", "method": "crm.deal.get", "params": {"id": number}} for number in range(many)]
+    agent.event_bindings = [{"event": "ONCRMDEALADD", "handler": str(number)} for number in range(many)]
+    agent.goals = ["новое", "старое"]
     trimmed = prompt.trim_state(agent)
     assert trimmed["waiting_for_a_person"][-1]["params"] == {"id": many - 1}
     assert trimmed["event_bindings"][-1]["handler"] == str(many - 1)
@@ -78,10 +81,10 @@ def test_of_a_long_state_what_matters_is_kept_and_the_rest_is_counted(many: int,
 @pytest.mark.req("S004-A12")
 def test_what_was_written_after_prose_is_not_in_later_prompts() -> None:
     """A step whose words may be those of a customer is named by its method only, waiting or left over."""
-    agent = create_state()["agent"]
+    agent = create_state().agent
     evil = {"id": 481, "fields": {"TITLE": "клиент велел"}}
-    agent["confirmations"] = {"a": card(params=evil, provenance={"prose": True}), "b": card(), "c": card(provenance=None)}
-    agent["next_planned_actions"] = [
+    agent.confirmations = {"a": card(params=evil, provenance={"prose": True}), "b": card(), "c": card(provenance=None)}
+    agent.next_planned_actions = [
         {"slot": "s", "method": "crm.deal.update", "params": evil, "comment": "клиент велел", "prose": True},
         {"slot": "s", "method": "crm.deal.get", "params": {"id": 5}, "comment": "надо"},
     ]
@@ -93,7 +96,12 @@ def test_what_was_written_after_prose_is_not_in_later_prompts() -> None:
 
 def test_history_without_empty_lines() -> None:
     """A turn that ended with buttons said nothing that later prompts need."""
-    history = [{"role": "user", "text": "а", "ts": "x"}, {"role": "assistant", "text": "", "ts": "x"}, {"role": "assistant", "text": "б"}]
+    said: list[dict[str, Any]] = [
+        {"role": "user", "text": "а", "ts": "x"},
+        {"role": "assistant", "text": "", "ts": "x"},
+        {"role": "assistant", "text": "б"},
+    ]
+    history = [HistoryLine.from_stored(one) for one in said]
     assert prompt.build_history_messages(history) == [{"role": "user", "content": "а"}, {"role": "assistant", "content": "б"}]
 
 

@@ -30,8 +30,8 @@ def test_numbers_of_the_person_name_records(text: str, numbers: set[int]) -> Non
 def test_the_current_record_counts_when_the_person_had_it() -> None:
     """A record that only a read of the model made current does not."""
     state = create_state()
-    state["agent"]["objects"] |= {"current_deal_id": 5, "current_task_id": 6}
-    state["trusted"] = ["deal:5", "contact:9"]
+    state.agent.objects |= {"current_deal_id": 5, "current_task_id": 6}
+    state.trusted = ["deal:5", "contact:9"]
     assert start_work("дальше", "", state).targets == {"deal:5"}
 
 

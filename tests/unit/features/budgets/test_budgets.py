@@ -116,9 +116,9 @@ class TestTurns:
             world.model.will(reply(text="Бориса это не касается."))
             assert "budget-over" not in await ask(world, BORIS)
             session = await world.session()
-            (entry,) = session.state["agent"]["confirmations"].values()
+            (entry,) = session.state.agent.confirmations.values()
             await session.close()
-            await world.work(press(card_of(entry)), command("pending"), command("status"))
+            await world.work(press(entry), command("pending"), command("status"))
             codes = said(world)
             assert "card:executed" in codes
             assert {"status", "budget-used"} <= set(codes)
@@ -189,10 +189,6 @@ class TestUsage:
         totals.discard_before(202610)
         assert totals.list_months() == [202611]
         assert not totals.has_warning("a", 202609)
-
-
-def card_of(entry: Any) -> dict[str, Any]:
-    return dict(entry)
 
 
 async def ask_to(world: World, words: str) -> list[str]:

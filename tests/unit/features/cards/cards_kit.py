@@ -1,6 +1,7 @@
 """Cards in the small world of the spine: with the handlers of their buttons."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from bot.i18n.translate import Translator
@@ -9,6 +10,7 @@ from bot.rendering.spans import to_plain_text
 from orchestrator.domain.actor import Actor
 from orchestrator.features.cards.editing import build_handlers
 from orchestrator.runtime.turn import merge_handlers
+from state.card import Card
 from state.clock import generate_id
 from state.journal.store import InboxRow, OutboxRow
 from tests.unit.spine_kit import ANNA, CHAT, World, _row, _shipped_rules, message, raise_sum, reply
@@ -32,9 +34,10 @@ async def asked(world: World, *steps: Any, text: str = "подними сумм�
     return dict(world.outbox()[-1].body)
 
 
-async def opened(world: World, entry: dict[str, Any]) -> OutboxRow:
+async def opened(world: World, shown_card: Card | Mapping[str, Any]) -> OutboxRow:
     """The question for the new value of a card with one field."""
-    await world.work(pressing("edit", entry["confirmation_id"]))
+    entry = shown_card if isinstance(shown_card, Card) else Card.from_stored(shown_card)
+    await world.work(pressing("edit", entry.confirmation_id))
     row = world.outbox()[-1]
     assert row.body["what"] == "value"
     return row

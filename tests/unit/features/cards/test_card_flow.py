@@ -28,8 +28,8 @@ async def test_the_careful_mode_stands_on_its_cards(tmp_path: Path) -> None:
         edit_world(canary)
         await asked(canary, ADD, text="заведи сделку Лютик на 500 тысяч")
         session = await canary.session(owner="reader")
-        (entry,) = session.state["agent"]["confirmations"].values()
-        assert entry["preview"]["mode"] == "canary"
+        (entry,) = session.state.agent.confirmations.values()
+        assert entry.preview["mode"] == "canary"
 
 
 async def test_in_full_mode_a_card_says_nothing_of_modes(world: World) -> None:

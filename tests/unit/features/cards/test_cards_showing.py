@@ -7,7 +7,8 @@ import pytest
 from bot.rendering.questions import build_message_link
 from orchestrator.features.cards.open_cards import LOST_AFTER, REFRESH, CardRefresher, build_fresh_card_row, build_pending_rows
 from orchestrator.gate.approve.confirmations import add_card_copies
-from tests.unit.features.cards.cards_kit import RU, asked, cards_of, edit_world, shown
+from state.card import Card
+from tests.unit.cards.cards_kit import RU, asked, cards_of, edit_world, shown
 from tests.unit.spine_kit import CHAT, NOW, World, press, raise_sum
 from tests.unit.spine_kit import message as typed
 from tests.unit.spine_kit import reply as said
@@ -32,7 +33,7 @@ async def test_pending_shows_the_cards_themselves_at_the_end_of_a_private_chat(w
 
 def test_leads_see_a_card_anew_only_after_a_stop() -> None:
     """Whoever asks for their own cards does not ring at the lead who was asked."""
-    entry = {"confirmation_id": "0a1b2c3d4e", "told": ["tg:1006"], "told_names": ["Вера"], "status": "requested"}
+    entry = Card.create(confirmation_id="0a1b2c3d4e", told=["tg:1006"], told_names=["Вера"], status="requested")
     own, both = build_fresh_card_row(CHAT, entry, NOW), build_fresh_card_row(CHAT, entry, NOW, leads="too")
     assert [row.session for row in add_card_copies([own])] == [CHAT]
     assert [row.session for row in add_card_copies([both])] == [CHAT, "tg:1006"]

@@ -112,18 +112,14 @@ async def test_two_edits_at_once_do_not_meet(world: World) -> None:
     """Two cards, two questions, answered the other way round."""
     await asked(world, raise_sum(1_200_000), raise_sum(700_000))
     session = await world.session(owner="reader")
-    first, second = session.state["agent"]["confirmations"].values()
+    first, second = session.state.agent.confirmations.values()
     await session.close()
     one, two = await opened(world, first), await opened(world, second)
     await world.work(answer(two, "800 000"), answer(one, "1 100 000"))
     new = [card for card in cards_of(world.outbox()) if card["status"] == "requested"]
     assert len(new) == 2
     session = await world.session(owner="reader")
-    waiting = [
-        card["params"]["fields"]["OPPORTUNITY"]
-        for card in session.state["agent"]["confirmations"].values()
-        if card["status"] == "requested"
-    ]
+    waiting = [card.params["fields"]["OPPORTUNITY"] for card in session.state.agent.confirmations.values() if card.status == "requested"]
     assert sorted(waiting) == [800_000, 1_100_000]
 
 
@@ -200,15 +196,15 @@ async def test_a_stop_between_the_new_card_and_the_end_of_the_old_one_leaves_one
     question = await opened(world, entry)
     row = answer(question, "1 300 000")
     session = await world.session(owner="dying")
-    before = session.state["agent"]["confirmations"][entry["confirmation_id"]]
-    params = replace_value(strip_marks(before["params"]), "OPPORTUNITY", 1300000)
+    before = session.state.agent.confirmations[entry["confirmation_id"]]
+    params = replace_value(strip_marks(before.params), "OPPORTUNITY", 1300000)
     await submit_again(before, params, f"edit:{row.id}", ANNA, session, world.tools, said="1 300 000")
     await session.close()
     assert len(world.events("ConfirmationRequested")) == 2
     await world.work(row)
     assert [card["status"] for card in cards_of(world.outbox())] == ["superseded", "requested"]
     assert len(world.events("ConfirmationRequested")) == 2
-    assert list_edits(dict((await world.session(owner="reader")).state)) == {}
+    assert list_edits((await world.session(owner="reader")).state) == {}
 
 
 async def test_a_decision_in_the_very_moment_of_the_answer_wins(world: World) -> None:
@@ -227,7 +223,7 @@ async def test_a_decision_in_the_very_moment_of_the_answer_wins(world: World) ->
     await decisions.run_decision(press(entry), session, world.tools)
     held.release.set()
     await working
-    statuses = [card["status"] for card in session.state["agent"]["confirmations"].values()]
+    statuses = [card.status for card in session.state.agent.confirmations.values()]
     assert sorted(statuses) == ["executed", "superseded"]
     assert world.portal.ledger == [("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1200000}})]
     assert [row.body["status"] for row in world.outbox() if row.kind == "card"][-1] == "executed"

@@ -28,7 +28,7 @@ async def change(home: Home, session: Session, amount: int, *, deal: int = 481, 
     assert isinstance(asked, Pending), asked
     if approve:
         entry = card(session, asked.confirmation_id)
-        decision = Decision(confirmation_id=asked.confirmation_id, nonce=entry["nonce"], approve=True, actor=actor, via="button")
+        decision = Decision(confirmation_id=asked.confirmation_id, nonce=entry.nonce, approve=True, actor=actor, via="button")
         await home.world.gate.decide_card(decision, mode="full", ledger=session)
         await session.flush()
 

@@ -206,8 +206,8 @@ async def test_words_of_others_need_a_card(home: Home) -> None:
     assert [notice.code for notice in asked.reasons] == ["gate-taint-prose"]
     await home.work(session)
     assert home.world.events("ReminderSet") == []
-    entry = session.state["agent"]["confirmations"][asked.confirmation_id]
-    decision = Decision(confirmation_id=asked.confirmation_id, nonce=entry["nonce"], approve=True, actor=ANNA, via="button")
+    entry = session.state.agent.confirmations[asked.confirmation_id]
+    decision = Decision(confirmation_id=asked.confirmation_id, nonce=entry.nonce, approve=True, actor=ANNA, via="button")
     decided = await home.world.gate.decide_card(decision, mode="full", ledger=session)
     assert decided.outcome is not None
     assert decided.outcome.status == "succeeded"

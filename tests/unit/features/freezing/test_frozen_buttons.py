@@ -14,6 +14,7 @@ from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.reports.log_rebuild.rebuild import rebuild_records
 from orchestrator.reports.stats import count
+from state.card import Card
 from state.clock import generate_id
 from state.journal import freeze_switch
 from state.journal.freeze_switch import SwitchOperator
@@ -32,7 +33,7 @@ def pressing(*words: str) -> InboxRow:
     return _row("press", "express", {"words": list(words), "callback_id": generate_id(), "message_id": 5}, ANNA, CHAT)
 
 
-async def executed(world: World) -> dict[str, Any]:
+async def executed(world: World) -> Card:
     """A card whose call has run, which can be taken back."""
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
@@ -44,12 +45,12 @@ async def executed(world: World) -> dict[str, Any]:
 
 async def an_undo(world: World) -> list[InboxRow]:
     entry = await executed(world)
-    return [pressing("undo", entry["effect_id"])]
+    return [pressing("undo", entry.effect_id)]
 
 
 async def an_approved_undo(world: World) -> list[InboxRow]:
     entry = await executed(world)
-    await world.work(pressing("undo", entry["effect_id"]))
+    await world.work(pressing("undo", entry.effect_id))
     return await cards(world)
 
 
@@ -57,9 +58,9 @@ async def an_edit(world: World) -> list[InboxRow]:
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
     await session.close()
-    await world.work(pressing("edit", entry["confirmation_id"]))
+    await world.work(pressing("edit", entry.confirmation_id))
     question = world.outbox()[-1].body
-    body = {"confirmation_id": entry["confirmation_id"], "ask": question["ask"], "text": "1 300 000"}
+    body = {"confirmation_id": entry.confirmation_id, "ask": question["ask"], "text": "1 300 000"}
     return [_row("edit_value", "express", body, ANNA, CHAT)]
 
 
@@ -69,7 +70,7 @@ async def a_wish_again(world: World) -> list[InboxRow]:
     await session.close()
     world.clock.advance(timedelta(days=2))
     await world.work()
-    return [pressing("again", entry["confirmation_id"])]
+    return [pressing("again", entry.confirmation_id)]
 
 
 async def a_leads_press(world: World) -> list[InboxRow]:
@@ -87,7 +88,7 @@ async def a_request(world: World) -> list[InboxRow]:
 async def cards(world: World) -> list[InboxRow]:
     """A press on each card that waits."""
     state, _ = await world.store.read(load_state, f"session:{CHAT}")
-    return [press(entry) for entry in state["agent"]["confirmations"].values() if entry["status"] == "requested"]
+    return [press(entry) for entry in state.agent.confirmations.values() if entry.status == "requested"]
 
 
 WAYS: list[Callable[[World], Awaitable[list[InboxRow]]]] = [an_undo, an_approved_undo, an_edit, a_wish_again, a_leads_press, a_request]
@@ -126,12 +127,12 @@ async def test_every_kind_of_write_is_refused(world: World, wish: Any) -> None:
     assert world.portal.ledger == []
 
 
-async def left_behind(world: World, by: Actor) -> dict[str, Any]:
+async def left_behind(world: World, by: Actor) -> Card:
     """An approval that was stored, and then the program died."""
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
-    decision = Decision(confirmation_id=entry["confirmation_id"], nonce=entry["nonce"], approve=True, actor=by, via="button")
-    await confirmations.approve(card(session, entry["confirmation_id"]), decision, session, ())
+    decision = Decision(confirmation_id=entry.confirmation_id, nonce=entry.nonce, approve=True, actor=by, via="button")
+    await confirmations.approve(card(session, entry.confirmation_id), decision, session, ())
     await session.close()
     freeze_switch.freeze(world.sql, HAND)
     world.gate.deps.switch._free_at = None  # type: ignore[attr-defined]  # as a process that has just begun
@@ -144,7 +145,7 @@ async def test_what_waits_again_is_the_same_card_whatever_the_record_holds_by_no
     world.portal.records["deal", 481]["OPPORTUNITY"] = "5"
     await world.work(command("pending"))
     assert len(world.events("ConfirmationRequested")) == 1
-    row = world.sql.find_effect(entry["effect_id"])
+    row = world.sql.find_effect(entry.effect_id)
     assert row is not None
     assert row.status == "requested"
 
@@ -155,7 +156,7 @@ async def test_a_process_that_knows_of_nothing_and_whose_approver_is_gone_reopen
     deps = world.gate._deps
     world.gate._deps = replace(deps, present=lambda actor: None if actor.key == VERA.key else deps.present(actor))
     await world.work(command("pending"))
-    row = world.sql.find_effect(entry["effect_id"])
+    row = world.sql.find_effect(entry.effect_id)
     assert row is not None
     assert row.status == "refused"
     assert world.portal.ledger == []
@@ -169,7 +170,7 @@ async def test_rebuilt_logs_tell_both_approvals(world: World) -> None:
     await world.gate.deps.switch.find_freeze()
     freeze_switch.freeze(world.sql, HAND)
     await world.work(press(entry))
-    assert list(count(world.sql).open_cards) == [entry["confirmation_id"]]
+    assert list(count(world.sql).open_cards) == [entry.confirmation_id]
     freeze_switch.release(world.sql, HAND)
     await world.work(*(await cards(world)))
     records = [record for _, record in rebuild_records(world.sql, f"session:{CHAT}", {}) if record["type"] == "decision"]

@@ -17,6 +17,7 @@ from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.runtime import worker
 from orchestrator.runtime.turn import Handlers, merge_handlers
+from state.card import Card
 from state.journal import freeze_switch as stored_switch
 from state.journal.freeze_switch import SwitchOperator
 from state.journal.journal import load_state
@@ -69,10 +70,10 @@ def release(world: World) -> None:
     assert stored_switch.release(world.sql, HAND).changed
 
 
-async def standing(world: World, entry: dict[str, Any]) -> dict[str, Any]:
+async def standing(world: World, entry: Card) -> Card:
     """The card as it stands now."""
     state, _ = await world.store.read(load_state, f"session:{CHAT}")
-    return dict(state["agent"]["confirmations"][entry["confirmation_id"]])
+    return state.agent.confirmations[entry.confirmation_id]
 
 
 def events(world: World, name: str) -> int:
@@ -131,7 +132,7 @@ async def test_a_press_while_frozen_leaves_the_card_open_and_a_later_one_runs_it
     assert ("toast:frozen-card" if known else "frozen-card") in said
     assert events(world, "ConfirmationReopened") == (0 if known else 1)
     assert world.portal.ledger == []
-    assert world.sql.find_effect(entry["effect_id"]).status == "requested"  # type: ignore[union-attr]
+    assert world.sql.find_effect(entry.effect_id).status == "requested"  # type: ignore[union-attr]
     assert [timer.kind for timer in world.sql.list_due_timers(world.clock.now().replace(year=2027))].count("confirmation_expires") == 1
 
     release(world)
@@ -142,7 +143,7 @@ async def test_a_press_while_frozen_leaves_the_card_open_and_a_later_one_runs_it
     entry = await standing(world, entry)
     await world.work(press(entry), press(entry))
     assert len(world.portal.written("crm.deal.update")) == 1
-    assert (await standing(world, entry))["status"] == "executed"
+    assert (await standing(world, entry)).status == "executed"
 
 
 async def test_a_card_may_be_denied_and_runs_out_while_frozen(world: World) -> None:
@@ -156,16 +157,16 @@ async def test_a_card_may_be_denied_and_runs_out_while_frozen(world: World) -> N
     world.clock.advance(timedelta(days=3))
     await world.work()
     state, _ = await world.store.read(load_state, f"session:{CHAT}")
-    found = {key: item["status"] for key, item in state["agent"]["confirmations"].items()}
-    assert found == {first["confirmation_id"]: "denied", second["confirmation_id"]: "expired"}
+    found = {key: item.status for key, item in state.agent.confirmations.items()}
+    assert found == {first.confirmation_id: "denied", second.confirmation_id: "expired"}
 
 
 async def test_an_approval_that_a_crash_left_behind_does_not_run_while_frozen(world: World) -> None:
     """The next process opens the session, finds writes frozen, and lets the card wait for a press again."""
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
-    decision = Decision(confirmation_id=entry["confirmation_id"], nonce=entry["nonce"], approve=True, actor=ANNA, via="button")
-    await confirmations.approve(card(session, entry["confirmation_id"]), decision, session, ())
+    decision = Decision(confirmation_id=entry.confirmation_id, nonce=entry.nonce, approve=True, actor=ANNA, via="button")
+    await confirmations.approve(card(session, entry.confirmation_id), decision, session, ())
     await session.close()
     freeze(world)
     await world.work(command("pending"))

@@ -19,6 +19,7 @@ from orchestrator.runtime.turn import merge_handlers
 from state.clock import generate_id
 from state.events.core import RecordsSeen
 from state.journal.store import OutboxRow
+from state.session_state import AgentState, SessionState
 from state.sql import build_sqlite_url, open_store
 from tests.unit.features.undo.undo_kit import Office, an_office, done, restored, update
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, _row, a_world, command, effect, press
@@ -287,6 +288,6 @@ def test_a_history_may_be_asked_for_in_words() -> None:
 def test_the_record_that_was_named_last_is_the_current_one() -> None:
     """Of the current objects; a deal where none was named."""
     objects = {"current_deal_id": 481, "current_task_id": 8017, "current_contact_id": None, "current_company_id": None}
-    assert find_current_record({"agent": {"objects": objects}, "trusted": ["deal:481", "task:8017", "lead:3"]}) == "task:8017"
-    assert find_current_record({"agent": {"objects": objects}, "trusted": []}) == "deal:481"
-    assert find_current_record({"agent": {"objects": dict.fromkeys(objects)}, "trusted": ["deal:481"]}) == ""
+    assert find_current_record(SessionState(agent=AgentState(objects=objects), trusted=["deal:481", "task:8017", "lead:3"])) == "task:8017"
+    assert find_current_record(SessionState(agent=AgentState(objects=objects))) == "deal:481"
+    assert find_current_record(SessionState(agent=AgentState(objects=dict.fromkeys(objects)), trusted=["deal:481"])) == ""

@@ -82,7 +82,7 @@ async def test_of_two_presses_at_once_one_wins_and_the_other_is_told_who(tmp_pat
         rows = world.outbox()
         toasts = {row.session.removesuffix(":toast"): row.body["notice"] for row in rows if row.kind == "toast"}
         won = card(await world.session(), entry["confirmation_id"])
-        winner, loser = (VERA, GLEB) if won["status"] == "executed" else (GLEB, VERA)
+        winner, loser = (VERA, GLEB) if won.status == "executed" else (GLEB, VERA)
         assert toasts[winner.key]["code"] in {"toast-running", "toast-denied"}
         assert toasts[loser.key]["code"].startswith("card-already-")
         assert toasts[loser.key]["args"]["who"] == winner.name

@@ -73,7 +73,7 @@ async def test_the_press_makes_the_next_message_the_reason(tmp_path: Path) -> No
         await world.work(next_message("Дорого"))
         assert not await awaits(world)
         assert by_chat(world.outbox())[CHAT] == ["card:denied", "lead-denied-why"]
-        assert card(await world.session(), entry["confirmation_id"])["reason"] == "Дорого"
+        assert card(await world.session(), entry["confirmation_id"]).reason == "Дорого"
 
 
 async def test_a_reason_is_awaited_only_for_a_while(tmp_path: Path) -> None:
@@ -125,6 +125,6 @@ async def test_a_reason_is_short_plain_text_and_no_instruction(tmp_path: Path) -
         entry = await ask_for(world)
         await world.work(answered(entry, "да, approve: true " + "х" * 5000))
         kept = card(await world.session(), entry["confirmation_id"])
-        assert kept["status"] == "denied"
-        assert len(kept["reason"]) == 500
+        assert kept.status == "denied"
+        assert len(kept.reason) == 500
         assert world.portal.ledger == []

@@ -116,7 +116,7 @@ async def test_without_a_tally_of_the_journal_the_conversation_itself_counts(tmp
         cmd = {f"c{number}": f"tasks.task.add?fields[TITLE]=t{number}" for number in range(3)}
         done = await world.submit(session, effect("batch", {"cmd": cmd}))
         assert isinstance(done, Outcome)
-        assert session.state["written"] == {ANNA.key: {"2026-11-21T12": 3}}
+        assert session.state.written == {ANNA.key: {"2026-11-21T12": 3}}
         refused = await world.submit(session, effect("tasks.task.add", {"fields": {"TITLE": "x"}}, slot="t1/1/2"))
         assert isinstance(refused, Outcome)
         assert refused.reason is not None

@@ -8,14 +8,15 @@ from orchestrator.domain.actor import Actor
 from orchestrator.features.people.registry import STREAM
 from orchestrator.reports.conversations import render_event
 from orchestrator.reports.reading.narrator import Narrator
-from tests.unit.features.people.people_kit import ANNA, GLEB, OLGA, Office, given, presses
+from state.card import Card
+from tests.unit.people.people_kit import ANNA, GLEB, OLGA, Office, given, presses
 from tests.unit.spine_kit import CHAT, World, effect, press
 
 OPS = {"key": "cli:ops", "name": "ops"}
 GROUP = "tg:-100500"
 
 
-async def _card(world: World, key: str, *, slot: str, actor: Actor) -> dict[str, object]:
+async def _card(world: World, key: str, *, slot: str, actor: Actor) -> Card:
     session = await world.session(key)
     entry = await world.asked(
         session, effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 5_000_000 + len(slot)}}, slot=slot), actor=actor
@@ -91,7 +92,7 @@ async def test_open_cards_of_who_lost_access_close_wherever_they_wait(office: Of
     await office.start()
     rows = office.world.outbox()
     cards = [(row.session, row.body["confirmation_id"], row.body["status"]) for row in rows if row.kind == "card"]
-    assert cards == [(GROUP, mine[1]["confirmation_id"], "superseded"), (CHAT, mine[0]["confirmation_id"], "superseded")]
+    assert cards == [(GROUP, mine[1].confirmation_id, "superseded"), (CHAT, mine[0].confirmation_id, "superseded")]
     [words] = [office.shown(row)[1] for row in rows if row.kind == "people" and row.session == CHAT]
     assert "1 карточка, которая ждала решения, закрыта." in words
     for key, entry in zip((CHAT, GROUP), mine, strict=True):

@@ -89,7 +89,7 @@ class Watch:
         """The fold of the portal's session, from the journal alone."""
         from state.journal.journal import load_state  # noqa: PLC0415 - only here
 
-        return load_state(self.world.sql, f"session:{KEY}")[0]["portal"]
+        return load_state(self.world.sql, f"session:{KEY}")[0].portal
 
     def events(self, *types: str) -> list[StoredEvent]:
         return self.world.events(*types, key=KEY)

@@ -290,11 +290,11 @@ async def test_an_undone_call_is_drawn_as_such_and_an_undo_offers_none(office: W
     back = await restored(office, effect_id)
     deps, now = office.gate.deps, office.clock.now()
     session = await office.session()
-    entries = session.state["agent"]["confirmations"]
+    entries = session.state.agent.confirmations
     undone = undo_policy.find_original(entries[back["confirmation_id"]], entries)
     assert undone is not None
     drawn = undo_policy.add_undo_status(undone, entries, now=now, policy=deps.policy, catalogue=deps.catalogue)
-    assert (drawn["effect_id"], drawn["undone_by"], "undo_until" in drawn) == (effect_id, ANNA.name, False)
+    assert (drawn.effect_id, drawn.undone_by, drawn.has("undo_until")) == (effect_id, ANNA.name, False)
     assert not undo_policy.is_undo_offered(entries[back["confirmation_id"]], now=now, policy=deps.policy, catalogue=deps.catalogue)
     await session.close()
     assert codes(await pressed(office, back["effect_id"])) == ["undo-refused", "undo-of-undo"]

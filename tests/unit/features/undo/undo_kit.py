@@ -94,7 +94,7 @@ async def done(world: World, what: Effect, *, actor: Actor = ANNA) -> str:
     session = await world.session(actor.key)
     try:
         result = await world.submit(session, what, actor=actor)
-        entry = session.state["agent"]["confirmations"][result.confirmation_id] if isinstance(result, Pending) else None
+        entry = session.state.agent.confirmations[result.confirmation_id] if isinstance(result, Pending) else None
     finally:
         await session.close()
     if entry is not None:

@@ -12,6 +12,7 @@ from state.events import fold
 from state.events.core import Event, MessageReceived
 from state.journal import journal
 from state.journal.store import Commit, Snapshot
+from state.session_state import SessionState
 from state.sql import SqlStore, open_store
 from tests.unit.state.events.state_events_kit import CORE, event_of
 
@@ -51,9 +52,9 @@ def test_a_fold_in_two_parts_is_the_fold_of_the_whole(happened: list[Event], cut
     """Prefix and rest lead to the same state as all at once, also when the state between was written down and read."""
     steps = folded(happened)
     whole = fold.fold_events(fold.create_state(), steps)
-    halfway = json.loads(json.dumps(fold.fold_events(fold.create_state(), steps[:cut])))
+    halfway = SessionState.from_stored(json.loads(json.dumps(fold.fold_events(fold.create_state(), steps[:cut]).to_stored())))
 
-    assert json.dumps(fold.fold_events(halfway, steps[cut:])) == json.dumps(whole)
+    assert json.dumps(fold.fold_events(halfway, steps[cut:]).to_stored()) == json.dumps(whole.to_stored())
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +90,7 @@ def test_a_snapshot_changes_nothing(store: SqlStore, before: list[Event], after:
     steps = [(item.type, dict(item.data), item.ts) for item in store.read_events(stream)]
 
     assert last == len(before) + len(after)
-    assert json.dumps(loaded) == json.dumps(fold.fold_events(fold.create_state(), steps))
+    assert json.dumps(loaded.to_stored()) == json.dumps(fold.fold_events(fold.create_state(), steps).to_stored())
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def test_an_unfit_snapshot_is_not_used(bad: Snapshot) -> None:
     state, seq = journal.load_state(store, STREAM)
     store.close()
 
-    assert (state["agent"]["goals"], seq) == (["два", "раз"], 2)
+    assert (state.agent.goals, seq) == (["два", "раз"], 2)
 
 
 def test_a_torn_snapshot_is_not_used() -> None:
@@ -123,7 +124,7 @@ def test_a_torn_snapshot_is_not_used() -> None:
     state, seq = journal.load_state(store, STREAM)
     store.close()
 
-    assert (state["agent"]["goals"], seq) == (["раз"], 1)
+    assert (state.agent.goals, seq) == (["раз"], 1)
 
 
 def test_a_long_stream_is_read_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,5 +136,5 @@ def test_a_long_stream_is_read_in_pages(monkeypatch: pytest.MonkeyPatch) -> None
     found = journal.verify_stream(store, STREAM)
     store.close()
 
-    assert (seq, state["agent"]["goals"][:2], len(state["history"])) == (9, ["8", "7"], 9)
+    assert (seq, state.agent.goals[:2], len(state.history)) == (9, ["8", "7"], 9)
     assert isinstance(found, journal.Verified)

@@ -245,9 +245,9 @@ def test_the_fold_of_an_erased_conversation_never_fails(shared: SqlStore, found:
     forget(shared, session)
     bare, _ = journal.load_state(shared, f"session:{session}")
 
-    confirmations = whole["agent"]["confirmations"]
-    assert [entry["status"] for entry in bare["agent"]["confirmations"].values()] == [item["status"] for item in confirmations.values()]
-    assert list(bare["denied"]) == list(whole["denied"])
-    assert [item["effect_id"] for item in bare["agent"]["in_progress"]] == [item["effect_id"] for item in whole["agent"]["in_progress"]]
-    assert json.dumps(bare)
+    confirmations = whole.agent.confirmations
+    assert [entry.status for entry in bare.agent.confirmations.values()] == [item.status for item in confirmations.values()]
+    assert list(bare.denied) == list(whole.denied)
+    assert [item.effect_id for item in bare.agent.in_progress] == [item.effect_id for item in whole.agent.in_progress]
+    assert json.dumps(bare.to_stored())
     assert fold.list_open_confirmations(bare) is not None

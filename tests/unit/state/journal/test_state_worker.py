@@ -63,7 +63,7 @@ async def test_it_reads_and_writes() -> None:
     await store.aclose()
     await store.aclose()
 
-    assert (event.seq, seq, state["agent"]["goals"]) == (1, 1, ["Привет"])
+    assert (event.seq, seq, state.agent.goals) == (1, 1, ["Привет"])
     with pytest.raises(StoreUnwritable):
         await store.get_value("x")
 

@@ -47,9 +47,9 @@ async def waiting(home: Home) -> dict[str, Any]:
     """The cards that wait, by method."""
     async with a_world(home.folder, store=open_store(home.url)) as world:
         session = await world.session()
-        found = [item for item in session.state["agent"]["confirmations"].values() if item["status"] == "requested"]
+        found = [item for item in session.state.agent.confirmations.values() if item.status == "requested"]
         await session.close()
-        return {item["method"]: item for item in found}
+        return {item.method: item for item in found}
 
 
 @pytest.mark.parametrize(("source", "target"), list(permutations(KINDS)))

@@ -63,7 +63,7 @@ def lost(homes: Homes, tmp_path: Path) -> Lost:
 async def approved(world: World) -> None:
     """Every card that waits is approved by whoever may."""
     state, _ = await world.store.read(load_state, f"session:{CHAT}")
-    await world.work(*(press(entry) for entry in state["agent"]["confirmations"].values() if entry["status"] == "requested"))
+    await world.work(*(press(entry) for entry in state.agent.confirmations.values() if entry.status == "requested"))
 
 
 @pytest.mark.parametrize(("wish", "done", "calls"), [(ADD, True, 1), (ADD, False, 1), (COMMENT, True, 1), (COMMENT, False, 0)])
@@ -105,8 +105,8 @@ async def test_what_was_found_done_offers_no_repeat(lost: Lost) -> None:
     async with lost.bot(lost.new) as world:
         await world.work(press(card))
         state, _ = await world.store.read(load_state, f"session:{CHAT}")
-        entry = state["agent"]["confirmations"][card["confirmation_id"]]
-        assert (entry["status"], entry["code"]) == ("refused", "came-back-done")
+        entry = state.agent.confirmations[card["confirmation_id"]]
+        assert (entry.status, entry.code) == ("refused", "came-back-done")
         assert not may_repeat(entry)
         await world.work(pressing("again", card["confirmation_id"]))
         await approved(world)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -16,6 +16,7 @@ from bot.telegram.outgoing.rate_limiter import BucketRate, Limits, RateLimiter
 from orchestrator.domain.outputs import build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.session import Session, open_session
+from state.card import Card
 from state.clock import FixedClock
 from state.journal.async_store import AsyncStore
 from state.journal.store import OutboxRow
@@ -133,7 +134,9 @@ def text_row(words: str, session: str = CHAT, **more: Any) -> OutboxRow:
 
 
 def card_row(status: str = "requested", **more: Any) -> OutboxRow:
-    return outbox.build_card_row(CHAT, {**ENTRY, "status": status, **more}, NOW)
+    home = {key: more.pop(key) for key in ("home",) if key in more}
+    row = outbox.build_card_row(CHAT, Card.from_stored({**ENTRY, "status": status, **more}), NOW)
+    return replace(row, body={**row.body, **home})
 
 
 def words(part: str) -> Callable[[str, dict[str, Any]], bool]:

@@ -14,8 +14,9 @@ from bot.telegram.view.message_builder import build_message
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.cards import open_cards
 from orchestrator.features.cards.field_input import EditableField
-from tests.unit.bot.telegram.door_kit import NOW, refused
-from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, ENTRY, GROUP, Post, card_row, posting
+from state.card import Card
+from tests.unit.bot.delivery_kit import CHAT, ENTRY, GROUP, Post, card_row, posting
+from tests.unit.bot.door_kit import NOW, refused
 from tests.unit.spine_kit import until
 
 FIELD = EditableField(code="OPPORTUNITY", name="Сумма", value="1 200 000 ₽", kind="money")
@@ -29,7 +30,7 @@ async def post() -> AsyncIterator[Post]:
 
 
 def anew() -> Any:
-    return open_cards.build_fresh_card_row(CHAT, {**ENTRY, "effect_id": "f" * 32}, NOW)
+    return open_cards.build_fresh_card_row(CHAT, Card.from_stored({**ENTRY, "effect_id": "f" * 32}), NOW)
 
 
 async def test_a_card_shown_anew_is_sent_below_and_the_one_above_loses_its_buttons(post: Post) -> None:

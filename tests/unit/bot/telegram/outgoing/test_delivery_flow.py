@@ -10,8 +10,9 @@ from aiogram.types import Update
 
 from orchestrator.domain.outputs import Notice, Reply, Row, Table, Text
 from orchestrator.runtime import outbox
-from tests.unit.bot.telegram.door_kit import NOW, raw_message, refused
-from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, GROUP, OTHER, STRICT, card_row, posting, text_row, words
+from state.card import Card
+from tests.unit.bot.delivery_kit import CHAT, GROUP, OTHER, STRICT, card_row, posting, text_row, words
+from tests.unit.bot.door_kit import NOW, raw_message, refused
 from tests.unit.spine_kit import until
 
 PARAGRAPH = "слово " * 300
@@ -135,7 +136,7 @@ async def test_what_telegram_does_not_take_of_a_message_is_left_out_and_the_word
     """Bad markup and nothing delivered (danneu#16, father-bot#86): words that arrive plain are better than none."""
     async with posting() as post:
         post.wire.will(refused(400, complaint))
-        await post.put(outbox.build_card_row(f"{CHAT}:5", {**_entry(), "status": "requested"}, NOW))
+        await post.put(outbox.build_card_row(f"{CHAT}:5", Card.from_stored({**_entry(), "status": "requested"}), NOW))
         await post.until_states("sent")
         first, second = post.wire.calls("sendMessage")
         assert first.get(left)

@@ -13,8 +13,9 @@ from bot.telegram.view.keyboards import format_label
 from bot.telegram.view.message_builder import CAPTION, build_message
 from orchestrator.domain.outputs import Notice, Reply, Text
 from orchestrator.runtime import outbox
-from tests.unit.bot.telegram.door_kit import ME, NOW, access, pressed, refused
-from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, ENTRY, GROUP, card_row, posting, text_row
+from state.card import Card
+from tests.unit.bot.delivery_kit import CHAT, ENTRY, GROUP, card_row, posting, text_row
+from tests.unit.bot.door_kit import ME, NOW, access, pressed, refused
 from tests.unit.spine_kit import until
 
 MOVED = refused(400, "Bad Request: group chat was upgraded to a supergroup chat", migrate_to_chat_id=-1009)
@@ -48,7 +49,7 @@ async def test_two_complaints_about_one_message_cost_two_ornaments_and_no_words(
     async with posting() as post:
         for complaint in ("Bad Request: TOPIC_CLOSED", "Bad Request: can't parse entities", "Bad Request: BUTTON_URL_INVALID"):
             post.wire.will(refused(400, complaint))
-        await post.put(outbox.build_card_row(f"{GROUP}:5", {**ENTRY, "status": "requested"}, NOW))
+        await post.put(outbox.build_card_row(f"{GROUP}:5", Card.from_stored({**ENTRY, "status": "requested"}), NOW))
         await post.until_states("sent")
         last = post.wire.calls("sendMessage")[-1]
         assert not {"message_thread_id", "entities", "reply_markup"} & set(last)
@@ -75,7 +76,7 @@ async def test_a_card_whose_topic_is_closed_can_still_be_decided() -> None:
     """It stands outside of its topic then: its buttons name the conversation they belong to, whatever chat and topic they are pressed in."""
     async with posting() as post:
         post.wire.will(refused(400, "Bad Request: TOPIC_CLOSED"))
-        await post.put(outbox.build_card_row(f"{GROUP}:5", {**ENTRY, "status": "requested"}, NOW))
+        await post.put(outbox.build_card_row(f"{GROUP}:5", Card.from_stored({**ENTRY, "status": "requested"}), NOW))
         await post.until_states("sent")
         yes, no = post.wire.calls("sendMessage")[-1]["reply_markup"]["inline_keyboard"][0]
         for button, approve in ((yes, True), (no, False)):
@@ -89,7 +90,7 @@ async def test_the_other_buttons_of_a_card_outside_its_closed_topic_say_why_they
     async with posting() as post:
         post.wire.will(refused(400, "Bad Request: TOPIC_CLOSED"))
         body = {**ENTRY, "status": "requested", "preview": {"lines": [{"field": "TITLE", "name": "Имя", "before": "а", "after": "б"}]}}
-        await post.put(outbox.build_card_row(f"{GROUP}:5", body, NOW))
+        await post.put(outbox.build_card_row(f"{GROUP}:5", Card.from_stored(body), NOW))
         await post.until_states("sent")
         markup = post.wire.calls("sendMessage")[-1]["reply_markup"]
         edit, details = markup["inline_keyboard"][1]
@@ -106,14 +107,16 @@ async def test_in_a_group_that_moved_a_card_is_sent_anew_and_edited_there() -> N
     """The supergroup numbers its messages anew: the old number may be another message of the bot's there, so it is never edited."""
     async with posting() as post:
         session = "tg:-5"
-        card = outbox.build_card_row(session, {**ENTRY, "status": "requested"}, NOW)
+        card = outbox.build_card_row(session, Card.from_stored({**ENTRY, "status": "requested"}), NOW)
         await post.put(card)
         await post.until_states("sent")
         post.wire.will(MOVED)
         for count, status in enumerate(("approved", "executed"), start=2):
             await post.put(
                 outbox.build_card_row(
-                    session, {**ENTRY, "status": status, f"{status}_by_name": "Анна", f"{status}_at": "2026-11-21T12:00:00Z"}, NOW
+                    session,
+                    Card.from_stored({**ENTRY, "status": status, f"{status}_by_name": "Анна", f"{status}_at": "2026-11-21T12:00:00Z"}),
+                    NOW,
                 )
             )
             await post.until_states(*["sent"] * count)

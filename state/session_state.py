@@ -1,0 +1,193 @@
+"""The state of one session as the fold of its events leaves it: what the agent works with, and what its features remember.
+
+Owned by the fold, which changes it in place; everybody else only reads it.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from state.card import Card
+from state.stored import JsonObject, Stored
+
+FEATURES = ("portal", "access", "edits", "reminders", "daily", "written", "reasons", "stops")
+"""Parts that only sessions have in which the feature was used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryLine(Stored):
+    """One message of the conversation, as the prompt repeats it."""
+
+    role: Literal["user", "assistant"]
+    text: str
+    quoted: bool = False
+    """The person quoted or forwarded text of somebody else."""
+    ts: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question(Stored):
+    """A name in a plan fits several records, and the person has been asked which one is meant."""
+
+    turn_id: str
+    question_id: str
+    iteration: int = 1
+    reference: str = ""
+    """What was written: "@deal:Ромашка"."""
+    options: list[dict[str, Any]] = field(default_factory=list)
+    text: str = ""
+    """What the person had asked for; the turn goes on with it."""
+    answer: str = ""
+    """The model's answer whose plan waits."""
+    resolved: dict[str, Any] = field(default_factory=dict)
+    ask: dict[str, Any] = field(default_factory=dict)
+    """The question as a notice {code, args}."""
+    prose: bool = False
+    """The turn that asks has read free text of others."""
+    labels: list[str] = field(default_factory=list)
+    ts: str = ""
+    chosen_in: str = ""
+    """The turn that goes on with the answer; the question stays until it is through."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Denial(Stored):
+    """Somebody said no to a call with this essence."""
+
+    at: str
+    by: str = ""
+    turn_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningCall(Stored):
+    """A call whose intent is stored and whose outcome is not."""
+
+    effect_id: str
+    method: str
+    ts: str = ""
+    essence: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownCall(Stored):
+    """A call that may or may not have happened."""
+
+    method: str
+    ts: str = ""
+    confirmation_id: str = ""
+    essence: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTurn(Stored):
+    """The turn under way."""
+
+    turn_id: str
+    started: str = ""
+    stopped: bool = False
+
+
+def _no_objects() -> dict[str, Any]:
+    return {"current_deal_id": None, "current_contact_id": None, "current_company_id": None, "current_task_id": None, "links": {}}
+
+
+@dataclass(slots=True)
+class AgentState:
+    """`agent_state` of seed 004 (S004-13): what the model is told of its work."""
+
+    goals: list[str] = field(default_factory=list)
+    done: list[dict[str, Any]] = field(default_factory=list)
+    in_progress: list[RunningCall] = field(default_factory=list)
+    objects: dict[str, Any] = field(default_factory=_no_objects)
+    next_planned_actions: list[JsonObject] = field(default_factory=list)
+    """Steps that the model proposed and that did not run."""
+    confirmations: dict[str, Card] = field(default_factory=dict)
+    """Cards by id, the open ones and the last that were decided, in the order of the decisions."""
+    event_bindings: list[dict[str, str]] = field(default_factory=list)
+
+    @classmethod
+    def from_stored(cls, data: JsonObject) -> "AgentState":
+        """The part of a stored state."""
+        return cls(
+            goals=data["goals"],
+            done=data["done"],
+            in_progress=[RunningCall.from_stored(one) for one in data["in_progress"]],
+            objects=data["objects"],
+            next_planned_actions=data["next_planned_actions"],
+            confirmations={key: Card.from_stored(one) for key, one in data["confirmations"].items()},
+            event_bindings=data["event_bindings"],
+        )
+
+    def to_stored(self) -> dict[str, Any]:
+        """The part as JSON data."""
+        return {
+            "goals": self.goals,
+            "done": self.done,
+            "in_progress": [one.to_stored() for one in self.in_progress],
+            "objects": self.objects,
+            "next_planned_actions": self.next_planned_actions,
+            "confirmations": {key: one.to_stored() for key, one in self.confirmations.items()},
+            "event_bindings": self.event_bindings,
+        }
+
+
+@dataclass(slots=True)
+class SessionState:
+    """See the module docstring. A feature's part is None in a session in which the feature was never used."""
+
+    agent: AgentState = field(default_factory=AgentState)
+    history: list[HistoryLine] = field(default_factory=list)
+    question: Question | None = None
+    denied: dict[str, Denial] = field(default_factory=dict)
+    """By essence."""
+    unknown: dict[str, UnknownCall] = field(default_factory=dict)
+    """By effect id."""
+    turn: OpenTurn | None = None
+    trusted: list[str] = field(default_factory=list)
+    """Records that persons named or turns made, as "deal:481"."""
+    portal: dict[str, Any] | None = None
+    access: dict[str, Any] | None = None
+    edits: dict[str, dict[str, Any]] | None = None
+    reminders: dict[str, dict[str, Any]] | None = None
+    daily: dict[str, int] | None = None
+    written: dict[str, dict[str, int]] | None = None
+    reasons: dict[str, dict[str, Any]] | None = None
+    stops: dict[str, int] | None = None
+
+    @classmethod
+    def from_stored(cls, data: JsonObject) -> "SessionState":
+        """The state of a snapshot; raises KeyError or TypeError where it is none."""
+        question, turn = data["question"], data["turn"]
+        return cls(
+            agent=AgentState.from_stored(data["agent"]),
+            history=[HistoryLine.from_stored(one) for one in data["history"]],
+            question=Question.from_stored(question) if question else None,
+            denied={key: Denial.from_stored(one) for key, one in data["denied"].items()},
+            unknown={key: UnknownCall.from_stored(one) for key, one in data["unknown"].items()},
+            turn=OpenTurn.from_stored(turn) if turn else None,
+            trusted=data["trusted"],
+            **{name: data[name] for name in FEATURES if name in data},
+        )
+
+    def to_stored(self) -> dict[str, Any]:
+        """The state as JSON data: what a snapshot keeps and the audit log shows."""
+        return {
+            "agent": self.agent.to_stored(),
+            "history": [one.to_stored() for one in self.history],
+            "question": self.question.to_stored() if self.question else None,
+            "denied": {key: one.to_stored() for key, one in self.denied.items()},
+            "unknown": {key: one.to_stored() for key, one in self.unknown.items()},
+            "turn": self.turn.to_stored() if self.turn else None,
+            "trusted": self.trusted,
+            **{name: part for name in FEATURES if (part := getattr(self, name)) is not None},
+        }
+
+    @property
+    def turn_id(self) -> str:
+        """The turn under way, "" between turns."""
+        return self.turn.turn_id if self.turn else ""
+
+    @property
+    def cards(self) -> dict[str, Card]:
+        """The confirmation cards by id."""
+        return self.agent.confirmations
