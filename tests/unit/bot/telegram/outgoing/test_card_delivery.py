@@ -15,8 +15,8 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.features.cards import open_cards
 from orchestrator.features.cards.field_input import EditableField
 from state.card import Card
-from tests.unit.bot.delivery_kit import CHAT, ENTRY, GROUP, Post, card_row, posting
-from tests.unit.bot.door_kit import NOW, refused
+from tests.unit.bot.telegram.door_kit import NOW, refused
+from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, ENTRY, GROUP, Post, card_row, posting
 from tests.unit.spine_kit import until
 
 FIELD = EditableField(code="OPPORTUNITY", name="Сумма", value="1 200 000 ₽", kind="money")

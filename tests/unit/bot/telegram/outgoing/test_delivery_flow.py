@@ -11,8 +11,8 @@ from aiogram.types import Update
 from orchestrator.domain.outputs import Notice, Reply, Row, Table, Text
 from orchestrator.runtime import outbox
 from state.card import Card
-from tests.unit.bot.delivery_kit import CHAT, GROUP, OTHER, STRICT, card_row, posting, text_row, words
-from tests.unit.bot.door_kit import NOW, raw_message, refused
+from tests.unit.bot.telegram.door_kit import NOW, raw_message, refused
+from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, GROUP, OTHER, STRICT, card_row, posting, text_row, words
 from tests.unit.spine_kit import until
 
 PARAGRAPH = "слово " * 300

@@ -14,8 +14,8 @@ from bot.telegram.view.message_builder import CAPTION, build_message
 from orchestrator.domain.outputs import Notice, Reply, Text
 from orchestrator.runtime import outbox
 from state.card import Card
-from tests.unit.bot.delivery_kit import CHAT, ENTRY, GROUP, card_row, posting, text_row
-from tests.unit.bot.door_kit import ME, NOW, access, pressed, refused
+from tests.unit.bot.telegram.door_kit import ME, NOW, access, pressed, refused
+from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, ENTRY, GROUP, card_row, posting, text_row
 from tests.unit.spine_kit import until
 
 MOVED = refused(400, "Bad Request: group chat was upgraded to a supergroup chat", migrate_to_chat_id=-1009)
