@@ -30,7 +30,9 @@ from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.viewer import Viewer
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import SystemClock, generate_id
-from state.events.core import CallStarted, CallSucceeded, ConfirmationApproved, ConfirmationRequested, Event
+from state.events.base import Event
+from state.events.calls import CallStarted, CallSucceeded
+from state.events.confirmations import ConfirmationApproved, ConfirmationRequested
 from state.journal.store import Commit, EffectChange, InboxRow
 from state.sql import build_sqlite_url, open_store
 from state.sql.dialect import open_database

@@ -14,18 +14,10 @@ from typing import Any
 
 from state.clock import format_iso, generate_id
 from state.events import fold
-from state.events.core import (
-    CallStarted,
-    CallSucceeded,
-    ConfirmationApproved,
-    ConfirmationRequested,
-    Event,
-    MessageReceived,
-    ModelAnswered,
-    PlanRecorded,
-    StateChanges,
-    TurnFinished,
-)
+from state.events.base import Event
+from state.events.calls import CallStarted, CallSucceeded, StateChanges
+from state.events.confirmations import ConfirmationApproved, ConfirmationRequested
+from state.events.conversation import MessageReceived, ModelAnswered, PlanRecorded, TurnFinished
 from state.journal.store import Commit
 from state.sql import build_sqlite_url, open_store
 from state.sql.raw_records import open_raw

@@ -17,15 +17,12 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """Return the current time, aware, in UTC."""
-        ...
 
     def mark(self) -> str:
         """Return a mark to store beside a time, so that its age can be measured even if the clock is changed; see `measure_since`."""
-        ...
 
     def measure_since(self, mark: str) -> timedelta | None:
         """Return the time since `mark` regardless of clock changes; None if it was made on another machine or before this boot."""
-        ...
 
 
 class SystemClock:

@@ -38,39 +38,31 @@ class Auth(Protocol):
     @property
     def root(self) -> SecretStr:
         """The URL before the method name, without a trailing slash. Secret: a webhook's URL contains its code."""
-        ...
 
     @property
     def portal(self) -> str:
         """Host and port of the portal in lower case; not secret, and constant for the same settings."""
-        ...
 
     @property
     def base_url(self) -> str:
         """The URL at which people open the portal, without a trailing slash."""
-        ...
 
     @property
     def is_application(self) -> bool:
         """Whether calls run in the context of an application, which event subscriptions need."""
-        ...
 
     @property
     def setting(self) -> str:
         """The name of the setting that holds the portal's address, for messages to operators."""
-        ...
 
     async def fetch_grant(self) -> Grant:
         """Return the credential for the next call. Raises `NotSent` if there is none."""
-        ...
 
     async def renew(self, stale: Grant) -> Grant:
         """Return a credential to replace `stale`, which the portal called expired. Raises `NotSent` if there is none."""
-        ...
 
     async def aclose(self) -> None:
         """Finish what was begun and close the connections."""
-        ...
 
 
 class Webhook:

@@ -36,11 +36,9 @@ class TokenStore(Protocol):
 
     async def load(self, name: str) -> str | None:
         """Return what is stored under the name, or None."""
-        ...
 
     async def swap(self, name: str, expected: str | None, text: str) -> bool:
         """Store `text` durably if `expected` (None: nothing) is stored now, else change nothing and return False."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

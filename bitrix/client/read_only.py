@@ -18,12 +18,10 @@ class PortalCaller(Protocol):
     @property
     def portal(self) -> str:
         """Host and port of the portal."""
-        ...
 
     @property
     def base_url(self) -> str:
         """The URL at which people open the portal."""
-        ...
 
     async def call(
         self,
@@ -35,7 +33,6 @@ class PortalCaller(Protocol):
         send_within: float | None = None,
     ) -> Answer:
         """POST one call and return its answer. Raises NotSent, Refused or OutcomeUnknown."""
-        ...
 
 
 class WriteRefused(NotSent):

@@ -27,11 +27,9 @@ class LevelStore(Protocol):
 
     async def get_value(self, key: str) -> str | None:
         """Return a small named value, or None."""
-        ...
 
     async def swap_value(self, key: str, expected: str | None, value: str) -> bool:
         """Set the value if it is `expected` now (None: not set yet); return False if another process was faster."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,23 +45,18 @@ class ValueNames(Protocol):
 
     async def find_user_name(self, user_id: int) -> str:
         """Return the employee's name."""
-        ...
 
     async def find_titles(self, targets: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], str]:
         """Return the titles of the records."""
-        ...
 
     async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
         """Return the name of a funnel."""
-        ...
 
     async def find_status_name(self, book: str, code: str) -> str:
         """Return the name of an entry of a CRM status list."""
-        ...
 
     async def format_money(self, amount: Any, currency: str, locale: Locale) -> str:
         """Return a sum in the portal's format."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)

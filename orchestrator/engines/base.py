@@ -9,7 +9,7 @@ from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Reply
-from state.events.core import Event
+from state.events.base import Event
 from state.session_state import SessionState
 
 EndReason = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "budget"]
@@ -69,45 +69,35 @@ class TurnContext(Protocol):
     @property
     def now(self) -> datetime:
         """The current time, timezone-aware, in UTC."""
-        ...
 
     @property
     def state(self) -> SessionState:
         """The session's folded state (see `state.events.fold`); engines never change it."""
-        ...
 
     @property
     def halt_on_block(self) -> bool:
         """Whether the policy stops a plan at the first step that does not run."""
-        ...
 
     async def show_partial(self, text: str) -> None:
         """Show the person the visible part of the answer received so far; a call may be dropped."""
-        ...
 
     async def ask_model(self, request: ModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelText:
         """Return the model's answer, from the journal if this iteration was answered before; raises ModelClientError."""
-        ...
 
     async def query(self, name: str, **args: Any) -> Any:
         """Answer a read-only question about CRM names or the session's state."""
-        ...
 
     async def submit(self, effect: Effect) -> Outcome | Pending:
         """Submit an effect to the gate. `Pending`: a person must decide; finish the steps that need no decision, then end the turn."""
-        ...
 
     async def record(self, event: Event) -> None:
         """Append an event of the engine to the journal; it is stored before a call is made or the turn ends."""
-        ...
 
     def find_recorded_plan(self, iteration: int) -> Mapping[str, Any] | None:
         """Return the plan of `iteration` that was recorded before a restart, or None; such a plan is continued, never built again."""
-        ...
 
     def record_iteration(self, iteration: int, blocks: Mapping[str, Any]) -> None:
         """Give the model's parsed blocks to the audit log; the record is written when the iteration's calls are done."""
-        ...
 
 
 class Engine(Protocol):
@@ -115,4 +105,3 @@ class Engine(Protocol):
 
     async def run(self, ctx: TurnContext) -> TurnEnd:
         """Process the turn to its end; raises ModelClientError only where the person should get the fallback answer."""
-        ...

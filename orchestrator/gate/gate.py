@@ -41,7 +41,7 @@ from orchestrator.gate.execute.recovery import Announce, RecoveredEffect, reconc
 from orchestrator.gate.normalize.normalize import normalize
 from state.canonical import NotCanonical, dumps
 from state.card import Card
-from state.events.core import StepRefused
+from state.events.conversation import StepRefused
 from state.journal.store import EffectConflict, EffectRow, OutboxRow, WriteStopped
 
 

@@ -7,7 +7,7 @@ from bitrix.catalogue.names import CRM
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call.effect import Call, Target
 from orchestrator.gate.call.fields import find_value
-from state.events.core import StateChanges
+from state.events.calls import StateChanges
 
 _CURRENT = {"deal": "current_deal_id", "contact": "current_contact_id", "company": "current_company_id", "task": "current_task_id"}
 _LINKED = (("CONTACT_ID", "current_contact_id"), ("COMPANY_ID", "current_company_id"))

@@ -11,7 +11,7 @@ from orchestrator.reports.reading.journal_reader import as_record, scan_events, 
 from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.reading.sentences import describe_event
 from state.clock import parse_iso
-from state.events.core import type_names
+from state.events.base import type_names
 from state.journal.store import Store, StoredEvent
 
 FormatLine = Callable[[StoredEvent], str]

@@ -13,8 +13,8 @@ import orjson
 from orchestrator.reports.reading.journal_reader import Moment, read_stream
 from state.clock import format_iso
 from state.events import fold
-from state.events.fold import State
 from state.journal.store import Store, StoredEvent
+from state.session_state import SessionState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,7 @@ class ReplayedState:
     stream: str
     seq: int
     ts: str
-    state: State
+    state: SessionState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +107,6 @@ def _compare_lists(before: Sequence[Any], after: Sequence[Any], path: str) -> It
             yield from (Change(sign="+", path=f"{path}[{place}]", after=after[place]) for place in range(start, end))
 
 
-def _copy_state(state: State) -> Any:
+def _copy_state(state: SessionState) -> Any:
     """Return a copy that the fold cannot change."""
     return orjson.loads(orjson.dumps(state.to_stored()))

@@ -13,7 +13,8 @@ from orchestrator.gate.execute.recovery import MARK, SETTLED, TIMER
 from orchestrator.reports.erasure import erase
 from orchestrator.reports.erasure.erase import OPS, ErasureFiles
 from state.clock import Clock, format_iso, generate_id
-from state.events.core import CallOutcomeUnknown, Event
+from state.events.base import Event
+from state.events.calls import CallOutcomeUnknown
 from state.events.transfer import BackupRestored
 from state.journal.store import Commit, EffectChange, EffectRow, StoreError, Timer
 from state.sql.checksummed_json import DamagedRow

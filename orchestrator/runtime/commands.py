@@ -16,7 +16,7 @@ from orchestrator.runtime.input_filter import wake
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Tools, admit_actor
 from state.canonical import dumps
-from state.events.core import ConversationCleared
+from state.events.conversation import ConversationCleared
 from state.events.fold import list_open_confirmations
 from state.journal.store import InboxRow, OutboxRow
 

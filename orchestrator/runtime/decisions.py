@@ -16,7 +16,7 @@ from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Tools, admit_actor, build_access_denied_rows
 from state.canonical import to_storable_text
 from state.card import NO_CARD, Card
-from state.events.core import DecisionRefused
+from state.events.confirmations import DecisionRefused
 from state.journal.store import EffectConflict, InboxRow, OutboxRow
 
 LONGEST_REASON: Final = 500

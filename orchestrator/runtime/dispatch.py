@@ -7,7 +7,7 @@ from orchestrator.features.portal_events.watcher import SESSION, PortalWatcher
 from orchestrator.runtime import commands, decisions, merge_inputs, outbox, timers, turn
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Handler, Tools
-from state.events.core import TurnFinished
+from state.events.conversation import TurnFinished
 from state.journal.async_store import AsyncStore
 from state.journal.store import SET_ASIDE, InboxRow
 

@@ -6,22 +6,16 @@ A name that comes from a model, a provider or a portal never becomes a label: on
 from typing import Final, Protocol
 
 from orchestrator.gate.call.reasons import REFUSALS, SENTENCES
-from state.events.core import (
-    CallOutcomeUnknown,
-    CallRefused,
-    CallSucceeded,
+from state.events.base import Event
+from state.events.calls import CallOutcomeUnknown, CallRefused, CallSucceeded, OutcomeReconciled
+from state.events.confirmations import (
     ConfirmationApproved,
     ConfirmationDenied,
     ConfirmationExpired,
     ConfirmationRequested,
     ConfirmationSuperseded,
-    Event,
-    ModelAnswered,
-    ModelFailed,
-    OutcomeReconciled,
-    StepRefused,
-    TurnFinished,
 )
+from state.events.conversation import ModelAnswered, ModelFailed, StepRefused, TurnFinished
 from state.journal.store import Commit
 
 OTHER: Final = "other"
@@ -36,27 +30,21 @@ class Meter(Protocol):
 
     def count_turn(self, result: str) -> None:
         """Count a finished turn by its result."""
-        ...
 
     def count_model_answer(self, *, model: str, seconds: float, prompt: int, completion: int) -> None:
         """Count one iteration with a model answer; `model` is the provider's own name and may be any text."""
-        ...
 
     def count_model_failure(self) -> None:
         """Count one iteration without a usable model answer."""
-        ...
 
     def count_call(self, call_class: str, outcome: str) -> None:
         """Count one call of the portal by outcome: succeeded, refused, unknown, or what a later look at an unknown one found."""
-        ...
 
     def count_refusal(self, code: str) -> None:
         """Count a step that the gate refused."""
-        ...
 
     def count_confirmation(self, became: str) -> None:
         """Count a card that was requested, approved, denied, expired or superseded."""
-        ...
 
 
 def count_commit(commit: Commit, meter: Meter) -> None:

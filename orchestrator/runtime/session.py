@@ -18,8 +18,9 @@ from orchestrator.runtime.outbox import split_pulled_rows
 from state.canonical import dumps, hash_text, loads
 from state.clock import Clock, SystemClock, build_lower_id, format_iso
 from state.events import fold as agent_state
+from state.events.base import Event
+from state.events.calls import CallRefused, CallSucceeded
 from state.events.codec import encode
-from state.events.core import CallRefused, CallSucceeded, Event
 from state.journal.async_store import AsyncStore, run_to_end
 from state.journal.journal import SNAPSHOT_EVERY, build_snapshot, load_state
 from state.journal.store import (

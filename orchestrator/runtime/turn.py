@@ -26,7 +26,8 @@ from orchestrator.runtime.audit import Audit
 from orchestrator.runtime.input_filter import build_dropped_event, is_cancelled
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn_context import UNLIMITED, Context, Model, ModelBudget, Query, RecordedTurn, TurnServices
-from state.events.core import Event, MessageReceived, TurnFinished
+from state.events.base import Event
+from state.events.conversation import MessageReceived, TurnFinished
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, OutboxRow, StoreError
 
@@ -83,11 +84,9 @@ class Stoppable(Protocol):
     @property
     def actor(self) -> Actor:
         """The person who requested it."""
-        ...
 
     def stop(self) -> None:
         """Stop soon; a call that was already sent is awaited."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)

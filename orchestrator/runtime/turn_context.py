@@ -18,7 +18,8 @@ from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.gate import Gate
 from orchestrator.performers.read_progress import ReadProgress, attach_progress
 from orchestrator.runtime.session import Session
-from state.events.core import Event, ModelAnswered, ModelFailed, PlanRecorded
+from state.events.base import Event
+from state.events.conversation import ModelAnswered, ModelFailed, PlanRecorded
 from state.journal.async_store import run_to_end
 from state.journal.store import EffectRow
 from state.session_state import SessionState
@@ -32,7 +33,6 @@ class Model(Protocol):
 
     async def stream_chat(self, payload: dict[str, Any], on_delta: Callable[[str], Awaitable[None]] | None) -> Any:
         """Return one answer with text, token counts, model name and seconds."""
-        ...
 
 
 class ModelBudget(Protocol):
@@ -40,15 +40,12 @@ class ModelBudget(Protocol):
 
     async def find_refusal(self, actor: Actor, now: datetime) -> Notice | None:
         """Return why the model is not asked for this person, None if it is. Raises StoreError."""
-        ...
 
     async def issue_warning(self, actor: Actor, now: datetime) -> tuple[Notice, Event] | None:
         """Return the single warning that little is left and the event that marks it as given, or None. Raises StoreError."""
-        ...
 
     async def describe_usage(self, actor: Actor, now: datetime) -> Notice | None:
         """Return how much is used, None for a person without a limit. Raises StoreError."""
-        ...
 
 
 class UnlimitedBudget:

@@ -1,6 +1,6 @@
 """Journal events of budgets, besides the model answers themselves, which are what budgets count."""
 
-from state.events.core import Event
+from state.events.base import Event
 
 
 class BudgetWarned(Event):

@@ -6,7 +6,7 @@ Only the state of a question is kept: which field of which card, and who may ans
 from collections.abc import Callable
 from typing import Any, Literal
 
-from state.events.core import Event
+from state.events.base import Event
 from state.events.personal import Personal
 from state.session_state import SessionState
 

@@ -7,15 +7,29 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from state import canonical
-from state.events import budgets, cards, daily, freezing, leads, people, personal, talking, transfer
-from state.events.core import Event, type_names
+from state.events import (
+    budgets,
+    calls,
+    cards,
+    confirmations,
+    conversation,
+    daily,
+    freezing,
+    leads,
+    people,
+    personal,
+    portal,
+    talking,
+    transfer,
+)
+from state.events.base import Event, type_names
 
 
 class UnknownEvent(ValueError):
     """The journal holds an event that this version of the program does not know."""
 
 
-FEATURES = (budgets, cards, daily, freezing, leads, people, talking, transfer)
+FEATURES = (conversation, confirmations, calls, portal, budgets, cards, daily, freezing, leads, people, talking, transfer)
 """The features' events. A type is known from the import of its module on, so whoever decodes events imports them all."""
 
 SEALED = "sealed"

@@ -7,7 +7,7 @@ The third is in the stream of its card.
 from collections.abc import Callable
 from typing import Any, Final
 
-from state.events.core import Event
+from state.events.base import Event
 from state.events.personal import Personal
 from state.session_state import SessionState
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from state.clock import parse_iso
-from state.events.core import Event
+from state.events.base import Event
 from state.events.personal import Personal
 from state.session_state import SessionState
 

@@ -6,7 +6,7 @@ Each event is stored under the key of the person it is about.
 from collections.abc import Callable
 from typing import Any, Literal
 
-from state.events.core import Event
+from state.events.base import Event
 from state.events.personal import Personal
 from state.session_state import SessionState
 
@@ -72,6 +72,19 @@ class PreferenceSet(Event):
     person: str
     preference: Literal["locale", "time_zone", "digest", "evening", "alerts"]
     value: Personal[str]
+
+
+class PersonErased(Event):
+    """Operations erased everything reachable about a person; `person` stays as the key in records of who decided."""
+
+    person: str
+    by: str
+    keys: int
+    """The number of keys that were deleted, and with them everything encrypted under them."""
+    removed: list[str]
+    """What was removed: "table: rows", "log: records"."""
+    remains: int = 0
+    """The number of places where the search afterwards still found something; they were reported to operations."""
 
 
 State = SessionState

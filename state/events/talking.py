@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from state.events.core import Event
+from state.events.base import Event
 from state.events.personal import Personal
 from state.session_state import SessionState
 

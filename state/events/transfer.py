@@ -1,6 +1,6 @@
 """Journal events of moving the database to another place."""
 
-from state.events.core import Event
+from state.events.base import Event
 
 
 class BackupRestored(Event):

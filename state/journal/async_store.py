@@ -46,15 +46,12 @@ class Notifier(Protocol):
 
     def start(self, heard: Callable[[], None]) -> None:
         """Begin to listen; `heard` is called from a thread."""
-        ...
 
     def tell(self) -> None:
         """Tell the other processes soon; returns at once and never fails."""
-        ...
 
     def close(self) -> None:
         """Stop listening and telling."""
-        ...
 
 
 class _Answer(asyncio.Future[T]):

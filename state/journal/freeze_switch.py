@@ -14,7 +14,7 @@ import orjson
 
 from state.canonical import dumps
 from state.clock import format_iso
-from state.events.core import Event
+from state.events.base import Event
 from state.events.freezing import WritesFrozen, WritesReleased
 from state.journal.store import SWITCH, Commit, InboxRow, Lease, Store, StoreError
 

@@ -11,7 +11,6 @@ import orjson
 
 from state import canonical
 from state.events import fold
-from state.events.fold import State
 from state.journal.store import Snapshot, Store, StoredEvent
 from state.session_state import SessionState
 
@@ -124,7 +123,7 @@ def verify_stream(store: Store, stream: str) -> Verified | Damage:
     return Verified(seq=seq, hash=head)
 
 
-def load_state(store: Store, stream: str) -> tuple[State, int]:
+def load_state(store: Store, stream: str) -> tuple[SessionState, int]:
     """Load the state of a stream and its seq: from the snapshot, if it is valid, and the events after it."""
     state, seq = _load_from_snapshot(store, stream) or (fold.create_state(), 0)
     for event in _iterate_pages(store, stream, after=seq):
@@ -133,12 +132,12 @@ def load_state(store: Store, stream: str) -> tuple[State, int]:
     return state, seq
 
 
-def build_snapshot(stream: str, seq: int, state: State) -> Snapshot:
+def build_snapshot(stream: str, seq: int, state: SessionState) -> Snapshot:
     """Build the snapshot to commit along with the event `seq` that led to `state`."""
     return Snapshot(stream=stream, seq=seq, state={"shape": SNAPSHOT_VERSION, "state": state.to_stored()})
 
 
-def _load_from_snapshot(store: Store, stream: str) -> tuple[State, int] | None:
+def _load_from_snapshot(store: Store, stream: str) -> tuple[SessionState, int] | None:
     snapshot = store.load_snapshot(stream)
     if snapshot is None:
         return None

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol
 
+from state.events.base import Event
 from state.events.codec import EncodedEvent
-from state.events.core import Event
 from state.journal.daily_count import StartCount
 from state.journal.record_index import IndexEntry, What
 
@@ -236,146 +236,111 @@ class Store(Protocol):
         the holder of the session's lease, while working on nothing else in that lane until the row is done, may claim. The claimed row need
         not be one of `rows`.
         """
-        ...
 
     def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
         """Return the sessions and lanes with new inbox rows, oldest first; with `owner` only those not leased by others at `now`."""
-        ...
 
     def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
         """Return the oldest new row of that lane and count the attempt durably."""
-        ...
 
     def return_inbox(self, row_id: str) -> None:
         """Take the attempt back, because it failed for a reason that does not lie in the input."""
-        ...
 
     def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
         """Return the new rows of that lane, oldest first, including the one being worked on; counts no attempt."""
-        ...
 
     def find_inbox(self, source: str) -> InboxRow | None:
         """Return the input with that source, whatever its status; None if there is none."""
-        ...
 
     def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
         """Close a row without events (a poison row is quarantined with its reason, never dropped)."""
-        ...
 
     def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
         """Acquire or renew the lease: the same owner keeps the epoch, a free or expired lease changes owner with epoch + 1, else None."""
-        ...
 
     def expire_leases(self) -> None:
         """End every lease at once. Only for a process that knows it is the only one on this database (it holds its lock file)."""
-        ...
 
     def release(self, lease: Lease) -> None:
         """Release the lease if this owner still holds it."""
-        ...
 
     def commit(self, commit: Commit) -> list[StoredEvent]:
         """Write the commit in one transaction.
 
         StaleEpoch, EffectConflict, WriteStopped, CapReached or Uncounted leave nothing of it stored.
         """
-        ...
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         """Return the events of the stream with seq > `after`, in order."""
-        ...
 
     def read_head(self, stream: str) -> tuple[int, str]:
         """Return the seq and hash at which the stream should end, stored apart from its events; (0, "") for a stream without events."""
-        ...
 
     def read_records(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
         """Return (seq, raw, hash) of the records with seq > `after`, in order, exactly as stored: nothing is decoded."""
-        ...
 
     def read_encrypted(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
         """Return (seq, type, data) of the records with seq > `after`, in order, without decrypting them."""
-        ...
 
     def list_heads(self) -> list[tuple[str, int, str]]:
         """Return (stream, seq, hash) at which every stream with events should end."""
-        ...
 
     def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
         """Return events of all streams with id > `after` and one of `types` (all if empty), in order of id, which is nearly time order.
 
         For look-ups only: an event of a commit under way may later appear before one that was read. `prev` is left empty.
         """
-        ...
 
     def scan_clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
         """Return what `scan` returns, but only the part readable without a key: much faster, for counting."""
-        ...
 
     def list_streams(self) -> list[str]:
         """Return every stream of the journal."""
-        ...
 
     def load_snapshot(self, stream: str) -> Snapshot | None:
         """Return the newest snapshot of the stream, or None."""
-        ...
 
     def find_effect(self, effect_id: str) -> EffectRow | None:
         """Return one effect, or None."""
-        ...
 
     def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
         """Return the effects of a stream in that status, oldest change first."""
-        ...
 
     def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
         """Return the index entries of that kind about a record or call, from events with id > `after`, oldest first."""
-        ...
 
     def list_last_index_entries(self, about: str, what: What, limit: int) -> list[IndexEntry]:
         """Return the newest index entries of that kind about a record or call, newest first."""
-        ...
 
     def load_blob(self, digest: str) -> str | None:
         """Return a stored large answer, or None."""
-        ...
 
     def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
         """Return unsent rows that are due, oldest first; a row waits while an older unsent row of its session exists."""
-        ...
 
     def mark_outbox_sent(self, row_id: str, sent_ref: str) -> None:
         """Mark the row as delivered; `sent_ref` names the message for later edits."""
-        ...
 
     def reschedule_outbox(self, row_id: str, due_at: datetime, note: str) -> None:
         """Note that the row was not delivered and is to be tried again at `due_at`."""
-        ...
 
     def mark_outbox_failed(self, row_id: str, note: str) -> None:
         """Mark the row as given up; it is kept for operations."""
-        ...
 
     def find_sent_ref(self, session: str, key: str) -> str:
         """Return where the row with that key was last delivered, or ""."""
-        ...
 
     def list_due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
         """Return timers that are due, oldest first; they stay until a commit deletes them."""
-        ...
 
     def get_value(self, key: str) -> str | None:
         """Return a small named value (polling offset, rotated token), or None."""
-        ...
 
     def set_value(self, key: str, value: str) -> None:
         """Set a small named value durably."""
-        ...
 
     def swap_value(self, key: str, expected: str | None, value: str) -> bool:
         """Set the value durably if it is `expected` now (None: not set yet), else change nothing and return False."""
-        ...
 
     def close(self) -> None:
         """Flush and close."""
-        ...

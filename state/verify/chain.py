@@ -7,7 +7,7 @@ from hashlib import sha256
 
 import orjson
 
-from state.events.core import type_names
+from state.events.base import type_names
 from state.findings import Finding, FindingKind
 from state.journal.journal import RecordHead, hash_record, record_text
 from state.sql.raw_records import RawReader, Record

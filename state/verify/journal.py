@@ -24,16 +24,13 @@ class StreamChecker(Protocol):
 
     def add_event(self, event: StoredEvent) -> None:
         """Take the next event of the stream."""
-        ...
 
     def list_findings(self, rows: Sequence[EffectRow]) -> Iterable[Finding]:
         """Return the findings, given all rows of the effects table that belong to the stream."""
-        ...
 
     @property
     def count(self) -> int:
         """The number of effects."""
-        ...
 
 
 @dataclass(kw_only=True)

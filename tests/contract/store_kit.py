@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from state.clock import generate_id
-from state.events.core import Event, MessageReceived
+from state.events.base import Event
+from state.events.conversation import MessageReceived
 from state.journal.store import Commit, EffectChange, InboxRow, Lane, Lease, OutboxRow
 from state.sql import SqlStore, open_store
 

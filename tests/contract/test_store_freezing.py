@@ -7,7 +7,8 @@ from itertools import count
 import psycopg
 import pytest
 
-from state.events.core import CallStarted, ModelAnswered
+from state.events.calls import CallStarted
+from state.events.conversation import ModelAnswered
 from state.journal import freeze_switch
 from state.journal.freeze_switch import SwitchOperator
 from state.journal.journal import verify

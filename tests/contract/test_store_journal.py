@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 
 from state import canonical
-from state.events.core import CallStarted, ModelFailed
+from state.events.calls import CallStarted
+from state.events.conversation import ModelFailed
 from state.journal import journal
 from state.journal.store import Commit, EffectChange, EffectConflict, Lease, Snapshot, StaleEpoch, StoreError, Timer
 from state.sql import SqlStore

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from state.clock import format_iso
-from state.events.core import ModelFailed
+from state.events.conversation import ModelFailed
 from state.journal.journal import hash_record
 from state.journal.store import Snapshot, StoreError, StoreUnwritable
 from state.sql import SqlStore, build_sqlite_url, open_store

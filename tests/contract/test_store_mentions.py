@@ -7,15 +7,10 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, insert, select, text, update
 
-from state.events.core import (
-    CallStarted,
-    CallSucceeded,
-    ConfirmationApproved,
-    ConfirmationDenied,
-    ConfirmationRequested,
-    Event,
-    RecordsSeen,
-)
+from state.events.base import Event
+from state.events.calls import CallStarted, CallSucceeded
+from state.events.confirmations import ConfirmationApproved, ConfirmationDenied, ConfirmationRequested
+from state.events.portal import RecordsSeen
 from state.journal.record_index import UNDO, IndexEntry
 from state.journal.store import EffectChange, EffectConflict, EffectRow, Lease
 from state.sql import SqlStore

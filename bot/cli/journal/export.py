@@ -31,7 +31,7 @@ def export(
     from orchestrator.reports import export  # noqa: PLC0415 - see above
     from orchestrator.reports.reading.journal_reader import parse_time  # noqa: PLC0415 - see above
     from state.clock import format_iso  # noqa: PLC0415 - see above
-    from state.events.core import type_names  # noqa: PLC0415 - see above
+    from state.events.base import type_names  # noqa: PLC0415 - see above
 
     asked = tuple(name for part in types.split(",") if (name := part.strip()))
     odd = [name for name in asked if name not in type_names]

@@ -10,7 +10,10 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from orchestrator.domain.outputs import Notice
-from state.events.core import CallSucceeded, ConfirmationRequested, Event, MessageReceived, TurnFinished
+from state.events.base import Event
+from state.events.calls import CallSucceeded
+from state.events.confirmations import ConfirmationRequested
+from state.events.conversation import MessageReceived, TurnFinished
 from state.events.talking import AnswerGiven
 from state.journal.async_store import AsyncStore
 from state.journal.store import Commit, InboxRow, Store, StoreError

@@ -17,7 +17,7 @@ from orchestrator.engines.crm_agent.blocks import Step
 from orchestrator.engines.crm_agent.turn_work import TurnWork
 from state.canonical import dumps, hash_text
 from state.clock import UUID_NAMESPACE
-from state.events.core import NameAsked, NameChosen, PlanRecorded
+from state.events.conversation import NameAsked, NameChosen, PlanRecorded
 
 
 @dataclass(frozen=True, kw_only=True)

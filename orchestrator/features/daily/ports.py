@@ -28,11 +28,9 @@ class People(Protocol):
 
     def list_people(self) -> Sequence[Actor]:
         """Return all people with their present rights."""
-        ...
 
     def resolve_preferences(self, key: str) -> Mapping[str, str]:
         """Return the preferences the person has set; a missing name has its default."""
-        ...
 
 
 class Nobody:
@@ -53,7 +51,6 @@ class ReadAgenda(Protocol):
 
     async def __call__(self, actor: Actor, now: datetime, *, team: Sequence[int], priority: Priority) -> Agenda:
         """Return the lists of `actor` and the figures of the people in `team`. May raise BitrixError."""
-        ...
 
 
 class BuildUrl(Protocol):
@@ -61,4 +58,3 @@ class BuildUrl(Protocol):
 
     def __call__(self, target: str, actor: Actor) -> str:
         """Return the URL of "deal:481", "" if it has none."""
-        ...

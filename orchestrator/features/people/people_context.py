@@ -11,7 +11,7 @@ from orchestrator.features.people import screens
 from orchestrator.features.people.registry import Registry, extract_registry
 from orchestrator.features.people.staff import Employees, Staff
 from orchestrator.runtime.session import Session
-from state.events.core import Event
+from state.events.base import Event
 from state.journal.store import InboxRow, OutboxRow, Timer
 
 SYSTEM = {"key": "system", "name": "system"}

@@ -23,31 +23,24 @@ class Staff(Protocol):
 
     def find_actor_by_key(self, key: str) -> Actor | None:
         """Return the person with their present rights; None for strangers and for those who lost access."""
-        ...
 
     def list_admins(self) -> Sequence[Actor]:
         """Return the administrators, who decide about access."""
-        ...
 
     def map_employees(self) -> Mapping[str, int]:
         """Return key → employee number of everybody who has one, including those without access."""
-        ...
 
     def find_name(self, key: str) -> str:
         """Return the person's name, even without access; "" for strangers."""
-        ...
 
     def is_fixed(self, key: str) -> bool:
         """Whether the access file lists the person, so that only the file can remove them."""
-        ...
 
     def resolve_preferences(self, key: str) -> Mapping[str, str]:
         """Return the preferences the person has set; a missing name has its default."""
-        ...
 
     def apply_registry(self, registry: Mapping[str, Any], seq: int) -> None:
         """Take over a changed registry, in its state after event `seq`."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)

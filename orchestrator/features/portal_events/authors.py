@@ -15,7 +15,7 @@ from orchestrator.features.portal_events.catch_up import START_EVENT as START
 from orchestrator.features.portal_events.recent_writes import RecentWrites, Write
 from orchestrator.gate.call import fields
 from orchestrator.reports.record_changes import Change, find_watched_fields, read_employee_id
-from state.events.core import PortalEventReceived, RecordsSeen
+from state.events.portal import PortalEventReceived, RecordsSeen
 from state.journal.async_store import AsyncStore
 from state.journal.store import EffectRow, StoredEvent
 

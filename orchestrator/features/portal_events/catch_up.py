@@ -19,8 +19,9 @@ from orchestrator.domain.address import parse_target
 from orchestrator.features.portal_events.recent_writes import FRESH, RecentWrites
 from orchestrator.reports.record_changes import CLOSED, KINDS, Values, compare_values, extract_values, parse_kind
 from state.clock import format_iso, parse_iso
-from state.events.core import CallStarted, Event, PortalEventReceived, RecordsSeen
-from state.events.fold import KEEP_SEEN
+from state.events.base import Event
+from state.events.calls import CallStarted
+from state.events.portal import KEEP_SEEN, PortalEventReceived, RecordsSeen
 from state.journal.async_store import AsyncStore
 
 log = logging.getLogger(__name__)

@@ -125,11 +125,9 @@ class Audience(Protocol):
 
     def find_subscribers(self, user_id: int) -> Sequence[Actor]:
         """Return the people who are this employee and want to be told."""
-        ...
 
     def list_watched_users(self) -> Sequence[int]:
         """Return the employees behind the bot's users."""
-        ...
 
 
 class Nobody:

@@ -21,7 +21,7 @@ from orchestrator.reports.record_changes import extract_values, find_watched_fie
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Handler, Handlers, Tools
 from state.clock import Clock, format_iso, generate_id, parse_iso
-from state.events.core import PortalEventReceived, PortalLookFailed, RecordsSeen
+from state.events.portal import PortalEventReceived, PortalLookFailed, RecordsSeen
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, OutboxRow, StoreError, Timer
 

@@ -38,7 +38,6 @@ class Files(Protocol):
 
     async def read(self, file_id: str, limit: int) -> bytes:
         """Return the file. Raises FileUnavailable, also for a file larger than `limit` bytes."""
-        ...
 
 
 class SpeechToText(Protocol):
@@ -46,7 +45,6 @@ class SpeechToText(Protocol):
 
     async def transcribe(self, recording: bytes, *, language: str) -> str:
         """Return the text, "" if nothing was said. Raises ModelClientError."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,13 @@ from orchestrator.gate.call.serialization import get_essence
 from orchestrator.gate.execute.executor import Order, build_stored_call
 from state.card import Card
 from state.clock import format_iso, generate_id, parse_iso
-from state.events.core import ConfirmationApproved, ConfirmationDenied, ConfirmationExpired, ConfirmationRequested, ConfirmationSuperseded
+from state.events.confirmations import (
+    ConfirmationApproved,
+    ConfirmationDenied,
+    ConfirmationExpired,
+    ConfirmationRequested,
+    ConfirmationSuperseded,
+)
 from state.journal.store import EffectChange, EffectStatus, OutboxRow, Timer
 
 TIMER = "confirmation_expires"

@@ -32,7 +32,8 @@ from orchestrator.gate.execute.executor import Order, run_within_cap
 from orchestrator.gate.normalize.merge_multifields import drop_removed_elements
 from state.card import Card
 from state.clock import parse_iso
-from state.events.core import CallRefused, ConfirmationRequested
+from state.events.calls import CallRefused
+from state.events.confirmations import ConfirmationRequested
 from state.events.freezing import ConfirmationReopened
 from state.journal.freeze_switch import FreezeState
 from state.journal.store import RESTORED_CARD, EffectChange, EffectConflict, EffectRow, WriteStopped

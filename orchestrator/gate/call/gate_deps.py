@@ -19,7 +19,6 @@ class PolicySource(Protocol):
 
     def now(self) -> Policy:
         """Return the policy in force; never fails."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)

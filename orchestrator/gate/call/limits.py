@@ -35,11 +35,9 @@ class ChangeCounter(Protocol):
 
     async def count_changes(self, actor: Actor, ledger: Ledger) -> int:
         """Return the number of changes begun for this person within the last 24 hours; may raise StoreError."""
-        ...
 
     async def list_changes(self, actor: Actor, ledger: Ledger) -> Sequence[PastStart]:
         """List those changes one by one, for a database that has no count of this person yet; may raise StoreError."""
-        ...
 
 
 class SessionChangeCounter:

@@ -140,11 +140,9 @@ class Approvers(Protocol):
 
     def find_leads(self, actor: Actor, sees: Sees) -> Sequence[Actor]:
         """Return the leads who get a request of `actor`: never the requester, and only those who may see its records; may be empty."""
-        ...
 
     def apply_delegation(self, actor: Actor) -> Actor:
         """Return `actor` with role and visible records of the lead whose deputy they are today; otherwise unchanged."""
-        ...
 
 
 class NoLeads:
@@ -178,12 +176,9 @@ class Staff(Protocol):
 
     def list_people(self) -> Sequence[Actor]:
         """Return all people with access."""
-        ...
 
     def find_lead(self, key: str) -> str:
         """Return the key of the lead named for this person, or ""."""
-        ...
 
     def find_absence(self, key: str) -> Absence | None:
         """Return the person's absence according to the access list, or None; it may already be over."""
-        ...

@@ -10,7 +10,8 @@ from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call.effect import Call, Target
 from orchestrator.language.money_format import CurrencyBook
 from orchestrator.language.text import Locale
-from state.events.core import Event, StateChanges
+from state.events.base import Event
+from state.events.calls import StateChanges
 from state.journal.freeze_switch import FreezeState, SwitchOperator, SwitchResult
 from state.journal.store import EffectChange, EffectRow, EffectStatus, OutboxRow, Timer
 from state.session_state import SessionState
@@ -24,20 +25,16 @@ class Ledger(Protocol):
     @property
     def now(self) -> datetime:
         """The current time."""
-        ...
 
     def mark(self) -> str:
         """Return a time mark; see `state.clock.Clock.mark`."""
-        ...
 
     def measure_since(self, mark: str) -> timedelta | None:
         """Return the time since `mark`; see `state.clock.Clock.since`."""
-        ...
 
     @property
     def state(self) -> SessionState:
         """The session's folded state."""
-        ...
 
     async def commit(
         self,
@@ -48,7 +45,6 @@ class Ledger(Protocol):
         timers: Sequence[Timer] = (),
     ) -> None:
         """Append durably, with everything buffered; raises EffectConflict, StaleEpoch or StoreUnwritable and then keeps nothing."""
-        ...
 
     async def buffer(
         self,
@@ -59,27 +55,21 @@ class Ledger(Protocol):
         timers: Sequence[Timer] = (),
     ) -> None:
         """Apply to the state now, durable with the next commit; raises EffectConflict and then keeps nothing of it."""
-        ...
 
     async def flush(self) -> None:
         """Commit what is buffered; raises StaleEpoch or StoreUnwritable."""
-        ...
 
     async def flush_plan(self) -> None:
         """Commit what is buffered, unless it is only results of reads; raises as `flush`."""
-        ...
 
     async def find_effect(self, effect_id: str) -> EffectRow | None:
         """Return the row of one effect, or None."""
-        ...
 
     async def list_effects(self, status: EffectStatus) -> list[EffectRow]:
         """Return the session's effects with that status."""
-        ...
 
     async def find_calls_about(self, record: str, within: timedelta) -> list[EffectRow]:
         """Return changes of a record ("deal:481") journaled within that time, and some older ones, of all sessions, oldest first."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,11 +128,9 @@ class Performer(Protocol):
 
     async def execute(self, call: Call) -> CallResult:
         """Make the call once."""
-        ...
 
     async def reconcile(self, call: Call, before: Mapping[str, Any]) -> "Reconciled":
         """Check by reads whether a call of unknown outcome happened."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +148,6 @@ class ReadsBack(Protocol):
 
     async def read_back(self, call: Call, before: Mapping[str, Any], done: Succeeded) -> ReadBack:
         """Compare the records with what was written; only reads, and raises no network errors."""
-        ...
 
 
 @runtime_checkable
@@ -169,7 +156,6 @@ class FindsTraces(Protocol):
 
     async def find_traces(self, call: Call, since: datetime) -> str:
         """Return a sentence on what a call sent at `since` probably created, or "". Proves nothing; may raise bitrix errors."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,7 +176,6 @@ class FieldLists(Protocol):
         self, entity: str, *, fresh: bool = False, has: Callable[[Mapping[str, Field]], bool] | None = None
     ) -> Mapping[str, Field]:
         """Return the fields of "deal", "item:2" or "task" by code; reread once if `has` rejects the cached list. Raises bitrix errors."""
-        ...
 
 
 class People(Protocol):
@@ -198,11 +183,9 @@ class People(Protocol):
 
     async def is_active(self, user_id: int) -> bool:
         """Return whether this is the id of an active employee; raises bitrix errors."""
-        ...
 
     async def load_users(self, *, fresh: bool = False) -> Mapping[int, Mapping[str, Any]]:
         """Return employees by id, including dismissed ones, at most some thousands; raises bitrix errors."""
-        ...
 
 
 class Reference(FieldLists, People, Protocol):
@@ -215,19 +198,15 @@ class Records(Protocol):
     @property
     def reference(self) -> Reference:
         """The reader of field lists and employees."""
-        ...
 
     async def load_records(self, targets: Sequence[Target]) -> Mapping[Target, Mapping[str, Any] | None]:
         """Return each target's record, None where it does not exist; raises bitrix errors when the portal cannot be read."""
-        ...
 
     async def load_first_stages(self, wanted: Collection[str]) -> Mapping[str, str]:
         """Return the present first stage of each funnel ("deal:0", "item:177:10"); raises bitrix errors."""
-        ...
 
     def discard_for_call(self, method: str) -> None:
         """Invalidate the cached data that this call of ours changed, whether or not it succeeded."""
-        ...
 
 
 class FreezeSwitch(Protocol):
@@ -235,19 +214,15 @@ class FreezeSwitch(Protocol):
 
     async def find_freeze(self) -> FreezeState | None:
         """Return the freeze in force, or None while writes may start; may lag briefly behind other processes. Raises StoreError."""
-        ...
 
     async def fetch_freeze(self) -> FreezeState:
         """Return the freeze that has just stopped a call; never lags. Raises StoreError."""
-        ...
 
     async def freeze(self, hand: SwitchOperator, reason: str = "") -> SwitchResult:
         """Freeze: once this returns, no write starts in any process. If it raises StoreError, nothing has changed."""
-        ...
 
     async def release(self, hand: SwitchOperator, seq: int | None = None) -> SwitchResult:
         """Allow writes again; with `seq` only if that freeze is still in force. If it raises StoreError, nothing has changed."""
-        ...
 
 
 class Names(Protocol):
@@ -255,36 +230,27 @@ class Names(Protocol):
 
     async def find_user_name(self, user_id: int) -> str:
         """Return the name of an employee."""
-        ...
 
     async def find_stage_name(self, entity: str, stage_id: str, category_id: int = 0) -> str:
         """Return the name of a stage."""
-        ...
 
     async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
         """Return the name of a funnel."""
-        ...
 
     async def find_kind_name(self, entity: str, locale: Locale) -> str:
         """Return what a smart process calls its records; "" for kinds that `bot` has its own words for."""
-        ...
 
     async def find_title(self, entity: str, record_id: int) -> str:
         """Return the title of a record."""
-        ...
 
     async def find_field_title(self, entity: str, name: str) -> str:
         """Return the portal's title of a field; "" if it has none or the portal cannot be read."""
-        ...
 
     async def describe_field_value(self, entity: str, name: str, value: Any, *, locale: Locale, zone: str) -> str | None:
         """Return the value of a custom field in words; None if the value speaks for itself."""
-        ...
 
     async def load_currency_book(self) -> CurrencyBook:
         """Return how the portal formats its currencies; never fails."""
-        ...
 
     def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
         """Return the address of the record's page as `user` sees it, "" if it has none."""
-        ...

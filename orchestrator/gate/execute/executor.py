@@ -24,7 +24,8 @@ from orchestrator.gate.call.serialization import build_doubt_args, encode_call, 
 from orchestrator.gate.decide.freeze_check import may_call_run_while_frozen
 from orchestrator.gate.execute.recovery import MARK, SETTLED, build_reconcile_timer
 from state.clock import format_iso
-from state.events.core import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded, Event
+from state.events.base import Event
+from state.events.calls import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded
 from state.journal.async_store import run_to_end
 from state.journal.daily_count import PastStart, StartCount
 from state.journal.store import CapReached, EffectChange, Uncounted

@@ -15,7 +15,7 @@ from bitrix.errors import BitrixError
 from orchestrator.gate.call.ports import FindsTraces, Ledger, Performer, Reconciled
 from orchestrator.gate.call.serialization import UndecodableCall, decode_call
 from state.clock import parse_iso
-from state.events.core import CallOutcomeUnknown, OutcomeReconciled
+from state.events.calls import CallOutcomeUnknown, OutcomeReconciled
 from state.journal.store import EffectChange, EffectRow, EffectStatus, OutboxRow, Timer
 
 log = logging.getLogger(__name__)

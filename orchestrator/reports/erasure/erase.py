@@ -17,7 +17,10 @@ from orchestrator.reports.log_rebuild.rebuild import collect_names
 from state import canonical
 from state.audit_log.interaction_log import DamagedArchive, erase_user, list_users, read_records, transform_user
 from state.clock import generate_id
-from state.events.core import CallOutcomeUnknown, ConfirmationSuperseded, Event, PersonErased, type_names
+from state.events.base import Event, type_names
+from state.events.calls import CallOutcomeUnknown
+from state.events.confirmations import ConfirmationSuperseded
+from state.events.people import PersonErased
 from state.journal.encryption import DamagedCiphertext
 from state.journal.store import Commit, EffectChange, EffectStatus, StoredEvent, StoreError, StoreUnwritable
 from state.sql.erasure import SEALED

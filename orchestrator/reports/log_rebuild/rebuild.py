@@ -19,8 +19,8 @@ from orchestrator.runtime.audit import SCHEMA, trim_state
 from state.audit_log.interaction_log import LIMIT, InteractionLogger, build_log_path
 from state.clock import SystemClock, parse_iso
 from state.events import fold
-from state.events.fold import State
 from state.journal.store import Store, StoredEvent
+from state.session_state import SessionState
 
 Record = dict[str, Any]
 
@@ -59,7 +59,7 @@ def rebuild_records(store: Store, stream: str, names: Mapping[str, str]) -> Iter
         yield _build_decision(*held, state, store, names, session)
 
 
-def _update_turn(event: StoredEvent, turn: Turn | None, state: State) -> Turn | None:
+def _update_turn(event: StoredEvent, turn: Turn | None, state: SessionState) -> Turn | None:
     """Return the open turn after `event`."""
     if event.type != "MessageReceived":
         if turn is not None:
@@ -71,7 +71,7 @@ def _update_turn(event: StoredEvent, turn: Turn | None, state: State) -> Turn | 
     return begun
 
 
-def _build_turn_records(turn: Turn, end: StoredEvent, state: State, store: Store, names: Mapping[str, str]) -> Iterator[Record]:
+def _build_turn_records(turn: Turn, end: StoredEvent, state: SessionState, store: Store, names: Mapping[str, str]) -> Iterator[Record]:
     if end.data["reason"] == "failed":
         yield build_trouble_record(turn)
     for record in build_iteration_records(turn, store, _build_person(turn.actor, names)):
@@ -79,7 +79,7 @@ def _build_turn_records(turn: Turn, end: StoredEvent, state: State, store: Store
 
 
 def _build_decision(
-    decision: StoredEvent, end: StoredEvent, state: State, store: Store, names: Mapping[str, str], session: str
+    decision: StoredEvent, end: StoredEvent, state: SessionState, store: Store, names: Mapping[str, str], session: str
 ) -> tuple[str, Record]:
     who, record = build_decision_record(decision, end, state, store, names)
     return who, {"v": SCHEMA, "timestamp": end.ts, "rebuilt": True, "session": session} | record
@@ -161,7 +161,7 @@ class _RecordClock(SystemClock):
         return self.at
 
 
-def _find_request_text(event: StoredEvent, state: State) -> str:
+def _find_request_text(event: StoredEvent, state: SessionState) -> str:
     """Return what the person had written; for a turn that answers a question, the text that led to the question."""
     question = state.question
     return question.text if event.data.get("answers") and question else str(event.data["text"])

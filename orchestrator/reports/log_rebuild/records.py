@@ -11,8 +11,8 @@ from orchestrator.gate.decide import freeze_check
 from orchestrator.runtime.audit import CONFIRMATION_KEYS
 from state.canonical import loads
 from state.card import NO_CARD
-from state.events.fold import State
 from state.journal.store import EffectRow, Store, StoredEvent
+from state.session_state import SessionState
 
 _RESULTS = frozenset({"StepRefused", "ConfirmationRequested", "CallSucceeded", "CallRefused", "CallOutcomeUnknown"})
 
@@ -113,7 +113,7 @@ def build_trouble_record(turn: Turn) -> Record:
 
 
 def build_decision_record(
-    decision: StoredEvent, end: StoredEvent, state: State, store: Store, names: Mapping[str, str]
+    decision: StoredEvent, end: StoredEvent, state: SessionState, store: Store, names: Mapping[str, str]
 ) -> tuple[str, Record]:
     """Return the person who decided, and the record of the decision with its outcome.
 

@@ -10,7 +10,7 @@ from orchestrator.engines.crm_agent.blocks import parse
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.reports.reading.damaged_records import UnreadableEvent
 from state.events import fold
-from state.events.fold import State, list_open_confirmations
+from state.events.fold import list_open_confirmations
 from state.journal.store import Store, StoredEvent
 from state.session_state import AgentState, OpenTurn, SessionState
 
@@ -104,7 +104,7 @@ class _Reader:
     def __init__(self, session: str) -> None:
         self.plans: list[RecordedPlan] = []
         self._session = session
-        self._state: State = fold.create_state()
+        self._state: SessionState = fold.create_state()
         self._turns: dict[str, _Turn] = {}
         self._steps: dict[str, RecordedStep] = {}
         self._calls: dict[str, RecordedStep] = {}
@@ -234,7 +234,7 @@ def _set_flags(steps: list[RecordedStep], answer: str) -> None:
             step.requires_confirmation, step.confirmation_decision = said.requires_confirmation, said.confirmation_decision
 
 
-def _copy_state(state: State, turn_id: str) -> SessionState:
+def _copy_state(state: SessionState, turn_id: str) -> SessionState:
     """Return a copy of the state's parts that the gate needs, since the fold goes on changing them."""
     waiting = {entry.confirmation_id: entry for entry in list_open_confirmations(state)}
     return SessionState(

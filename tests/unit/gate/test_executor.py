@@ -15,7 +15,7 @@ from orchestrator.gate.execute import executor
 from orchestrator.gate.execute.executor import Order
 from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.runtime.session import Session
-from state.events.core import StateChanges
+from state.events.calls import StateChanges
 from state.journal.store import Commit, EffectConflict, StaleEpoch, StoreUnwritable
 from tests.unit.spine_kit import ANNA, World, effect
 

@@ -9,7 +9,7 @@ from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.call.serialization import build_effect_id
 from state.clock import format_iso
-from state.events.core import MessageReceived
+from state.events.conversation import MessageReceived
 from state.journal.store import StoreUnwritable
 from tests.unit.gate.submit_kit import SUM, TASK, TITLE, Wish, decide, yes
 from tests.unit.spine_kit import NOW, World, a_world, card, effect

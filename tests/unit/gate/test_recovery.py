@@ -15,7 +15,7 @@ from orchestrator.gate.execute.recovery import SETTLED, RecoveredEffect
 from orchestrator.runtime import recovery, timers
 from orchestrator.runtime.session import Session
 from state.card import Card
-from state.events.core import CallOutcomeUnknown, CallRefused, CallSucceeded
+from state.events.calls import CallOutcomeUnknown, CallRefused, CallSucceeded
 from state.journal.store import Commit, EffectRow, OutboxRow, StoreUnwritable
 from tests.unit.spine_kit import ANNA, VERA, World, a_world, card, effect
 from tests.unit.spine_portal import Fault, cut, html, lost, says, unreachable

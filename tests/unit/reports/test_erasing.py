@@ -17,7 +17,7 @@ from orchestrator.reports.reading.journal_reader import scan_events
 from state.audit_log.interaction_log import InteractionLogger, list_users, read_records
 from state.audit_log.verify import verify_logs
 from state.clock import FixedClock, generate_id
-from state.events.core import CallSucceeded
+from state.events.calls import CallSucceeded
 from state.journal import journal
 from state.journal.store import Commit, OutboxRow
 from state.sql import open_store

@@ -11,7 +11,7 @@ import pytest
 from orchestrator.reports.erasure import erase
 from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
 from state.audit_log.interaction_log import read_records
-from state.events.core import CallSucceeded
+from state.events.calls import CallSucceeded
 from state.journal.store import Commit
 from state.sql import open_store
 from tests.unit.reports.erasing_kit import LATER, THEIRS, WISH, Home, a_command, a_home, often, opened, run, talk  # noqa: F401 - fixtures among them

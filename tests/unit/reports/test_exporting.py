@@ -14,7 +14,7 @@ from orchestrator.reports.export import (
     list_personal_fields,
 )
 from orchestrator.reports.reading.narrator import Narrator
-from state.events.core import type_names
+from state.events.base import type_names
 from state.journal.store import Store, StoredEvent
 from tests.unit.reports.conftest import Run
 from tests.unit.reports.story_kit import CHAT, HOSTILE, Told, rows_of

@@ -11,7 +11,8 @@ from orchestrator.gate.execute.recovery import DETAIL
 from orchestrator.reports.log_rebuild.rebuild import rebuild_logs, rebuild_records
 from state.audit_log.interaction_log import list_users, read_records
 from state.audit_log.verify import verify_logs
-from state.events.core import CallOutcomeUnknown, Event, OutcomeReconciled, type_names
+from state.events.base import Event, type_names
+from state.events.calls import CallOutcomeUnknown, OutcomeReconciled
 from state.journal.store import Commit, StoredEvent
 from state.sql import open_store
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, press, raise_sum, reply, step

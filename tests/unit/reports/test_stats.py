@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from orchestrator.reports.conversations import read_last_events, read_positions, watch_events
-from state.events.core import MessageReceived
+from state.events.conversation import MessageReceived
 from state.journal.store import Commit, Store
 from tests.unit.reports.conftest import Run
 from tests.unit.reports.story_kit import CHAT, Told, rows_of

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from bot.cli.logs import app as logs
 from bot.cli.policy import app as policy
 from orchestrator.domain.errors import SettingsError
-from state.events.core import MessageReceived
+from state.events.conversation import MessageReceived
 from state.journal.store import Commit, StoreError
 from state.sql import build_sqlite_url, open_store
 from tests.unit.reports.conftest import Run

@@ -5,7 +5,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from orchestrator.features.people.registry import STREAM
-from state.events.core import CallStarted, Event, MessageReceived
+from state.events.base import Event
+from state.events.calls import CallStarted
+from state.events.conversation import MessageReceived
 from state.events.people import PersonJoined
 from state.journal.store import Commit
 from state.sql import build_sqlite_url, open_store

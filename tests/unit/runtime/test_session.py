@@ -9,7 +9,9 @@ import pytest
 from orchestrator.domain.errors import SessionTaken
 from orchestrator.runtime.session import INLINE_RESULT, LEASE, open_session
 from state.events import fold
-from state.events.core import CallSucceeded, Event, MessageReceived, TurnFinished
+from state.events.base import Event
+from state.events.calls import CallSucceeded
+from state.events.conversation import MessageReceived, TurnFinished
 from state.journal import journal
 from state.journal.journal import SNAPSHOT_EVERY, Verified, load_state, verify_stream
 from state.journal.store import Commit, EffectChange, EffectConflict, StaleEpoch, StoreUnwritable

@@ -9,7 +9,9 @@ import pytest
 
 from orchestrator.runtime import session as sessions
 from state.events import fold
-from state.events.core import CallRefused, CallSucceeded, Event, MessageReceived, ModelAnswered, TurnFinished
+from state.events.base import Event
+from state.events.calls import CallRefused, CallSucceeded
+from state.events.conversation import MessageReceived, ModelAnswered, TurnFinished
 from state.journal.journal import SNAPSHOT_EVERY, Verified, load_state, verify_stream
 from state.journal.store import Commit, EffectChange, EffectConflict, StaleEpoch, StoreUnwritable
 from tests.unit.spine_kit import CHAT, World, until

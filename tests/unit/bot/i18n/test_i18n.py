@@ -22,7 +22,7 @@ from orchestrator.gate.call.reasons import SENTENCES
 from orchestrator.replies.code_notes import FORWARD_REQUESTS
 from orchestrator.runtime.commands import ADMIN_COMMANDS, COMMANDS
 from state.clock import format_iso
-from state.events.core import OutcomeReconciled
+from state.events.calls import OutcomeReconciled
 
 ROOT = Path(__file__).parents[4]
 LOCALES: tuple[Locale, ...] = ("ru", "en")

@@ -10,7 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bot.monitoring.meters import MOST_MODELS, Meters
 from orchestrator.runtime.metrics import count_commit
-from state.events.core import CallSucceeded, ModelAnswered, StepRefused
+from state.events.calls import CallSucceeded
+from state.events.conversation import ModelAnswered, StepRefused
 from state.journal.store import Commit
 from tests.unit.spine_kit import a_world, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import lost

@@ -14,7 +14,7 @@ from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Row, Table
 from orchestrator.engines.base import ModelRequest, ModelText, TurnContext, TurnEnd, TurnInput
 from orchestrator.engines.crm_agent.engine import CrmAgent
-from state.events.core import Event
+from state.events.base import Event
 from state.events.fold import create_state
 from state.session_state import HistoryLine
 

@@ -9,7 +9,7 @@ import pytest
 from orchestrator.directory.answers import OutcomeView
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outputs import Notice
-from state.events.core import PlanRecorded
+from state.events.conversation import PlanRecorded
 from state.session_state import HistoryLine
 from tests.unit.engines.crm_agent.engine_kit import TABLE, Fake, agent, codes, done, pending, reply, run, step
 

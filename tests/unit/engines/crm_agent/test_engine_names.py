@@ -9,7 +9,7 @@ from orchestrator.directory.answers import Ambiguous, Option, OutcomeView, Resol
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import ModelText, TurnInput
 from orchestrator.engines.crm_agent.ending import WITHHELD
-from state.events.core import NameAsked, NameChosen, PlanRecorded
+from state.events.conversation import NameAsked, NameChosen, PlanRecorded
 from tests.unit.engines.crm_agent.engine_kit import Fake, codes, done, reply, run, step
 
 

@@ -12,7 +12,7 @@ from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.features.budgets.model_budget import PAGE, UsageReader, UsageTotals, sum_since
 from orchestrator.gate.call.budget import Budget, Limits, Price, find_month_start, to_month
 from orchestrator.gate.call.policy import load_policy
-from state.events.core import ModelAnswered
+from state.events.conversation import ModelAnswered
 from state.journal.store import Commit
 from tests.unit.spine_kit import ANNA, BORIS, NOW, World, a_world, codes_of, command, message, press, raise_sum, reply, step
 

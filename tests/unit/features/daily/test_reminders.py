@@ -9,7 +9,7 @@ from orchestrator.directory.answers import Resolved, Unresolved
 from orchestrator.directory.value_references import resolve_date
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.approve.confirmations import Decision
-from state.events.core import CallStarted
+from state.events.calls import CallStarted
 from state.journal.store import StoreError
 from tests.unit.features.daily.daily_kit import MONDAY, Home, input_row
 from tests.unit.features.daily.reminder_kit import ELEVEN, TEXT, Died, kept, wish

@@ -17,7 +17,7 @@ from bot.http_api.server.errors import explain_errors
 from bot.http_api.server.tokens import Tokens, read_tokens
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.outcome import Outcome
-from state.events.core import ModelAnswered
+from state.events.conversation import ModelAnswered
 from state.journal import freeze_switch
 from state.journal.store import Commit
 from state.sql import open_store

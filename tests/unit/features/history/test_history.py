@@ -17,7 +17,7 @@ from orchestrator.features.history.pages import PAGE
 from orchestrator.features.history.record_lookup import find_current_record, parse_history_request, parse_record_reference
 from orchestrator.runtime.turn import merge_handlers
 from state.clock import generate_id
-from state.events.core import RecordsSeen
+from state.events.portal import RecordsSeen
 from state.journal.store import OutboxRow
 from state.session_state import AgentState, SessionState
 from state.sql import build_sqlite_url, open_store

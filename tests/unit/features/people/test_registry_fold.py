@@ -16,7 +16,7 @@ from orchestrator.reports.erasure.erase import ErasureFiles
 from state.clock import format_iso
 from state.events import fold
 from state.events import people as people_fold
-from state.events.core import Event
+from state.events.base import Event
 from state.events.people import AccessAsked, InvitationRefused, PersonDismissed, PersonInvited, PersonJoined, PersonReturned, PreferenceSet
 from state.journal.journal import Verified, verify_stream
 from state.sql import open_store

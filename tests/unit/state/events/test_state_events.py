@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from state import canonical
-from state.events import codec, core
+from state.events import base, codec
+from state.events.base import Event
 from state.events.codec import UnknownEvent
-from state.events.core import Event, MessageReceived
+from state.events.conversation import MessageReceived
 from state.events.personal import CLEAR, Personal
 from tests.unit.state.events.state_events_kit import CORE, event_of
 
@@ -48,7 +49,7 @@ def test_an_older_version_is_lifted_step_by_step(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(codec.UPCASTERS, ("Renamed", 2), to_three)
     lifted = codec.decode("Renamed", 1, {"titel": "Ромашка"})
     untouched = codec.upcast("Renamed", 3, {"name": "x", "loud": True})
-    del core.type_names["Renamed"]
+    del base.type_names["Renamed"]
 
     assert lifted == Renamed(name="Ромашка", loud=False)
     assert untouched == {"name": "x", "loud": True}
@@ -61,7 +62,7 @@ def test_nobody_adds_a_field_without_deciding_whether_it_is_personal() -> None:
         class Told(Event):
             about: str
 
-    assert "Told" not in core.type_names
+    assert "Told" not in base.type_names
 
 
 def test_what_is_clear_by_name_is_never_marked_and_always_used() -> None:

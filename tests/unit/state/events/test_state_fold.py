@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from state.events import fold
-from state.events.core import Event, MessageReceived
+from state.events.base import Event
+from state.events.conversation import MessageReceived
 from state.journal import journal
 from state.journal.store import Commit, Snapshot
 from state.session_state import SessionState

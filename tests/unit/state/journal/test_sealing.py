@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 from state import canonical
 from state.events import fold
-from state.events.core import ConfirmationApproved, Event, MessageReceived, ModelAnswered, PortalEventReceived
+from state.events.base import Event
+from state.events.confirmations import ConfirmationApproved
+from state.events.conversation import MessageReceived, ModelAnswered
+from state.events.portal import PortalEventReceived
 from state.journal import encryption, journal
 from state.journal.encryption import DamagedCiphertext, decrypt, encrypt, find_key_owner, generate_key, pack
 from state.journal.store import Commit, Lease, StaleEpoch, StoredEvent

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from state.events.core import MessageReceived
+from state.events.conversation import MessageReceived
 from state.journal import journal
 from state.journal.async_store import AsyncStore, ThreadWorker, run_to_end
 from state.journal.store import Commit, Store, StoreUnwritable

@@ -14,7 +14,7 @@ import pytest
 
 from bot.cli import backup as backup_command
 from bot.cli import restore as restore_command
-from state.events.core import MessageReceived
+from state.events.conversation import MessageReceived
 from state.journal.store import Commit, StoreError
 from state.sql import open_store
 from state.sql.closed_mark import ClosedDatabase, close

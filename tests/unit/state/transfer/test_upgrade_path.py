@@ -13,7 +13,7 @@ from sqlalchemy import Connection, text
 
 from state.clock import format_iso
 from state.events.codec import encode
-from state.events.core import MessageReceived
+from state.events.conversation import MessageReceived
 from state.journal.journal import RecordHead, hash_record, record_text
 from state.journal.store import InboxRow
 from state.migrations import HEAD

@@ -14,7 +14,8 @@ from aiogram.types import Update
 from bot.telegram.intake.routed_updates import ParsedUpdate, RestoreGuard, RowBuilder
 from orchestrator.reports.restore import RestoreReport
 from state.clock import format_iso
-from state.events.core import CallStarted, ConfirmationApproved
+from state.events.calls import CallStarted
+from state.events.confirmations import ConfirmationApproved
 from state.journal.async_store import AsyncStore
 from state.journal.store import RESTORED, EffectChange
 from state.sql import open_store

@@ -1,0 +1,77 @@
+"""The base class of events, and what the folds of all events share.
+
+An event is in the past tense, frozen and versioned; to add one, see CONTRIBUTING.md, "a new event". Fields that may hold what people wrote
+are `Personal` and are encrypted when stored; a class with an undecided field cannot be defined. How events are stored and read is in
+`state/events/codec.py`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict
+
+from state.card import Card
+from state.events import personal
+from state.session_state import SessionState
+from state.stored import JsonObject
+
+Fold = Callable[[SessionState, dict[str, Any], str], None]
+"""Applies the data of one event, recorded at an ISO time, to a state in place. Fast: it validates nothing."""
+
+type_names: dict[str, type["Event"]] = {}
+
+
+class Event(BaseModel):
+    """Something that happened in a stream. `V` is the version of its fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+    V: ClassVar[int] = 1
+    blanks: ClassVar[Mapping[str, Any]] = {}
+    """The values of its personal fields when they are missing in the stored data."""
+    models: ClassVar[tuple[str, ...]] = ()
+    """Names of its fields that are pydantic models."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Register the class by its name. Raises TypeError if a field is neither marked personal nor known to be clear."""
+        super().__pydantic_init_subclass__(**kwargs)
+        for name in personal.list_undecided(cls.model_fields):
+            raise TypeError(f"{cls.__name__}.{name}: mark it Personal, or list it as CLEAR if nobody's words can ever be in it")
+        cls.blanks = personal.build_blanks(cls.model_fields)
+        cls.models = tuple(
+            name
+            for name, field in cls.model_fields.items()
+            if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
+        )
+        type_names[cls.__name__] = cls
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Self:
+        """Return the event of journal data that the store has read: decrypted, upcast, and validated when it was written.
+
+        Nothing is validated again, so a report still reads what it can of a damaged record: a field that the data lacks has its
+        default, and one without a default raises AttributeError when it is read. `decode` is the strict way.
+        """
+        nested = {
+            name: cls.model_fields[name].annotation.model_construct(**data[name])  # type: ignore[union-attr]  # `models` lists classes
+            for name in cls.models
+            if isinstance(data.get(name), Mapping)
+        }
+        return cls.model_construct(**{**data, **nested})  # type: ignore[return-value]  # pydantic's plugin gives the base class
+
+
+def keep_last(mapping: dict[str, Any], keep: int) -> None:
+    """Remove the oldest entries of `mapping` until it has at most `keep`."""
+    while len(mapping) > keep:
+        del mapping[next(iter(mapping))]
+
+
+def pick_values(data: JsonObject, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return those of the named values of `data` that are not blank."""
+    return {name: data[name] for name in names if data.get(name)}
+
+
+def forget_planned(state: SessionState, card: Card) -> None:
+    """Remove the card's step from the planned ones: it is decided."""
+    planned = state.agent.next_planned_actions
+    state.agent.next_planned_actions = [item for item in planned if not card.slot or item.get("slot") != card.slot]

@@ -1,0 +1,170 @@
+"""Events of confirmation cards and their decisions, and their fold."""
+
+from typing import Any, Final
+
+from pydantic import Field
+
+from state.card import OPEN_STATUSES, Card, CardStatus
+from state.events.base import Event, Fold, forget_planned, keep_last, pick_values
+from state.events.conversation import KEEP_HISTORY
+from state.events.personal import Personal
+from state.session_state import Denial, HistoryLine, SessionState
+
+State = SessionState
+
+KEEP_DECIDED = 50
+_OF_DECISION = ("approved_by", "approved_by_name", "denied_by", "denied_by_name", "via", "reason", "why", "by")
+"""What a decision adds to its card, where it says it."""
+
+
+class ConfirmationRequested(Event):
+    """A card was sent: one exact call waits for one decision of a person."""
+
+    confirmation_id: str
+    effect_id: str
+    turn_id: str
+    slot: str
+    nonce: str
+    fingerprint: str
+    essence: str
+    """The fingerprint without the marks that make each add unique: equal requests have the same essence."""
+    method: str
+    call_class: str
+    params: Personal[dict[str, Any]]
+    before: Personal[dict[str, Any]] = Field(default_factory=dict)
+    preview: Personal[dict[str, Any]] = Field(default_factory=dict)
+    reasons: Personal[list[dict[str, Any]]] = Field(default_factory=list)
+    comment: Personal[str] = ""
+    proposed_by: str = "crm_agent"
+    requested_by: str
+    requested_by_name: Personal[str] = ""
+    requested_at: str
+    expires_at: str
+    taps: int = 1
+    four_eyes: bool = False
+    """A person with role lead or admin other than the requester must approve."""
+    lead: bool = False
+    """A person with role lead or admin must approve."""
+    told: list[str] = Field(default_factory=list)
+    """The private chats of the leads to whom the card is also shown."""
+    told_names: Personal[list[str]] = Field(default_factory=list)
+    requested_by_user: int | None = None
+    """The employee who asked: nobody may approve their own request through another account."""
+    policy: str = ""
+    """The policy that requires the confirmation."""
+    replaces: str = ""
+    provenance: Personal[dict[str, Any]] = Field(default_factory=dict)
+
+
+class ConfirmationApproved(Event):
+    """A person approved this exact call. Valid for a single use."""
+
+    confirmation_id: str
+    effect_id: str
+    approved_by: str
+    approved_by_name: Personal[str] = ""
+    approved_at: str
+    via: str
+
+
+class ConfirmationDenied(Event):
+    """A person denied this call, or the model did, which may only deny."""
+
+    confirmation_id: str
+    effect_id: str
+    essence: str
+    denied_by: str
+    denied_by_name: Personal[str] = ""
+    denied_at: str
+    via: str
+    reason: Personal[str] = ""
+    turn_id: str = ""
+    method: str = ""
+    params: Personal[dict[str, Any]] = Field(default_factory=dict)
+
+
+class ConfirmationExpired(Event):
+    """Nobody decided in time."""
+
+    confirmation_id: str
+    effect_id: str
+    expired_at: str
+
+
+class ConfirmationSuperseded(Event):
+    """The card no longer matches the portal or the request; `by` is the card that replaced it, if any."""
+
+    confirmation_id: str
+    effect_id: str
+    why: str
+    by: str = ""
+
+
+class DecisionRefused(Event):
+    """A decision sent through the HTTP API was rejected; `turn_id` is the input that brought it."""
+
+    confirmation_id: str
+    effect_id: str = ""
+    by: str
+    approve: bool
+    via: str
+    code: str
+    turn_id: str
+
+
+def _fold_request(state: State, data: dict[str, Any], ts: str) -> None:
+    del ts
+    kept = ("effect_id", "method", "params", "fingerprint", "essence", "call_class", "comment", "requested_by", "requested_by_name")
+    more = ("requested_at", "expires_at", "nonce", "taps", "four_eyes", "turn_id", "slot", "preview", "reasons", "before", "provenance")
+    by_lead = ("lead", "told", "told_names", "requested_by_user")
+    values = {key: data[key] for key in (*kept, *more) if key in data} | {key: data[key] for key in by_lead if data.get(key)}
+    number = data["confirmation_id"]
+    state.agent.confirmations[number] = Card.from_stored({**values, "confirmation_id": number, "status": "requested"})
+
+
+def _build_decision_fold(status: CardStatus) -> Fold:
+    def apply(state: State, data: dict[str, Any], ts: str) -> None:
+        entries = state.agent.confirmations
+        entry = entries.pop(data["confirmation_id"], None) or _strip_values(data)
+        entry = entry.with_values(status=status, **{f"{status}_at": data.get(f"{status}_at", ts)}, **pick_values(data, _OF_DECISION))
+        entries[data["confirmation_id"]] = entry  # in the order of the decisions
+        if status == "denied":
+            state.denied.pop(data["essence"], None)  # denied again: young again
+            state.denied[data["essence"]] = Denial.create(
+                at=data["denied_at"], by=data["denied_by_name"] or data["denied_by"], turn_id=data.get("turn_id", "")
+            )
+            keep_last(state.denied, KEEP_DECIDED)
+            _remember_reason(state, data, ts)
+        if status != "approved":
+            forget_planned(state, entry)
+        _trim_decided(entries)
+
+    return apply
+
+
+def _remember_reason(state: State, data: dict[str, Any], ts: str) -> None:
+    """Add a person's reason for a denial to the conversation, so that the next proposal is a different one."""
+    if data.get("reason") and data.get("via") != "model":
+        said = f"({data['method'] or 'a call'} was denied by {data['denied_by_name'] or 'a person'}, who said: «{data['reason']}»)"
+        state.history.append(HistoryLine.create(role="assistant", text=said, ts=ts))
+        del state.history[:-KEEP_HISTORY]
+
+
+def _strip_values(data: dict[str, Any]) -> Card:
+    return Card.from_stored({key: data[key] for key in ("confirmation_id", "effect_id", "method", "params", "essence") if key in data})
+
+
+def _trim_decided(entries: dict[str, Card]) -> None:
+    """Keep only the last KEEP_DECIDED finished entries; entries that wait, run or are unknown are never removed."""
+    settled = [key for key, item in entries.items() if item.status not in OPEN_STATUSES]
+    for key in settled[: max(0, len(settled) - KEEP_DECIDED)]:
+        del entries[key]
+
+
+FOLDS: Final[dict[str, Fold]] = {
+    "ConfirmationRequested": _fold_request,
+    "ConfirmationApproved": _build_decision_fold("approved"),
+    "ConfirmationDenied": _build_decision_fold("denied"),
+    "ConfirmationExpired": _build_decision_fold("expired"),
+    "ConfirmationSuperseded": _build_decision_fold("superseded"),
+}

@@ -1,0 +1,188 @@
+"""Events of a conversation and its turns: messages, the model's answers and plans, questions about names; and their fold."""
+
+from typing import Any, Final, Literal
+
+from pydantic import Field
+
+from state.events.base import Event, Fold
+from state.events.personal import Personal
+from state.session_state import AgentState, HistoryLine, OpenTurn, Question, SessionState
+
+State = SessionState
+
+KEEP_HISTORY = 20
+KEEP_GOALS = 10
+KEEP_GOAL_LENGTH = 500
+KEEP_TRUSTED = 50
+
+
+class MessageReceived(Event):
+    """A person's input started a turn."""
+
+    turn_id: str
+    text: Personal[str]
+    origin: Literal["typed", "choice", "button", "portal", "voice"] = "typed"
+    quoted: Personal[str] = ""
+    """Text of somebody else that was forwarded or pasted along; treated as prose."""
+    answers: str = ""
+    """The id of the question that this input answers, if it is a choice."""
+    ref: int = 0
+    """The messenger's number of the message, or of the first of several."""
+
+
+class ModelAnswered(Event):
+    """The model's complete answer in one iteration; a restarted turn reads it here instead of asking the model again."""
+
+    turn_id: str
+    iteration: int
+    text: Personal[str]
+    model: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+    prose: bool = False
+    user: int | None = None
+    """The employee for whom the model was asked, whatever the account: budgets count people."""
+    month: int = 0
+    """The month in that person's time zone, such as 202611: the budget that is charged."""
+
+
+class ModelFailed(Event):
+    """The model was unreachable or its answer had the wrong format."""
+
+    turn_id: str
+    iteration: int
+    reason: Personal[str]
+
+
+class PlanRecorded(Event):
+    """The steps of one iteration as the model wrote them, with the mode in which they were evaluated."""
+
+    turn_id: str
+    iteration: int
+    mode: str
+    steps: Personal[list[dict[str, Any]]]
+    """The steps as submitted, with names resolved. A restarted turn continues with exactly these."""
+    executed: bool = True
+    targets: Personal[list[str]] = Field(default_factory=list)
+
+
+class NameAsked(Event):
+    """A name in the plan matches several records; the person chooses one and the recorded plan continues."""
+
+    turn_id: str
+    question_id: str
+    iteration: int
+    reference: Personal[str]
+    options: Personal[list[dict[str, Any]]]
+    text: Personal[str]
+    """What the person had written; the turn continues with it."""
+    answer: Personal[str] = ""
+    """The model's answer with the waiting plan; it is parsed again, and the model is not asked again."""
+    resolved: Personal[dict[str, Any]] = Field(default_factory=dict)
+    ask: Personal[dict[str, Any]] = Field(default_factory=dict)
+    """The question itself as a notice (code, args)."""
+    prose: bool = False
+    labels: Personal[list[str]] = Field(default_factory=list)
+    """The taint labels of the asking turn: answering the question must not remove them."""
+
+
+class NameChosen(Event):
+    """The person answered a NameAsked. The choice names a record; it approves nothing."""
+
+    turn_id: str
+    question_id: str
+    reference: Personal[str]
+    value: Personal[Any]
+    label: Personal[str] = ""
+
+
+class StepRefused(Event):
+    """The gate refused a step; nothing was sent."""
+
+    turn_id: str
+    slot: str
+    method: str
+    params: Personal[dict[str, Any]]
+    code: str
+    detail: Personal[str] = ""
+    args: Personal[dict[str, Any]] = Field(default_factory=dict)
+    """Arguments of the message `code`, to report the refusal after a restart."""
+
+
+class TurnFinished(Event):
+    """The turn ended. `history` is what later prompts may show of it."""
+
+    turn_id: str
+    reason: Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "budget"]
+    text: Personal[str] = ""
+    history: Personal[str] = ""
+    next_planned_actions: Personal[list[dict[str, Any]]] = Field(default_factory=list)
+    targets: Personal[list[str]] = Field(default_factory=list)
+    """Records that the person named, clicked or created in this turn ("deal:481"): later turns may trust them."""
+
+
+class ConversationCleared(Event):
+    """`/new`: goals, history and current objects are reset; open confirmations stay."""
+
+    by: str
+
+
+def _fold_message(state: State, data: dict[str, Any], ts: str) -> None:
+    agent = state.agent
+    if data.get("origin", "typed") in {"typed", "voice"}:
+        goals = agent.goals
+        goal = data["text"][:KEEP_GOAL_LENGTH]
+        if goal and (not goals or goals[0] != goal):
+            agent.goals = [goal, *goals][:KEEP_GOALS]
+        state.question = None
+    if data["text"]:
+        state.history.append(HistoryLine.create(role="user", text=data["text"], quoted=bool(data.get("quoted")), ts=ts))
+        del state.history[:-KEEP_HISTORY]
+    state.turn = OpenTurn.create(turn_id=data["turn_id"], started=ts)
+
+
+def _fold_plan(state: State, data: dict[str, Any], ts: str) -> None:
+    del ts
+    state.agent.next_planned_actions = list(data["steps"]) if not data.get("executed", True) else []
+
+
+def _fold_question(state: State, data: dict[str, Any], ts: str) -> None:
+    state.question = Question.from_stored({**data, "ts": ts})
+
+
+def _fold_choice(state: State, data: dict[str, Any], ts: str) -> None:
+    del ts
+    if state.question and state.question.question_id == data["question_id"]:
+        # The question stays until its turn has ended: a restart in between needs it to continue.
+        state.question = state.question.with_values(chosen_in=data["turn_id"])
+
+
+def _fold_turn_end(state: State, data: dict[str, Any], ts: str) -> None:
+    if data.get("history"):
+        state.history.append(HistoryLine.create(role="assistant", text=data["history"], ts=ts))
+        del state.history[:-KEEP_HISTORY]
+    if data.get("next_planned_actions"):
+        state.agent.next_planned_actions = list(data["next_planned_actions"])
+    known = [item for item in state.trusted if item not in data.get("targets", ())]
+    if state.question and state.question.chosen_in == data["turn_id"]:
+        state.question = None
+    state.trusted = [*known, *data.get("targets", ())][-KEEP_TRUSTED:]
+    state.turn = None
+
+
+def _fold_clearing(state: State, data: dict[str, Any], ts: str) -> None:
+    del data, ts
+    old = state.agent
+    state.agent = AgentState(confirmations=old.confirmations, event_bindings=old.event_bindings, done=old.done, in_progress=old.in_progress)
+    state.history, state.question, state.trusted = [], None, []
+
+
+FOLDS: Final[dict[str, Fold]] = {
+    "MessageReceived": _fold_message,
+    "PlanRecorded": _fold_plan,
+    "NameAsked": _fold_question,
+    "NameChosen": _fold_choice,
+    "TurnFinished": _fold_turn_end,
+    "ConversationCleared": _fold_clearing,
+}

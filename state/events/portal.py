@@ -1,0 +1,89 @@
+"""Events of changes that others make in the portal, and their fold: only the portal's own session has this state."""
+
+from typing import Any, Final, Literal
+
+from pydantic import Field
+
+from state.events.base import Event, Fold, keep_last
+from state.events.personal import Personal
+from state.session_state import SessionState
+
+State = SessionState
+
+KEEP_DUE = 2000
+KEEP_SEEN = 1000
+
+
+class PortalEventReceived(Event):
+    """The portal posted that something changed there; the current values are read later."""
+
+    event: str
+    target: str = ""
+    """"deal:481"; "" if the event is about no watched record."""
+    action: Literal["add", "update", "delete", ""] = ""
+    ts: int
+    member_id: str = ""
+    look_at: str = ""
+    """The time for which this event scheduled the reading of due records, if it did."""
+
+
+class PortalLookFailed(Event):
+    """The portal could not be read; the due records stay due."""
+
+    reason: Personal[str]
+    tries: int
+    look_at: str
+
+
+class RecordsSeen(Event):
+    """Changed records were read: their watched values now. Notifications about them were stored in the same commit."""
+
+    records: Personal[dict[str, dict[str, str]]] = Field(default_factory=dict)
+    gone: list[str] = Field(default_factory=list)
+    """Records that were deleted or may no longer be read."""
+    told: list[str] = Field(default_factory=list)
+    """The chats that were notified."""
+    look_at: str = ""
+    """The time of the next scheduled reading, if records are still due."""
+
+
+def _ensure_portal(state: State) -> dict[str, Any]:
+    """Return the portal's part of `state`, created if missing; only the portal's own session has it."""
+    if state.portal is None:
+        state.portal = {"due": {}, "seen": {}, "look_at": "", "tries": 0, "told_at": ""}
+    return state.portal
+
+
+def _fold_portal_event(state: State, data: dict[str, Any], ts: str) -> None:
+    portal = _ensure_portal(state)
+    target, action = data.get("target"), data.get("action")
+    if target:
+        before = portal["due"].get(target) or {"action": action, "ts": ts}
+        portal["due"][target] = {**before, "action": "add" if before["action"] == "add" and action == "update" else action}
+        keep_last(portal["due"], KEEP_DUE)
+    if data.get("look_at"):
+        portal["look_at"] = data["look_at"]
+
+
+def _fold_failed_probe(state: State, data: dict[str, Any], ts: str) -> None:
+    del ts
+    _ensure_portal(state).update(tries=data["tries"], look_at=data["look_at"])
+
+
+def _fold_seen_records(state: State, data: dict[str, Any], ts: str) -> None:
+    portal = _ensure_portal(state)
+    for target in (*sorted(data["records"]), *data["gone"]):
+        portal["due"].pop(target, None)
+        portal["seen"].pop(target, None)  # re-inserted below, so that it counts as the newest
+    portal["seen"].update(sorted(data["records"].items()))
+    keep_last(portal["seen"], KEEP_SEEN)
+    portal.update(tries=0, look_at=data.get("look_at", ""))
+    if data.get("told"):
+        portal["told_at"] = ts
+
+
+FOLDS: Final[dict[str, Fold]] = {
+    "PortalEventReceived": _fold_portal_event,
+    "PortalLookFailed": _fold_failed_probe,
+    "RecordsSeen": _fold_seen_records,
+}
