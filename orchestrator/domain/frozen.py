@@ -1,4 +1,6 @@
-"""The base of the values that the parts of the decision ring exchange: actors, effects, outcomes, replies."""
+"""The base classes of the values that parts of the program exchange: actors, effects, outcomes, replies, messages."""
+
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -7,3 +9,16 @@ class Frozen(BaseModel):
     """Base class of immutable values that reject unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class View(BaseModel):
+    """Base class of immutable values of JSON that was stored or that another version wrote: unknown fields are dropped.
+
+    Read one with `model_validate`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON object with only those fields that were given: an absent field is not the same as its default."""
+        return self.model_dump(mode="json", exclude_unset=True)
