@@ -392,7 +392,7 @@ def _apply_change(row: EffectRow | None, change: EffectChange, step: Commit) -> 
         status=change.status,
         fingerprint=change.fingerprint or (row.fingerprint if row else ""),
         call=change.call if change.call is not None else (row.call if row else {}),
-        updated_at=step.now,
+        updated_at=change.since or step.now,
         outcome=change.outcome if change.outcome is not None else (row.outcome if row else None),
     )
 

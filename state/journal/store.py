@@ -157,6 +157,8 @@ class EffectChange:
     fingerprint: str = ""
     call: Mapping[str, Any] | None = None
     outcome: Mapping[str, Any] | None = None
+    since: datetime | None = None
+    """When the effect came into its status, for a change that leaves the status as it is; None for now."""
     though_frozen: bool = False
     """Whether it may start while writes are frozen, because it changes nothing outside; if not, the commit raises WriteStopped."""
     count: StartCount | None = None

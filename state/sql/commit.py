@@ -213,7 +213,7 @@ def _change_effect(transaction: Transaction, statements: Statements, commit: Com
     common = {
         "status": change.status,
         "fingerprint": change.fingerprint,
-        "updated_at": format_iso(commit.now),
+        "updated_at": format_iso(change.since or commit.now),
         "outcome": encode_checksummed(row_mapping.build_outcome_place(change.effect_id), change.outcome),
     }
     place = row_mapping.build_call_place(change.effect_id)

@@ -86,7 +86,7 @@ def _reset_start_mark(row: EffectRow, ledger: Ledger) -> dict[str, Any] | None:
 async def reset_wait(row: EffectRow, ledger: Ledger) -> None:
     """Let the age of an `unknown` call count from now if it cannot be told, and check it again after `SETTLED`."""
     if (call := _reset_start_mark(row, ledger)) is not None:
-        change = EffectChange(effect_id=row.effect_id, expect=("unknown",), status="unknown", call=call)
+        change = EffectChange(effect_id=row.effect_id, expect=("unknown",), status="unknown", call=call, since=row.updated_at)
         await ledger.commit(actor="system", effects=[change], timers=[build_reconcile_timer(row.effect_id, ledger, after=SETTLED)])
 
 

@@ -12,6 +12,7 @@ from orchestrator.domain.effect import Effect
 from orchestrator.domain.outcome import Pending
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.gate.execute.recovery import SETTLED, RecoveredEffect
+from orchestrator.reports.consistency import EffectChecker
 from orchestrator.runtime import recovery, timers
 from orchestrator.runtime.session import Session
 from state.card import Card
@@ -160,6 +161,22 @@ async def test_the_age_of_a_call_of_another_machine_is_counted_anew(world: World
     world.clock.advance(SETTLED)
     await recovery.reconcile_now(row.effect_id, session, world.tools)
     assert (await session.find_effect(row.effect_id)).status == "refused"  # type: ignore[union-attr]
+
+
+async def test_to_wait_anew_is_no_change_of_the_effect(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A third machine that can tell no age counts anew and changes nothing else: the journal still agrees with the effect's row."""
+    row = await died(world, UPDATE, fault=cut, monkeypatch=monkeypatch)
+    session, _ = await recovered(world)
+    unknown_since = (await session.find_effect(row.effect_id)).updated_at  # type: ignore[union-attr]
+    monkeypatch.setattr(world.clock, "measure_since", lambda _: None)
+    world.clock.advance(timedelta(hours=1))
+    await recovery.reconcile_now(row.effect_id, session, world.tools)
+    rows = await session.list_effects("unknown")
+    assert [item.updated_at for item in rows] == [unknown_since]
+    checker = EffectChecker(session.stream)
+    for event in world.sql.read_events(session.stream):
+        checker.add_event(event)
+    assert [found.why for found in checker.list_findings(world.sql.list_effects(session.stream, "unknown"))] == []
 
 
 async def test_it_is_never_too_early_to_say_yes(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
