@@ -6,6 +6,7 @@ import pytest
 
 from tests import style
 from tests.style_counting import (
+    NOT_READ,
     begins_with,
     find_any,
     find_cyrillic,
@@ -133,3 +134,11 @@ def test_the_traced_sentence_leads_from_the_door_to_the_store_and_back() -> None
     folders = [label.split(" -> ") for label in trace["moves"]]
     assert folders
     assert not [label for label in folders if label[0] == label[1]]
+
+
+def test_files_whose_russian_nobody_reads_still_have_some() -> None:
+    """An exception is dropped with the literals for which it was made."""
+    for path in NOT_READ:
+        text = (style.HERE.parent / path).read_text(encoding="utf-8")
+        assert list(find_cyrillic(parse_source("elsewhere.py", text))), path
+        assert not list(find_cyrillic(parse_source(path, text)))
