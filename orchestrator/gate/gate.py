@@ -6,7 +6,7 @@ submit: normalize → fetch facts → decide (pure) → refuse, plan, ask or run
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, assert_never
+from typing import assert_never
 
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
@@ -43,6 +43,7 @@ from state.canonical import NotCanonical, dumps
 from state.card import Card
 from state.events.conversation import StepRefused
 from state.journal.store import EffectConflict, EffectRow, OutboxRow, WriteStopped
+from state.stored import JsonObject
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,7 +311,7 @@ class Gate:
         performer = self._performers.get(kind)
         return performer.portal if performer else ""
 
-    def _build_order(self, case: _Case, call: Call, facts: Facts, name: Mapping[str, Any]) -> Order:
+    def _build_order(self, case: _Case, call: Call, facts: Facts, name: JsonObject) -> Order:
         return Order(
             effect_id=case.effect_id,
             turn_id=case.turn_id,
@@ -325,7 +326,7 @@ class Gate:
         )
 
 
-def _to_storable(params: Mapping[str, Any]) -> dict[str, Any]:
+def _to_storable(params: JsonObject) -> dict[str, object]:
     """Return `params`, or why they cannot be stored: a refusal must always be recorded."""
     try:
         dumps(params)

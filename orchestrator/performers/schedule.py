@@ -3,9 +3,8 @@
 Its only action is one durable row with a unique source, so it can be repeated safely, and whether it happened can be proven.
 """
 
-from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
@@ -15,6 +14,7 @@ from state.events.daily import list_reminders
 from state.journal.async_store import AsyncStore
 from state.journal.journal import load_state
 from state.journal.store import InboxRow, Lane, Store, StoreError
+from state.stored import JsonObject
 
 KIND: Final = "reminder_set"
 LANE: Final[Lane] = "express"
@@ -47,7 +47,7 @@ class SchedulePerformer:
             return Unknown(detail=f"the store did not say whether the reminder is kept: {error}")
         return Succeeded(result=True, entity="reminder", note=f"set for {format_iso(due)}; code shows the person its time and text")
 
-    async def reconcile(self, call: Call, before: Mapping[str, Any]) -> Reconciled:
+    async def reconcile(self, call: Call, before: JsonObject) -> Reconciled:
         """Check by reads whether the reminder is stored; both answers are proof."""
         del before
         session, known = str(call.params[PERSON]), str(call.params[MARK])

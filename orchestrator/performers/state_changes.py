@@ -1,19 +1,19 @@
 """How a successful call changes agent_state (S004-33 … S004-35, S004-72, S004-75, X5; `_update_state_from_action` of the seed). Pure."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from bitrix.catalogue.names import CRM
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call.effect import Call, Target
 from orchestrator.gate.call.fields import find_value
 from state.events.calls import StateChanges
+from state.stored import JsonObject
 
 _CURRENT = {"deal": "current_deal_id", "contact": "current_contact_id", "company": "current_company_id", "task": "current_task_id"}
 _LINKED = (("CONTACT_ID", "current_contact_id"), ("COMPANY_ID", "current_company_id"))
 
 
-def build_changes(call: Call, result: Any) -> StateChanges:
+def build_changes(call: Call, result: object) -> StateChanges:
     """Return the changes by one call with this result; reads of single records and writes set the current objects."""
     if call.method.startswith("event."):
         return _build_event_changes(call, result)
@@ -28,7 +28,7 @@ def build_changes(call: Call, result: Any) -> StateChanges:
     return StateChanges(objects=objects, links=links, done=_describe_done(call, result, entity, number))
 
 
-def build_batch_changes(call: Call, reports: tuple[CommandReport, ...], results: Mapping[str, Any]) -> StateChanges:
+def build_batch_changes(call: Call, reports: tuple[CommandReport, ...], results: JsonObject) -> StateChanges:
     """Return the changes by a batch: those of its successful commands, and one summary in `done` if two or more succeeded (S004-72, A9)."""
     won = [report for report in reports if report.status == "success"]
     by_key = {command.key: command for command in call.commands}
@@ -51,14 +51,14 @@ def find_entity(call: Call) -> str:
     return call.spec.entity
 
 
-def find_created_target(call: Call, result: Any) -> str:
+def find_created_target(call: Call, result: object) -> str:
     """Return the created record, for example "deal:481", for a successful add, else ""."""
     entity = find_entity(call)
     number = _find_record_id(call, result, entity) if call.spec.verb == "add" else None
     return f"{entity}:{number}" if number else ""
 
 
-def find_created_record(call: Call, result: Any) -> Target | None:
+def find_created_record(call: Call, result: object) -> Target | None:
     """Return the record that a successful add created, as a target to read; None for other calls and malformed answers."""
     if call.spec.verb != "add" or not call.entity:
         return None
@@ -67,7 +67,7 @@ def find_created_record(call: Call, result: Any) -> Target | None:
     return (call.entity, number) if number else None
 
 
-def _extract_record(result: Any) -> Mapping[str, Any]:
+def _extract_record(result: object) -> JsonObject:
     if isinstance(result, Mapping):
         for key in ("item", "task"):
             if isinstance(result.get(key), Mapping):
@@ -76,7 +76,7 @@ def _extract_record(result: Any) -> Mapping[str, Any]:
     return {}
 
 
-def _find_record_id(call: Call, result: Any, entity: str) -> int | None:
+def _find_record_id(call: Call, result: object, entity: str) -> int | None:
     if call.spec.verb == "add":
         record = _extract_record(result)
         return _to_number(record.get("id") or record.get("ID")) if record else _to_number(result)
@@ -86,7 +86,7 @@ def _find_record_id(call: Call, result: Any, entity: str) -> int | None:
     return None
 
 
-def _to_number(value: Any) -> int | None:
+def _to_number(value: object) -> int | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -94,7 +94,7 @@ def _to_number(value: Any) -> int | None:
     return int(value) if isinstance(value, str) and value.isdecimal() else None
 
 
-def _add_links(objects: dict[str, int | None], links: dict[str, list[str]], entity: str, number: int, record: Mapping[str, Any]) -> None:
+def _add_links(objects: dict[str, int | None], links: dict[str, list[str]], entity: str, number: int, record: JsonObject) -> None:
     linked = []
     for upper, current in _LINKED:
         other = _to_number(find_value(record, upper, entity))
@@ -105,19 +105,19 @@ def _add_links(objects: dict[str, int | None], links: dict[str, list[str]], enti
         links[f"{entity}:{number}"] = linked
 
 
-def _describe_done(call: Call, result: Any, entity: str, number: int | None) -> str:
+def _describe_done(call: Call, result: object, entity: str, number: int | None) -> str:
     if call.reads_only:
         return f"{call.method}: {_count(result)}" if call.spec.verb == "list" else ""
     return f"{call.method} {entity} {number}" if number else call.method
 
 
-def _count(result: Any) -> int:
+def _count(result: object) -> int:
     if isinstance(result, Mapping):
         result = next((value for value in result.values() if isinstance(value, list)), [])
     return len(result) if isinstance(result, list) else 0
 
 
-def _build_event_changes(call: Call, result: Any) -> StateChanges:
+def _build_event_changes(call: Call, result: object) -> StateChanges:
     pair = {"event": str(call.params.get("event", "")).upper(), "handler": str(call.params.get("handler", ""))}
     match call.method:
         case "event.get":
@@ -133,5 +133,5 @@ def _build_event_changes(call: Call, result: Any) -> StateChanges:
             return StateChanges()
 
 
-def _is_unbound(result: Any) -> bool:
+def _is_unbound(result: object) -> bool:
     return result is True or (isinstance(result, Mapping) and bool(_to_number(result.get("count"))))

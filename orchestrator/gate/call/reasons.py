@@ -1,12 +1,11 @@
 """Every reason the gate gives: a code with an English sentence for the model and operations staff. People read the texts in `bot/i18n`."""
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
 from bitrix.errors import BitrixError, Refused
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Refuse
+from state.stored import JsonObject
 
 REFUSALS: dict[str, str] = {
     "gate-method-odd": "{method} is not a plain method name: no suffix, slash, space or other sign.{hint}",
@@ -95,18 +94,18 @@ def format_english(notice: Notice) -> str:
     return SENTENCES[notice.code].format(**notice.args)
 
 
-def ask(code: str, **args: Any) -> Notice:
+def ask(code: str, **args: object) -> Notice:
     """Build a reason to ask, with every argument as short plain text."""
     return Notice(code=code, args={name: _format_argument(value) for name, value in args.items()})
 
 
-def refuse(code: str, **args: Any) -> Refuse:
+def refuse(code: str, **args: object) -> Refuse:
     """Build a refusal: a code for the person, an English sentence for the model."""
     notice = ask(code, **args)
     return Refuse(reason=notice, detail=format_english(notice))
 
 
-def wrap_in_batch(code: str, notice: Notice, *, key: str, method: str, about: Mapping[str, Any] | None = None) -> Notice:
+def wrap_in_batch(code: str, notice: Notice, *, key: str, method: str, about: JsonObject | None = None) -> Notice:
     """Wrap `notice` as the reason about one command; `bot` selects the inner sentence by `reason` and fills it from the same arguments.
 
     `about` names the record of the command for people: {entity, title, number, method}.
@@ -118,11 +117,11 @@ def wrap_in_batch(code: str, notice: Notice, *, key: str, method: str, about: Ma
     )
 
 
-def _format_titled(about: Mapping[str, Any]) -> str:
+def _format_titled(about: JsonObject) -> str:
     return "no" if about["title"] == "none" else "yes"
 
 
-def _format_argument(value: Any) -> str | int:
+def _format_argument(value: object) -> str | int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     text = "".join(char if char.isprintable() else "�" for char in str(value))

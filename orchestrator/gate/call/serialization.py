@@ -1,21 +1,19 @@
 """Encodes a Call as stored data and decodes it, so that after a restart exactly what was shown is sent."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.gate.call import effect_kinds
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.params import sort_params
 from orchestrator.gate.call.targets import find_definitions
 from state.canonical import hash_text
+from state.stored import JsonObject
 
 
 class UndecodableCall(ValueError):
     """A stored call names a method that the catalogue no longer lists; it cannot be run."""
 
 
-def encode_call(call: Call) -> dict[str, Any]:
+def encode_call(call: Call) -> dict[str, object]:
     """Return `call` as JSON data."""
     return {
         "kind": call.kind,
@@ -38,7 +36,7 @@ def encode_call(call: Call) -> dict[str, Any]:
     }
 
 
-def decode_call(data: Mapping[str, Any], catalogue: Catalogue) -> Call:
+def decode_call(data: JsonObject, catalogue: Catalogue) -> Call:
     """Return the Call stored as `data`; raises UndecodableCall when its method is no longer listed."""
     spec = catalogue.find(data["method"]) if data["kind"] == "bitrix" else effect_kinds.find(data["kind"], data["method"])
     if spec is None:
@@ -76,7 +74,7 @@ def get_essence(call: Call) -> str:
     return call.essence
 
 
-def build_doubt_args(effect_id: str, stored: Mapping[str, Any]) -> dict[str, Any]:
+def build_doubt_args(effect_id: str, stored: JsonObject) -> dict[str, object]:
     """Return the arguments of a sentence about a stored call of unknown outcome; `effect_id` is set only if no card has a button for it."""
     known = stored.get("named") or _build_label_args(stored["call"]["method"])
     return {**known, "effect_id": "" if stored["confirmation_id"] else effect_id}
@@ -84,6 +82,6 @@ def build_doubt_args(effect_id: str, stored: Mapping[str, Any]) -> dict[str, Any
 
 def _build_label_args(
     method: str, *, verb: str = "other", entity: str = "", count: int = 1, title: str = "", changes: str = ""
-) -> dict[str, Any]:
+) -> dict[str, object]:
     parts = {(True, True): "both", (True, False): "title", (False, True): "changes"}.get((bool(title), bool(changes)), "none")
     return {"method": method, "verb": verb, "entity": entity, "count": count, "title": title, "changes": changes, "parts": parts}

@@ -5,8 +5,8 @@ can make one large one; calls proven not to have happened do not count.
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
-from typing import Any, Final
+from datetime import datetime, timedelta
+from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError, Refused
@@ -25,6 +25,7 @@ from orchestrator.gate.decide import evaluate_rules, field_checks
 from orchestrator.gate.normalize.sums import CURRENCY
 from state.clock import parse_iso
 from state.journal.store import EffectRow
+from state.stored import JsonObject
 
 _LONGEST_ID = 9
 
@@ -68,7 +69,7 @@ async def _find_dismissed(people: frozenset[int], known: People) -> frozenset[in
         return frozenset()
 
 
-def _find_new_responsible(call: Call, actor: Actor, records: Mapping[Any, Mapping[str, Any] | None]) -> frozenset[int]:
+def _find_new_responsible(call: Call, actor: Actor, records: Mapping[Target, JsonObject | None]) -> frozenset[int]:
     """Return the people whom the call newly makes responsible, without the speaker."""
     facts = Facts(records=records)
     return frozenset(number for leaf in call.leaves for number in _list_responsible_ids(leaf, facts)) - {actor.bitrix_user_id}
@@ -100,7 +101,7 @@ def _is_comparing_sums(policy: Policy) -> bool:
 
 async def _find_first_sums(target: Target, catalogue: Catalogue, ledger: Ledger) -> FirstSums:
     since = ledger.now - DAY
-    found: dict[str, tuple[Any, str]] = {}
+    found: dict[str, tuple[object, str]] = {}
     rows = [row for row in await ledger.find_calls_about(f"{target[0]}:{target[1]}", DAY) if _has_begun_after(row, since)]
     for row in sorted(rows, key=lambda one: str(one.call["started_at"])):
         for key, was in _list_changed_sums(row, target, catalogue):
@@ -108,15 +109,15 @@ async def _find_first_sums(target: Target, catalogue: Catalogue, ledger: Ledger)
     return found
 
 
-def _has_begun_after(row: EffectRow, since: Any) -> bool:
+def _has_begun_after(row: EffectRow, since: datetime) -> bool:
     """Return whether the call was started after `since`; False for the call of an erased person, of which no data is left."""
     started = row.call.get("started_at")
     return row.status in _COUNTED_STATUSES and "call" in row.call and bool(started) and parse_iso(str(started)) > since
 
 
-def _list_changed_sums(row: EffectRow, target: Target, catalogue: Catalogue) -> Iterator[tuple[str, tuple[Any, str]]]:
+def _list_changed_sums(row: EffectRow, target: Target, catalogue: Catalogue) -> Iterator[tuple[str, tuple[object, str]]]:
     """Yield the sums of the record before the call changed them; sums that were zero are left out, as nothing compares with zero."""
-    before: Mapping[str, Any] | None = (row.call.get("before") or {}).get(f"{target[0]}:{target[1]}")
+    before: JsonObject | None = (row.call.get("before") or {}).get(f"{target[0]}:{target[1]}")
     try:
         leaves = decode_call(row.call["call"], catalogue).leaves
     except UndecodableCall:

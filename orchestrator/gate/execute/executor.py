@@ -6,10 +6,10 @@ exactly one wins. The same transaction checks the daily cap again, since other c
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any, assert_never
+from typing import assert_never
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
@@ -28,7 +28,8 @@ from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded
 from state.journal.async_store import run_to_end
 from state.journal.daily_count import PastStart, StartCount
-from state.journal.store import CapReached, EffectChange, Uncounted
+from state.journal.store import CapReached, EffectChange, EffectStatus, Uncounted
+from state.stored import JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -49,14 +50,14 @@ class Order:
     proposed_by: str
     approved_by: str = ""
     confirmation_id: str = ""
-    before: Mapping[str, Any]
+    before: JsonObject
     policy: str = ""
     """The digest of the policy under which it was checked."""
     count: StartCount | None = None
     """What the start of the call adds to the person's daily count."""
     list_known_changes: Callable[[], Awaitable[Sequence[PastStart]]] | None = None
     """Returns the journaled changes of the last day, for a person whom the database does not count yet."""
-    named: Mapping[str, Any] = field(default_factory=dict)
+    named: JsonObject = field(default_factory=dict)
     """The call's label, by which a sentence for people names it."""
 
     @property
@@ -178,7 +179,7 @@ async def _store_outcome(order: Order, performed: CallResult, ledger: Ledger, *,
     return outcome
 
 
-def build_stored_call(order: Order) -> dict[str, Any]:
+def build_stored_call(order: Order) -> dict[str, object]:
     """Return what the effects table stores of an order: enough to run or reconcile it after a restart."""
     return {
         "call": encode_call(order.call),
@@ -193,8 +194,8 @@ def build_stored_call(order: Order) -> dict[str, Any]:
     }
 
 
-def _build_outcome_event(order: Order, performed: CallResult, seconds: float, *, params: dict[str, Any]) -> Event:
-    common: dict[str, Any] = {
+def _build_outcome_event(order: Order, performed: CallResult, seconds: float, *, params: dict[str, object]) -> Event:
+    common: dict[str, object] = {
         "effect_id": order.effect_id,
         "turn_id": order.turn_id,
         "slot": order.slot,
@@ -225,7 +226,7 @@ def _build_outcome_event(order: Order, performed: CallResult, seconds: float, *,
             assert_never(performed)
 
 
-def _find_status(performed: CallResult) -> Any:
+def _find_status(performed: CallResult) -> EffectStatus:
     match performed:
         case Succeeded():
             return "succeeded"
@@ -238,7 +239,7 @@ def _find_status(performed: CallResult) -> Any:
 
 
 def _build_outcome(order: Order, performed: CallResult) -> Outcome:
-    common: dict[str, Any] = {
+    common: dict[str, object] = {
         "effect_id": order.effect_id,
         "method": order.call.method,
         "call_class": order.call_class,

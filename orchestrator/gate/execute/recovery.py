@@ -8,7 +8,6 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
 
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
@@ -78,7 +77,7 @@ async def _mark_unknown(row: EffectRow, ledger: Ledger) -> None:
     await ledger.commit(event, actor="system", effects=[change], timers=[timer])
 
 
-def _reset_start_mark(row: EffectRow, ledger: Ledger) -> dict[str, Any] | None:
+def _reset_start_mark(row: EffectRow, ledger: Ledger) -> dict[str, object] | None:
     """Return the stored call with a new time mark if its old one is from another machine or boot; its age then counts from now."""
     return {**row.call, MARK: ledger.mark()} if ledger.measure_since(row.call.get(MARK, "")) is None else None
 
