@@ -16,6 +16,7 @@ from orchestrator.gate.call import critical_fields
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, Verdict
 from orchestrator.gate.call.fields import to_field_key
 from orchestrator.gate.call.reasons import refuse
+from orchestrator.gate.call.serialization import StoredOrder
 from state.card import Card
 from state.stored import JsonObject
 
@@ -43,7 +44,7 @@ def revalidate(
     *,
     facts: Facts,
     actor: Actor,
-    stored: JsonObject,
+    stored: StoredOrder,
     entry: Card,
     verdict: Allow | Ask,
     fell: Sequence[Notice] = (),
@@ -52,7 +53,7 @@ def revalidate(
 
     `fell` holds notices about parts of the call that have nothing left to change.
     """
-    changed = build_before_image(call, facts) != stored["before"] or dict(call.params) != stored["call"]["params"]
+    changed = build_before_image(call, facts) != stored.before or dict(call.params) != stored.call.params
     fresh = verdict if isinstance(verdict, Ask) else Ask(reasons=())
     if not changed and not _is_stricter(entry, fresh):
         return None
@@ -66,14 +67,14 @@ def revalidate(
 
 
 def _is_stricter(entry: Card, fresh: Ask) -> bool:
-    known = {_build_reason_key(reason["code"], reason["args"]) for reason in entry.reasons}
+    known = {_build_reason_key(Notice.model_construct(**reason)) for reason in entry.reasons}
     more_hands = fresh.taps > entry.taps or (fresh.four_eyes and not entry.four_eyes) or (fresh.lead and not entry.lead)
-    return more_hands or not {_build_reason_key(reason.code, reason.args) for reason in fresh.reasons} <= known
+    return more_hands or not {_build_reason_key(reason) for reason in fresh.reasons} <= known
 
 
-def _build_reason_key(code: str, args: JsonObject) -> tuple[str, ...]:
+def _build_reason_key(reason: Notice) -> tuple[str, ...]:
     """Return what distinguishes one reason from another: its code, the command, the field or record it is about; amounts do not count."""
-    return (code, *(str(args.get(name, "")) for name in ("reason", "key", "field", "entity", "id", "why")))
+    return (reason.code, *(str(reason.args.get(name, "")) for name in ("reason", "key", "field", "entity", "id", "why")))
 
 
 def refuse_unchanged(verdict: Verdict, call: Call, facts: Facts) -> Verdict:

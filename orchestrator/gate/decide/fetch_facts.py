@@ -5,7 +5,7 @@ can make one large one; calls proven not to have happened do not count.
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
@@ -20,11 +20,10 @@ from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.permissions import find_needed_records
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.ports import Ledger, People, Records
-from orchestrator.gate.call.serialization import UndecodableCall, decode_call
+from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, decode_call
 from orchestrator.gate.decide import evaluate_rules, field_checks
 from orchestrator.gate.normalize.sums import CURRENCY
 from state.clock import parse_iso
-from state.journal.store import EffectRow
 from state.stored import JsonObject
 
 _LONGEST_ID = 9
@@ -102,24 +101,21 @@ def _is_comparing_sums(policy: Policy) -> bool:
 async def _find_first_sums(target: Target, catalogue: Catalogue, ledger: Ledger) -> FirstSums:
     since = ledger.now - DAY
     found: dict[str, tuple[object, str]] = {}
-    rows = [row for row in await ledger.find_calls_about(f"{target[0]}:{target[1]}", DAY) if _has_begun_after(row, since)]
-    for row in sorted(rows, key=lambda one: str(one.call["started_at"])):
-        for key, was in _list_changed_sums(row, target, catalogue):
+    rows = await ledger.find_calls_about(f"{target[0]}:{target[1]}", DAY)
+    # of the call of an erased person no data is left
+    known = [StoredOrder.model_validate(row.call) for row in rows if row.status in _COUNTED_STATUSES and "call" in row.call]
+    begun = [one for one in known if one.started_at and parse_iso(one.started_at) > since]
+    for order in sorted(begun, key=lambda one: one.started_at):
+        for key, was in _list_changed_sums(order, target, catalogue):
             found.setdefault(key, was)
     return found
 
 
-def _has_begun_after(row: EffectRow, since: datetime) -> bool:
-    """Return whether the call was started after `since`; False for the call of an erased person, of which no data is left."""
-    started = row.call.get("started_at")
-    return row.status in _COUNTED_STATUSES and "call" in row.call and bool(started) and parse_iso(str(started)) > since
-
-
-def _list_changed_sums(row: EffectRow, target: Target, catalogue: Catalogue) -> Iterator[tuple[str, tuple[object, str]]]:
+def _list_changed_sums(order: StoredOrder, target: Target, catalogue: Catalogue) -> Iterator[tuple[str, tuple[object, str]]]:
     """Yield the sums of the record before the call changed them; sums that were zero are left out, as nothing compares with zero."""
-    before: JsonObject | None = (row.call.get("before") or {}).get(f"{target[0]}:{target[1]}")
+    before = order.before.get(f"{target[0]}:{target[1]}")
     try:
-        leaves = decode_call(row.call["call"], catalogue).leaves
+        leaves = decode_call(order.call, catalogue).leaves
     except UndecodableCall:
         return
     for leaf in leaves if before is not None else ():
