@@ -24,6 +24,7 @@ from orchestrator.performers.state_changes import build_changes
 from state.canonical import to_storable
 from state.stored import JsonObject
 
+_DAY: Final = len("2026-12-01")
 _LISTS = {**{kind: f"crm.{kind}.list" for kind in CRM.values()}, "activity": "crm.activity.list"}
 
 
@@ -118,15 +119,11 @@ def is_same_meaning(left: object, right: object) -> bool:
         return Decimal(str(left)) == Decimal(str(right))
     except InvalidOperation:
         first, second = str(left), str(right)
-        return _to_day(first) == _to_day(second) if _is_pure_day(first) or _is_pure_day(second) else first == second
+        return first[:_DAY] == second[:_DAY] if _is_pure_day(first) or _is_pure_day(second) else first == second
 
 
 def _is_pure_day(text: str) -> bool:
-    return len(text) == len("2026-12-01") and text[4:5] == "-"
-
-
-def _to_day(text: str) -> str:
-    return text[:10]
+    return len(text) == _DAY and text[4:5] == "-"
 
 
 SLACK: Final = timedelta(seconds=30)
@@ -160,9 +157,9 @@ async def _find_call_traces(call: Call, since: datetime, client: BitrixClient) -
     ahead = _calculate_clock_offset(answer.time, client.now())
     if ahead is None:
         return []
-    numbers = [_extract_number(row) for row in _extract_rows(to_storable(answer.result)) if _is_trace(row, where, since + ahead)]
+    traces = [row for row in _extract_rows(to_storable(answer.result)) if _is_trace(row, where, since + ahead)]
     place = f"{call.key}: " if call.key else ""
-    return [f"{place}found {number}" for number in numbers if number]
+    return [f"{place}found {number}" for row in traces if (number := fields.find_value(row, "ID"))]
 
 
 def _calculate_clock_offset(time: JsonObject, now: datetime) -> timedelta | None:
@@ -182,7 +179,7 @@ def _build_query(call: Call) -> _TraceQuery | None:
         return None
     match call.method:
         case "crm.timeline.comment.add":
-            owner = {"ENTITY_ID": written.get("ENTITY_ID"), "ENTITY_TYPE": written.get("ENTITY_TYPE")}
+            owner = {name: written.get(name) for name in ("ENTITY_ID", "ENTITY_TYPE")}
             params = {"filter": owner, "order": {"ID": "DESC"}, "select": ["ID", "COMMENT", "CREATED", "ENTITY_ID"]}
             return _TraceQuery(
                 method="crm.timeline.comment.list", params=params, made_at="CREATED", same={"COMMENT": written.get("COMMENT")}
@@ -217,10 +214,6 @@ def _is_trace(row: JsonObject, where: _TraceQuery, since: datetime) -> bool:
 
 def _to_plain(value: object) -> str:
     return " ".join(str(value if value is not None else "").split())
-
-
-def _extract_number(row: JsonObject) -> str:
-    return str(fields.find_value(row, "ID") or "")
 
 
 def _extract_rows(result: object) -> Iterator[JsonObject]:

@@ -10,7 +10,7 @@ from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
 from orchestrator.gate.call.reminders import MARK, PERSON
 from state.clock import Clock, format_iso, generate_id, parse_iso
-from state.events.daily import list_reminders
+from state.events.daily import ReminderSet, list_reminders
 from state.journal.async_store import AsyncStore
 from state.journal.journal import load_state
 from state.journal.store import InboxRow, Lane, Store, StoreError
@@ -80,7 +80,7 @@ def _is_kept(store: Store, session: str, known: str) -> bool:
         return True
     after = 0
     while page := store.read_events(f"session:{session}", after=after):
-        if any(event.type == "ReminderSet" and event.data["effect_id"] == known for event in page):
+        if any(event.type == "ReminderSet" and ReminderSet.from_data(event.data).effect_id == known for event in page):
             return True
         after = page[-1].seq
     return False

@@ -60,10 +60,7 @@ def find_created_target(call: Call, result: object) -> str:
 
 def find_created_record(call: Call, result: object) -> Target | None:
     """Return the record that a successful add created, as a target to read; None for other calls and malformed answers."""
-    if call.spec.verb != "add" or not call.entity:
-        return None
-    record = _extract_record(result)
-    number = _to_number(record.get("id") or record.get("ID")) if record else _to_number(result)
+    number = _find_new_id(result) if call.spec.verb == "add" and call.entity else None
     return (call.entity, number) if number else None
 
 
@@ -78,12 +75,13 @@ def _extract_record(result: object) -> JsonObject:
 
 def _find_record_id(call: Call, result: object, entity: str) -> int | None:
     if call.spec.verb == "add":
-        record = _extract_record(result)
-        return _to_number(record.get("id") or record.get("ID")) if record else _to_number(result)
-    for target_entity, number in call.targets:
-        if target_entity == entity:
-            return number
-    return None
+        return _find_new_id(result)
+    return next((number for kind, number in call.targets if kind == entity), None)
+
+
+def _find_new_id(result: object) -> int | None:
+    record = _extract_record(result)
+    return _to_number(record.get("id") or record.get("ID")) if record else _to_number(result)
 
 
 def _to_number(value: object) -> int | None:
@@ -118,20 +116,17 @@ def _count(result: object) -> int:
 
 
 def _build_event_changes(call: Call, result: object) -> StateChanges:
-    pair = {"event": str(call.params.get("event", "")).upper(), "handler": str(call.params.get("handler", ""))}
+    pair = _build_binding(call.params)
     match call.method:
         case "event.get":
-            rows = result if isinstance(result, list) else []
-            return StateChanges(
-                bindings=[{"event": str(row.get("event", "")).upper(), "handler": str(row.get("handler", ""))} for row in rows]
-            )
+            return StateChanges(bindings=[_build_binding(row) for row in result] if isinstance(result, list) else [])
         case "event.bind" if result is True:
             return StateChanges(bound=[pair], done=f"event.bind {pair['event']}")
-        case "event.unbind" if _is_unbound(result):
+        case "event.unbind" if result is True or (isinstance(result, Mapping) and _to_number(result.get("count"))):
             return StateChanges(unbound=[pair], done=f"event.unbind {pair['event']}")
         case _:
             return StateChanges()
 
 
-def _is_unbound(result: object) -> bool:
-    return result is True or (isinstance(result, Mapping) and bool(_to_number(result.get("count"))))
+def _build_binding(row: JsonObject) -> dict[str, str]:
+    return {"event": str(row.get("event", "")).upper(), "handler": str(row.get("handler", ""))}

@@ -82,7 +82,7 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
         return await _refuse_run(row, _NO_CARD, ledger)
     if parse_iso(entry.expires_at) <= ledger.now:  # approved in time, and then the program stood still: nobody expects it now
         return await _refuse_run(row, _TOO_OLD, ledger)
-    standing = await _find_freeze(row, deps)
+    standing = None if _may_run_while_frozen(row) else await deps.switch.find_freeze()
     if standing is not None:
         return await _reopen_card(row, entry, standing, ledger)
     judged = await _evaluate_stored(row, stored, entry, deps, mode, ledger)
@@ -112,10 +112,6 @@ async def find_freeze_notice(entry: Card, deps: GateDeps, ledger: Ledger) -> Not
     if standing is None or (row is not None and _may_run_while_frozen(row)):
         return None
     return freeze_check.build_card_notice(standing)
-
-
-async def _find_freeze(row: EffectRow, deps: GateDeps) -> FreezeState | None:
-    return None if _may_run_while_frozen(row) else await deps.switch.find_freeze()
 
 
 def _may_run_while_frozen(row: EffectRow) -> bool:

@@ -15,11 +15,11 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields, targets
 from orchestrator.gate.call.critical_fields import extract_written_fields, to_field_code
-from orchestrator.gate.call.effect import Call, Target
+from orchestrator.gate.call.effect import BeforeImage, Call, Target
 from orchestrator.gate.call.multifields import is_multifield
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.ports import Ledger
-from orchestrator.gate.call.serialization import build_effect_id
+from orchestrator.gate.call.serialization import StoredOrder, build_effect_id
 from orchestrator.gate.normalize.merge_multifields import find_steps
 from state.card import Card
 from state.clock import format_iso, parse_iso
@@ -39,7 +39,7 @@ class CompletedCall:
     effect_id: str
     method: str
     params: JsonObject
-    before: JsonObject
+    before: BeforeImage
     at: datetime
     slot: str = ""
     created: str = ""
@@ -62,7 +62,7 @@ class UndoPart:
 def find_completed(found: EffectRow | Card) -> CompletedCall | None:
     """Return the completed call behind an effect row or a confirmation entry of the state; None if it was not carried out."""
     if isinstance(found, EffectRow):
-        return _from_row(found) if found.status == "succeeded" and found.call["call"].get("kind") == "bitrix" else None
+        return _from_row(found) if found.status == "succeeded" else None
     return _from_entry(found) if found.status == "executed" and found.has("before") else None
 
 
@@ -154,15 +154,17 @@ def build_undo_parts(done: CompletedCall, *, policy: Policy, catalogue: Catalogu
     return tuple(found)
 
 
-def _from_row(row: EffectRow) -> CompletedCall:
-    outcome, stored = row.outcome or {}, row.call
+def _from_row(row: EffectRow) -> CompletedCall | None:
+    stored, outcome = StoredOrder.model_validate(row.call), row.outcome or {}
+    if stored.call.kind != "bitrix":
+        return None
     return CompletedCall(
         effect_id=row.effect_id,
-        method=stored["call"]["method"],
-        params=stored["call"].get("params") or {},
-        before=stored.get("before") or {},
+        method=stored.call.method,
+        params=stored.call.params,
+        before=stored.before,
         at=row.updated_at,
-        slot=stored.get("slot") or "",
+        slot=stored.slot,
         created=str(outcome.get("created") or ""),
         unchanged=tuple(outcome.get("unchanged") or ()),
         commands=tuple(outcome.get("commands") or ()),

@@ -80,11 +80,6 @@ def list_written_sums(call: Call) -> Iterator[tuple[str, object]]:
     return ((name, value) for name, value in extract_written_fields(call).items() if fields.to_field_key(name) in _SUMS)
 
 
-def build_field_path(call: Call, name: str) -> str:
-    """Return the path of a written field in the params."""
-    return f"{call.spec.fields_at}.{name}" if call.spec.fields_at else name
-
-
 def to_field_code(call: Call, name: str) -> str:
     """Return the catalogue's code of a field, for which `bot` has a name in words."""
     name = call.spec.stands_for.get(name, name)
@@ -104,7 +99,7 @@ def _collect_class_reasons(call: Call) -> Iterator[Notice]:
 def _collect_field_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts) -> Iterator[Notice]:
     critical = find_critical_fields(call, policy)
     for name, value in critical.items():
-        path = build_field_path(call, name)
+        path = f"{call.spec.fields_at}.{name}" if call.spec.fields_at else name
         if any(found == path or found.startswith(f"{path}.") for found in call.references):
             yield ask("gate-reference-field", field=to_field_code(call, name))
         elif call.spec.verb != "add" and not has_value(call, name, value, find_current_record(call, facts)):

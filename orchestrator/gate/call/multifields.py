@@ -81,11 +81,6 @@ def is_multifield(name: str) -> bool:
     return name.upper() in {*MULTIFIELDS, "FM"}
 
 
-def find_field_name(kind: str, *, in_items: bool) -> str:
-    """Return the name of the field that holds this kind."""
-    return "fm" if in_items else kind
-
-
 def parse_steps(name: str, value: object, present: Sequence[Element] | None, *, in_items: bool) -> tuple[Step, ...]:
     """Return what writing `value` under `name` does to a record that has `present` (None for a new record).
 

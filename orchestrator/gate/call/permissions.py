@@ -74,7 +74,7 @@ def narrow_filter(spec: Method, given: object, allowed: frozenset[int]) -> dict[
         else:
             rest[name] = value
     if not wanted:
-        raise _build_foreign_refusal(owner, allowed)
+        raise build_refusal("gate-filter-foreign", field=owner, allowed=", ".join(map(str, sorted(allowed))))
     return {**rest, **_build_owner_condition(spec, owner, wanted)}
 
 
@@ -120,10 +120,6 @@ def _select_named_users(value: object, allowed: frozenset[int]) -> frozenset[int
     """Return those of `allowed` that an exact condition names."""
     named = fields.parse_ids(value)
     return frozenset(user for user in allowed if str(user) in named)
-
-
-def _build_foreign_refusal(field: str, allowed: frozenset[int]) -> Exception:
-    return build_refusal("gate-filter-foreign", field=field, allowed=", ".join(map(str, sorted(allowed))))
 
 
 def _build_owner_condition(spec: Method, owner: str, users: frozenset[int]) -> dict[str, object]:

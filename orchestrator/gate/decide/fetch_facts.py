@@ -18,7 +18,6 @@ from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.effect import Call, Facts, FirstSums, Target
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.permissions import find_needed_records
-from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.ports import Ledger, People, Records
 from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, decode_call
 from orchestrator.gate.decide import evaluate_rules, field_checks
@@ -88,14 +87,10 @@ async def find_first_sums(call: Call, facts: Facts, deps: GateDeps, ledger: Ledg
 
     Read only for calls that write a sum, and only if the policy compares sums.
     """
-    if not _is_comparing_sums(deps.policy):
+    if deps.policy.sum_jump is None and all(rule.times is None for rule in deps.policy.rules):
         return {}
     wanted = dict.fromkeys(target for leaf in call.leaves if (target := evaluate_rules.find_sum_owner(leaf, facts)) is not None)
     return {target: await _find_first_sums(target, deps.catalogue, ledger) for target in wanted}
-
-
-def _is_comparing_sums(policy: Policy) -> bool:
-    return policy.sum_jump is not None or any(rule.times is not None for rule in policy.rules)
 
 
 async def _find_first_sums(target: Target, catalogue: Catalogue, ledger: Ledger) -> FirstSums:

@@ -6,7 +6,6 @@ nothing and never fails a call; the read-back after the call still reports what 
 
 import logging
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Final
 
 from bitrix.catalogue import names
@@ -159,13 +158,9 @@ async def load_field_lists(call: Call, lists: FieldLists) -> Mapping[str, Mappin
         if not name or not (written or leaf.spec.verb == "add"):
             continue
         try:
-            found[name] = await lists.load_fields(name, has=partial(_has_names, wanted=frozenset(written)))
+            found[name] = await lists.load_fields(name, has=frozenset(written).issubset)
         except BitrixError:
             continue
         except Exception:  # an unforeseen form of a list must not prevent the check of the call
             log.exception("a list of fields cannot be read", extra={"action": "field_list_failed", "fields_of": name})
     return found
-
-
-def _has_names(known: Mapping[str, Field], wanted: frozenset[str]) -> bool:
-    return wanted <= known.keys()

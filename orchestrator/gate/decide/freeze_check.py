@@ -53,16 +53,12 @@ def build_freeze_refusal(standing: FreezeState) -> Refuse:
         f"writing is stopped for everybody{who} (an administrator froze it): nothing was sent. Reading goes on. "
         "Propose no other write in this turn; the person is told."
     )
-    return Refuse(reason=_build_notice(CODE, standing), detail=detail)
+    return Refuse(reason=Notice(code=CODE, args=build_freeze_args(standing)), detail=detail)
 
 
 def build_card_notice(standing: FreezeState) -> Notice:
     """Build the notice for a person who wants to approve a card while writes are frozen: the card stays open."""
-    return _build_notice(CARD, standing)
-
-
-def _build_notice(code: str, standing: FreezeState) -> Notice:
-    return Notice(code=code, args=build_freeze_args(standing))
+    return Notice(code=CARD, args=build_freeze_args(standing))
 
 
 def build_freeze_args(standing: FreezeState) -> dict[str, str]:

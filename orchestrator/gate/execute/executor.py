@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import assert_never
+from typing import Final, assert_never
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
@@ -173,7 +173,7 @@ async def _store_outcome(order: Order, performed: CallResult, ledger: Ledger, *,
     event = _build_outcome_event(order, performed, seconds, params={})
     outcome = _build_outcome(order, performed)
     told = outcome.model_dump(mode="json", exclude={"result", "call"})
-    change = EffectChange(effect_id=order.effect_id, expect=("started",), status=_find_status(performed), outcome=told)
+    change = EffectChange(effect_id=order.effect_id, expect=("started",), status=_STATUSES[type(performed)], outcome=told)
     timers = [build_reconcile_timer(order.effect_id, ledger, after=SETTLED)] if isinstance(performed, Unknown) else []
     await ledger.buffer(event, actor=order.requested_by, effects=[change], timers=timers)
     return outcome
@@ -226,16 +226,7 @@ def _build_outcome_event(order: Order, performed: CallResult, seconds: float, *,
             assert_never(performed)
 
 
-def _find_status(performed: CallResult) -> EffectStatus:
-    match performed:
-        case Succeeded():
-            return "succeeded"
-        case Rejected():
-            return "refused"
-        case Unknown():
-            return "unknown"
-        case _:
-            assert_never(performed)
+_STATUSES: Final[dict[type[CallResult], EffectStatus]] = {Succeeded: "succeeded", Rejected: "refused", Unknown: "unknown"}
 
 
 def _build_outcome(order: Order, performed: CallResult) -> Outcome:
@@ -256,7 +247,9 @@ def _build_outcome(order: Order, performed: CallResult) -> Outcome:
                 entity=performed.entity,
                 created=performed.created,
                 unchanged=performed.unchanged,
-                reason=_build_unchanged_notice(order.call, performed.unchanged) or _build_missing_sum_notice(performed),
+                # sums {}: there is a total, but it could not be computed, and the person would see a count without it
+                reason=_build_unchanged_notice(order.call, performed.unchanged)
+                or (Notice(code="sum-left-out") if performed.sums == {} else None),
                 detail=_format_detail(performed),
                 foreign_text=performed.foreign_text,
                 **common,
@@ -280,11 +273,6 @@ def _build_unchanged_notice(call: Call, unchanged: Sequence[str]) -> Notice | No
     leaf = next((leaf for leaf in call.leaves if leaf.key == key), call)
     code = "not-taken" if leaf.spec.verb == "add" else "not-changed"
     return Notice(code=code, args={"field": critical_fields.to_field_code(leaf, name), "more": len(unchanged) - 1})
-
-
-def _build_missing_sum_notice(performed: Succeeded) -> Notice | None:
-    """Return the notice that a total exists but could not be computed, for a person who would see a count without it."""
-    return Notice(code="sum-left-out") if performed.sums is not None and not performed.sums else None
 
 
 _NO_ACCESS = frozenset({"INVALID_CREDENTIALS", "NO_AUTH_FOUND", "expired_token", "invalid_grant", "invalid_client", "PAYMENT_REQUIRED"})

@@ -14,6 +14,7 @@ from orchestrator.gate.call import critical_fields, fields, targets
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.params import build_refusal
+from orchestrator.gate.call.reasons import CommandLabel
 from orchestrator.gate.normalize.linked_records import LinkedRecord
 from state.stored import JsonObject
 
@@ -148,13 +149,13 @@ _TITLES: Final = ("TITLE", "SUBJECT", "NAME", "LAST_NAME")
 _LIMIT: Final = 60
 
 
-def build_command_label(leaf: Call, facts: Facts, *, why: str = "") -> dict[str, object]:
-    """Return {entity, title, number, method}; for a record yet to be created its new title and the number 0."""
+def build_command_label(leaf: Call, facts: Facts, *, why: str = "") -> CommandLabel:
+    """Return the label of a command; for a record yet to be created with its new title and the number 0."""
     target = next(iter(leaf.targets), None)
     entity = leaf.entity.partition(":")[0]
     record = facts.records.get(target) if target else critical_fields.extract_written_fields(leaf)
     title = "" if why in _HIDDEN or record is None else _find_title(record, entity)
-    return {"entity": entity, "title": title or "none", "number": target[1] if target else 0, "method": leaf.method}
+    return CommandLabel(entity=entity, title=title or "none", number=target[1] if target else 0, method=leaf.method)
 
 
 def _find_title(record: JsonObject, entity: str) -> str:

@@ -176,7 +176,7 @@ def fill_system_fields(spec: Method, params: JsonObject, *, actor: Actor, origin
     if spec.responsible and actor.bitrix_user_id is not None:
         added |= _set_responsible(spec, result, actor.bitrix_user_id, entity)
     if spec.marked and entity in _MARKED_ENTITIES:
-        mark = find_mark_fields(spec)
+        mark = names.list_origin_fields(in_items=spec.name.startswith("crm.item."))
         result[spec.fields_at] = {**result.get(spec.fields_at, {}), mark[0]: ORIGINATOR, mark[1]: origin}
         added |= set(mark)
     allowed = find_visible_users(actor)
@@ -186,11 +186,6 @@ def fill_system_fields(spec: Method, params: JsonObject, *, actor: Actor, origin
         result["filter"] = permissions.narrow_filter(spec, result.get("filter"), allowed)
         added.add(f"filter.{spec.owner_filter.lstrip('@')}")
     return EnrichedParams(params=result, system_fields=frozenset(added))
-
-
-def find_mark_fields(spec: Method) -> tuple[str, str]:
-    """Return the two fields that hold our origin mark, in the spelling of the method's family."""
-    return names.list_origin_fields(in_items=spec.name.startswith("crm.item."))
 
 
 def build_marks(origin: str) -> dict[str, str]:

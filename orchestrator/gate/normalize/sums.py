@@ -160,7 +160,6 @@ _WITH_CODE: Final = re.compile(r"(-?[0-9]{1,15}(?:\.[0-9]{1,6})?)\|([A-Z]{3})", 
 """Money as the portal writes it in custom fields, and as `@sum:` references resolve."""
 _SUM_FIELDS: Final = frozenset({"opportunity", "taxvalue", "discountsum"})
 _PRICE: Final = "price"
-_PRODUCT_ROWS: Final = frozenset({"rows", "productrows"})
 _TEXTS: Final = frozenset({"text", "prose", "multifield"})
 _LONGEST: Final = 60
 
@@ -179,9 +178,7 @@ def extract_currencies(call: Call, *, locale: Locale) -> Call:
     fresh: dict[str, object] = {}
     spoken: list[tuple[str, str]] = []
     for name, value in written.items():
-        number, currencies = (
-            _parse_rows(value, locale) if fields.to_field_key(name) in _PRODUCT_ROWS else _parse_field(call, name, value, locale)
-        )
+        number, currencies = _parse_rows(value, locale) if fields.to_field_key(name) in _ROWS else _parse_field(call, name, value, locale)
         if currencies:
             fresh[name] = number
             spoken.extend((name, currency) for currency in currencies)
@@ -256,7 +253,7 @@ def _check_currency(leaf: Call, call: Call, name: str, named: str, *, facts: Fac
 
 def _is_of_record(leaf: Call, name: str) -> bool:
     """Return whether this is the record's own sum, which may change together with its currency, and not the price of a product."""
-    return fields.to_field_key(name) not in _PRODUCT_ROWS and fields.find_field_info(leaf.entities.get(leaf.entity), CURRENCY) is not None
+    return fields.to_field_key(name) not in _ROWS and fields.find_field_info(leaf.entities.get(leaf.entity), CURRENCY) is not None
 
 
 def _find_created_currency(leaf: Call, call: Call) -> str:
