@@ -7,9 +7,9 @@ from datetime import datetime
 from bitrix.bulk.offset_pages import read_first_rows
 from bitrix.client.batch import Command, CommandOutcome, build_cmd, read_answer
 from bitrix.client.client import BitrixClient
-from bitrix.errors import BitrixError, NotSent, OutcomeUnknown, Refused
+from bitrix.errors import NotSent, OutcomeUnknown, Refused
 from orchestrator.domain.outcome import CommandReport
-from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.ports import DECLINED, CallResult, ReadBack, Reconciled, Records, Rejected, Succeeded, Unknown
 from orchestrator.performers.error_texts import describe_command_error, describe_error
 from orchestrator.performers.long_lists import sum_rows
@@ -64,11 +64,11 @@ class BitrixPerformer:
             if not _CHANGES_REFERENCE.isdisjoint(leaf.classes):
                 self._records.discard_for_call(leaf.method)
 
-    async def reconcile(self, call: Call, before: JsonObject) -> Reconciled:
+    async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:
         """Check by reads whether the call happened; raises BitrixError when the portal cannot be read."""
         return await reconcile(call, before, self._client, self._records)
 
-    async def read_back(self, call: Call, before: JsonObject, done: Succeeded) -> ReadBack:
+    async def read_back(self, call: Call, before: BeforeImage, done: Succeeded) -> ReadBack:
         """Check whether the records hold what was written; raises no network errors."""
         return await read_back(call, before, done, self._records)
 
@@ -134,10 +134,6 @@ def _format_failures(reports: Sequence[CommandReport]) -> str:
     return "; ".join(f"{report.key} {report.method}: {report.error or report.status}" for report in reports)
 
 
-async def call_bitrix(client: BitrixClient, method: str, params: JsonObject, http_method: str | None = None) -> object:
-    """Make one call and return its `result` (the seed's CALL_BITRIX, S004-23); raises BitrixError. `http_method` is ignored."""
-    del http_method
+async def call_bitrix(client: BitrixClient, method: str, params: JsonObject, _http_method: str | None = None) -> object:
+    """Make one call and return its `result` (the seed's CALL_BITRIX, S004-23); raises BitrixError. the HTTP method is ignored."""
     return (await client.call(method, params)).result
-
-
-__all__ = ["BitrixError", "BitrixPerformer", "call_bitrix"]

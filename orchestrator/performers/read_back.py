@@ -13,7 +13,7 @@ from bitrix.catalogue.names import CRM
 from bitrix.errors import BitrixError
 from orchestrator.gate.call import fields, multifields
 from orchestrator.gate.call.critical_fields import extract_written_fields
-from orchestrator.gate.call.effect import Call, Target
+from orchestrator.gate.call.effect import BeforeImage, Call, Target
 from orchestrator.gate.call.ports import ReadBack, Records, Succeeded
 from orchestrator.gate.normalize.merge_multifields import find_steps
 from orchestrator.performers.error_texts import describe_error
@@ -40,7 +40,7 @@ class _RecordCheck:
     old: JsonObject | None
 
 
-async def read_back(call: Call, before: JsonObject, done: Succeeded, records: Records) -> ReadBack:
+async def read_back(call: Call, before: BeforeImage, done: Succeeded, records: Records) -> ReadBack:
     """Return the written fields that the records do not hold, by their names in the call, in a batch prefixed by the command's key.
 
     If nothing can be read, `unchanged` is empty and `note` gives the reason. Raises no network errors.
@@ -67,7 +67,7 @@ async def read_back(call: Call, before: JsonObject, done: Succeeded, records: Re
     return ReadBack(unchanged=tuple(missed), note="; ".join(notes))
 
 
-def _list_checks(call: Call, before: JsonObject, done: Succeeded) -> Iterator[_RecordCheck]:
+def _list_checks(call: Call, before: BeforeImage, done: Succeeded) -> Iterator[_RecordCheck]:
     """Yield the records to check; records that several commands write are left out, since only the last write is visible."""
     won = {report.key for report in done.commands if report.status == "success"}
     found: list[_RecordCheck] = []

@@ -17,7 +17,7 @@ from bitrix.client.client import BitrixClient
 from bitrix.errors import Refused
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call import fields
-from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.fields import find_value, to_field_key
 from orchestrator.gate.call.ports import Reconciled, Records
 from orchestrator.performers.state_changes import build_changes
@@ -31,7 +31,7 @@ _LISTS = {**{kind: f"crm.{kind}.list" for kind in CRM.values()}, "activity": "cr
 _STATUS: Final[Mapping[str, Literal["success", "not_run", "unknown"]]] = {"done": "success", "not_done": "not_run", "unclear": "unknown"}
 
 
-async def reconcile(call: Call, before: JsonObject, client: BitrixClient, records: Records) -> Reconciled:
+async def reconcile(call: Call, before: BeforeImage, client: BitrixClient, records: Records) -> Reconciled:
     """Check by reads whether `call` happened; raises BitrixError when the portal cannot be read."""
     if not call.commands:
         return await _reconcile_call(call, before, client, records)
@@ -42,7 +42,7 @@ async def reconcile(call: Call, before: JsonObject, client: BitrixClient, record
     return Reconciled(verdict=verdicts.pop() if len(verdicts) == 1 else "unclear", detail=detail, commands=reports)
 
 
-async def _reconcile_call(call: Call, before: JsonObject, client: BitrixClient, records: Records) -> Reconciled:
+async def _reconcile_call(call: Call, before: BeforeImage, client: BitrixClient, records: Records) -> Reconciled:
     if call.spec.verb == "add" and call.spec.marked:
         return await _reconcile_marked_add(call, client)
     own = call.targets[:1] and call.targets[0][0] == call.entity and not call.unknown_target
@@ -85,7 +85,7 @@ async def _reconcile_marked_add(call: Call, client: BitrixClient) -> Reconciled:
     return Reconciled(verdict="done", detail=f"found as {number}", changes=build_changes(call, number))
 
 
-async def _reconcile_update(call: Call, before: JsonObject, records: Records) -> Reconciled:
+async def _reconcile_update(call: Call, before: BeforeImage, records: Records) -> Reconciled:
     target = call.targets[0]
     try:
         record = (await records.load_records([target]))[target]

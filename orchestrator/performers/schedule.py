@@ -6,7 +6,7 @@ Its only action is one durable row with a unique source, so it can be repeated s
 from datetime import timedelta
 from typing import Final
 
-from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
 from orchestrator.gate.call.reminders import MARK, PERSON
 from state.clock import Clock, format_iso, generate_id, parse_iso
@@ -14,7 +14,6 @@ from state.events.daily import ReminderSet, list_reminders
 from state.journal.async_store import AsyncStore
 from state.journal.journal import load_state
 from state.journal.store import InboxRow, Lane, Store, StoreError
-from state.stored import JsonObject
 
 KIND: Final = "reminder_set"
 LANE: Final[Lane] = "express"
@@ -47,9 +46,8 @@ class SchedulePerformer:
             return Unknown(detail=f"the store did not say whether the reminder is kept: {error}")
         return Succeeded(result=True, entity="reminder", note=f"set for {format_iso(due)}; code shows the person its time and text")
 
-    async def reconcile(self, call: Call, before: JsonObject) -> Reconciled:
+    async def reconcile(self, call: Call, _before: BeforeImage) -> Reconciled:
         """Check by reads whether the reminder is stored; both answers are proof."""
-        del before
         session, known = str(call.params[PERSON]), str(call.params[MARK])
         kept = await self._store.read(_is_kept, session, known)
         return Reconciled(verdict="done" if kept else "not_done", detail="the reminder is kept" if kept else "no such reminder is kept")

@@ -66,10 +66,7 @@ def find_created_record(call: Call, result: object) -> Target | None:
 
 def _extract_record(result: object) -> JsonObject:
     if isinstance(result, Mapping):
-        for key in ("item", "task"):
-            if isinstance(result.get(key), Mapping):
-                return result[key]  # type: ignore[no-any-return]
-        return result
+        return next((inner for inner in (result.get("item"), result.get("task")) if isinstance(inner, Mapping)), result)
     return {}
 
 

@@ -15,8 +15,6 @@ from state.journal.store import EffectRow
 from state.session_state import SessionState
 
 FOUND_DONE = "the answer was lost, but the portal shows that it was done"
-_SAME_UNKNOWN = Notice(code="same-call-unknown")
-_AFTER_UNKNOWN = Notice(code="after-unknown")
 _WAITS = Notice(code="card-waits-already")
 
 
@@ -96,7 +94,7 @@ def _find_doubts(call: Call, state: SessionState) -> Iterator[Notice]:
     about_to_run = (entry for entry in agent.confirmations.values() if entry.status == "approved")
     essences = {*(item.essence for item in state.unknown.values()), *(item.essence for item in agent.in_progress)}
     if get_essence(call) in essences | {entry.essence for entry in about_to_run}:
-        yield _SAME_UNKNOWN
+        yield Notice(code="same-call-unknown")
     begun = state.turn.started if state.turn else ""
     if begun and any(item.ts >= begun and not item.confirmation_id for item in state.unknown.values()):
-        yield _AFTER_UNKNOWN
+        yield Notice(code="after-unknown")

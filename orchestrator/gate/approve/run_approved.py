@@ -39,10 +39,8 @@ from state.journal.freeze_switch import FreezeState
 from state.journal.store import RESTORED_CARD, EffectChange, EffectConflict, EffectRow, WriteStopped
 
 OUTDATED = Notice(code="card-outdated")
-_NO_CARD = Refuse(reason=OUTDATED, detail="its card is not known any more")
 _NO_ACCESS = Refuse(reason=Notice(code="no-access-any-more"), detail="the person who asked has no access any more")
 _TOO_OLD = Refuse(reason=Notice(code="approval-too-old"), detail="approved, but not run in time")
-_SHADOW = Refuse(reason=Notice(code="shadow-now"), detail="the mode is shadow now: nothing was sent")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +77,7 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
     stored = StoredOrder.model_validate(row.call)
     entry = ledger.state.cards.get(stored.confirmation_id)
     if entry is None:
-        return await _refuse_run(row, _NO_CARD, ledger)
+        return await _refuse_run(row, Refuse(reason=OUTDATED, detail="its card is not known any more"), ledger)
     if parse_iso(entry.expires_at) <= ledger.now:  # approved in time, and then the program stood still: nobody expects it now
         return await _refuse_run(row, _TOO_OLD, ledger)
     standing = None if _may_run_while_frozen(row) else await deps.switch.find_freeze()
@@ -166,7 +164,7 @@ async def _evaluate_stored(
     if isinstance(verdict, Refuse):
         return verdict
     if isinstance(verdict, PlanOnly):
-        return _SHADOW
+        return Refuse(reason=Notice(code="shadow-now"), detail="the mode is shadow now: nothing was sent")
     return await check_restored_card(row, call, deps) or _EvaluatedCall(call=call, facts=facts, actor=actor, verdict=verdict, dropped=fell)
 
 

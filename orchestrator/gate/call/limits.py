@@ -45,9 +45,8 @@ class SessionChangeCounter:
         """Count from the folded state, so that nothing is read."""
         return count_recent_changes(ledger.state, actor.key, ledger.now)
 
-    async def list_changes(self, actor: Actor, ledger: Ledger) -> Sequence[PastStart]:
+    async def list_changes(self, _actor: Actor, _ledger: Ledger) -> Sequence[PastStart]:
         """Return nothing: the folded state keeps counts per hour, not single calls."""
-        del actor, ledger
         return ()
 
 

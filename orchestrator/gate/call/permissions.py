@@ -145,9 +145,8 @@ class Approvers(Protocol):
 class NoLeads:
     """Used where no leads are known: cards stay in their own chat, where any lead may decide."""
 
-    def find_leads(self, actor: Actor, sees: Sees) -> Sequence[Actor]:
+    def find_leads(self, _actor: Actor, _sees: Sees) -> Sequence[Actor]:
         """Return no one."""
-        del actor, sees
         return ()
 
     def apply_delegation(self, actor: Actor) -> Actor:

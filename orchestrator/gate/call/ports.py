@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from orchestrator.directory.reference_data import Field
 from orchestrator.domain.outcome import CommandReport
-from orchestrator.gate.call.effect import Call, Target
+from orchestrator.gate.call.effect import BeforeImage, Call, Target
 from orchestrator.language.money_format import CurrencyBook
 from orchestrator.language.text import Locale
 from state.events.base import Event
@@ -130,7 +130,7 @@ class Performer(Protocol):
     async def execute(self, call: Call) -> CallResult:
         """Make the call once."""
 
-    async def reconcile(self, call: Call, before: JsonObject) -> "Reconciled":
+    async def reconcile(self, call: Call, before: BeforeImage) -> "Reconciled":
         """Check by reads whether a call of unknown outcome happened."""
 
 
@@ -147,7 +147,7 @@ class ReadBack:
 class ReadsBack(Protocol):
     """A performer that can check whether a change really happened."""
 
-    async def read_back(self, call: Call, before: JsonObject, done: Succeeded) -> ReadBack:
+    async def read_back(self, call: Call, before: BeforeImage, done: Succeeded) -> ReadBack:
         """Compare the records with what was written; only reads, and raises no network errors."""
 
 

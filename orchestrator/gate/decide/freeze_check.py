@@ -25,14 +25,12 @@ class NeverFrozen:
         """Return an empty freeze: the store stopped a call, but this switch cannot know who froze writes."""
         return FreezeState()
 
-    async def freeze(self, hand: SwitchOperator, reason: str = "") -> SwitchResult:
+    async def freeze(self, _hand: SwitchOperator, _reason: str = "") -> SwitchResult:
         """Raise StoreError: there is no switch."""
-        del hand, reason
         raise StoreError("this gate has no switch that freezes writes")
 
-    async def release(self, hand: SwitchOperator, seq: int | None = None) -> SwitchResult:
+    async def release(self, _hand: SwitchOperator, _seq: int | None = None) -> SwitchResult:
         """Report that nothing changed, since nothing is frozen."""
-        del hand, seq
         return SwitchResult(changed=False, state=None)
 
 

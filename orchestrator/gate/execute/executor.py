@@ -16,7 +16,7 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, limits
 from orchestrator.gate.call.budget import build_person_key
-from orchestrator.gate.call.effect import Call, Refuse
+from orchestrator.gate.call.effect import BeforeImage, Call, Refuse
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.limits import count_call_changes
 from orchestrator.gate.call.ports import DECLINED, CallResult, Ledger, Performer, ReadsBack, Rejected, Succeeded, Unknown
@@ -50,7 +50,7 @@ class Order:
     proposed_by: str
     approved_by: str = ""
     confirmation_id: str = ""
-    before: JsonObject
+    before: BeforeImage
     policy: str = ""
     """The digest of the policy under which it was checked."""
     count: StartCount | None = None
@@ -255,12 +255,16 @@ def _build_outcome(order: Order, performed: CallResult) -> Outcome:
                 **common,
             )
         case Rejected():
-            words = {"detail": performed.detail, "foreign_text": performed.foreign_text}
-            return Outcome(status="refused", reason=_build_refusal_notice(performed, order.call), **words, **common)
+            return Outcome(
+                status="refused",
+                reason=_build_refusal_notice(performed, order.call),
+                detail=performed.detail,
+                foreign_text=performed.foreign_text,
+                **common,
+            )
         case Unknown():
             reason = Notice(code="outcome-unknown", args=build_doubt_args(order.effect_id, build_stored_call(order)))
-            words = {"detail": performed.detail, "foreign_text": performed.foreign_text}
-            return Outcome(status="unknown", reason=reason, **words, **common)
+            return Outcome(status="unknown", reason=reason, detail=performed.detail, foreign_text=performed.foreign_text, **common)
         case _:
             assert_never(performed)
 

@@ -25,7 +25,6 @@ _PAIRS: Mapping[str, tuple[tuple[str, str], ...]] = {
 _TASKS: Mapping[str, str] = {"task.dependence.add": "taskIdTo", "task.dependence.delete": "taskIdTo"}
 _CODED = frozenset({"ufcrmtask", "crmfields"})
 """Fields that hold lists of codes such as D_500."""
-_BOUND = frozenset({"bindings"})
 _REFERRED = {"contactid": "contact", "contactids": "contact", "companyid": "company", "companyids": "company", "leadid": "lead"}
 _PARENT = re.compile(r"parentid([0-9]{1,9})", re.ASCII)
 
@@ -79,7 +78,7 @@ def _collect_bound_records(spec: Method, params: JsonObject, catalogue: Catalogu
         key = fields.to_field_key(name)
         if key in _CODED:
             yield from (_parse_coded(path, item, catalogue) for item in _items(value) if item not in (None, "", False))
-        elif key in _BOUND:
+        elif key == "bindings":
             yield from (_parse_binding(path, item, catalogue) for item in _items(value))
 
 

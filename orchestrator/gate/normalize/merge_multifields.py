@@ -6,7 +6,7 @@ from dataclasses import replace
 from bitrix.client.batch import find_references
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import multifields
-from orchestrator.gate.call.effect import Call, Facts, Target
+from orchestrator.gate.call.effect import BeforeImage, Call, Facts, Target
 from orchestrator.gate.call.multifields import Element, Step
 from orchestrator.gate.call.params import Refusal
 from orchestrator.gate.call.reasons import ask, refuse
@@ -39,7 +39,7 @@ def merge_multifields(call: Call, facts: Facts) -> Call:
     return replace(whole, proposed_essence=get_essence(call))
 
 
-def drop_removed_elements(call: Call, facts: Facts, before: JsonObject) -> tuple[Call, tuple[Notice, ...]]:
+def drop_removed_elements(call: Call, facts: Facts, before: BeforeImage) -> tuple[Call, tuple[Notice, ...]]:
     """Return an approved call without edits and removals of phones and addresses that its record no longer has, and notices of them.
 
     `before` is the before-image on the card. The call is returned unchanged if nothing would be left of it, or if another command
@@ -57,7 +57,7 @@ def drop_removed_elements(call: Call, facts: Facts, before: JsonObject) -> tuple
     return replace(whole, proposed_essence=call.proposed_essence or get_essence(call)), tuple(fell)
 
 
-def _drop_from_command(call: Call, facts: Facts, before: JsonObject) -> tuple[Call | None, list[Notice]]:
+def _drop_from_command(call: Call, facts: Facts, before: BeforeImage) -> tuple[Call | None, list[Notice]]:
     """Return one call or command without the elements that are gone, or None if nothing is left of it."""
     target = _find_changed_record(call)
     if target is None or not _writes_multifields(call):

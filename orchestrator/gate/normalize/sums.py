@@ -159,7 +159,6 @@ def _list_imported_records(call: Call) -> Iterator[JsonObject]:
 _WITH_CODE: Final = re.compile(r"(-?[0-9]{1,15}(?:\.[0-9]{1,6})?)\|([A-Z]{3})", re.ASCII)
 """Money as the portal writes it in custom fields, and as `@sum:` references resolve."""
 _SUM_FIELDS: Final = frozenset({"opportunity", "taxvalue", "discountsum"})
-_PRICE: Final = "price"
 _TEXTS: Final = frozenset({"text", "prose", "multifield"})
 _LONGEST: Final = 60
 
@@ -320,7 +319,7 @@ def _parse_field_sum(name: str, value: str, locale: Locale, *, is_money: bool = 
 
 def _is_sum_field(name: str) -> bool:
     key = fields.to_field_key(name)
-    return key in _SUM_FIELDS or key.startswith(_PRICE)
+    return key in _SUM_FIELDS or key.startswith("price")
 
 
 def _to_number(amount: Decimal) -> int | float:
