@@ -142,7 +142,7 @@ class Gate:
 
     async def _check_frozen(self, call: Call, verdict: Verdict) -> Verdict:
         """Return the verdict, or a refusal if the call would write while writes are frozen."""
-        if not isinstance(verdict, Allow | Ask) or freeze_check.may_call_run_while_frozen(call):
+        if not isinstance(verdict, Allow | Ask) or freeze_check.may_run_while_frozen(call):
             return verdict
         standing = await self._deps.switch.find_freeze()
         return verdict if standing is None else freeze_check.build_freeze_refusal(standing)

@@ -135,5 +135,5 @@ def _format_failures(reports: Sequence[CommandReport]) -> str:
 
 
 async def call_bitrix(client: BitrixClient, method: str, params: JsonObject, _http_method: str | None = None) -> object:
-    """Make one call and return its `result` (the seed's CALL_BITRIX, S004-23); raises BitrixError. the HTTP method is ignored."""
+    """Make one call and return its `result` (the seed's CALL_BITRIX, S004-23); raises BitrixError. The HTTP method is ignored."""
     return (await client.call(method, params)).result

@@ -15,7 +15,6 @@ from state.journal.store import EffectRow
 from state.session_state import SessionState
 
 FOUND_DONE = "the answer was lost, but the portal shows that it was done"
-_WAITS = Notice(code="card-waits-already")
 
 
 def find_open_card(state: SessionState, wanted: str, actor: Actor) -> Card | None:
@@ -25,7 +24,7 @@ def find_open_card(state: SessionState, wanted: str, actor: Actor) -> Card | Non
 
 def build_pending(entry: Card, *, method: str, turn_id: str) -> Pending:
     """Return the open card of `entry` again, with a notice that it was waiting already unless this turn created it."""
-    notice = _WAITS if entry.turn_id != turn_id else None
+    notice = Notice(code="card-waits-already") if entry.turn_id != turn_id else None
     return Pending(effect_id=entry.effect_id, confirmation_id=entry.confirmation_id, method=method, notice=notice)
 
 
@@ -47,7 +46,7 @@ def add_doubts(verdict: Verdict, call: Call, state: SessionState, actor: Actor) 
 
 def restore_outcome(row: EffectRow) -> Outcome | Pending:
     """Return the result of an effect submitted before, so that after a crash the turn continues from here and repeats nothing."""
-    stored = StoredOrder.model_validate(row.call)
+    stored = StoredOrder.from_data(row.call)
     call, method = stored.call, stored.call.method
     if row.status in {"requested", "approved"}:
         return Pending(effect_id=row.effect_id, confirmation_id=stored.confirmation_id, method=method)

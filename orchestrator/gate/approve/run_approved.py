@@ -74,7 +74,7 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
     row = await ledger.find_effect(effect_id)
     if row is None or row.status != "approved":
         return DecisionResult(notice=OUTDATED)
-    stored = StoredOrder.model_validate(row.call)
+    stored = StoredOrder.from_data(row.call)
     entry = ledger.state.cards.get(stored.confirmation_id)
     if entry is None:
         return await _refuse_run(row, Refuse(reason=OUTDATED, detail="its card is not known any more"), ledger)
@@ -113,8 +113,7 @@ async def find_freeze_notice(entry: Card, deps: GateDeps, ledger: Ledger) -> Not
 
 
 def _may_run_while_frozen(row: EffectRow) -> bool:
-    call = StoredOrder.model_validate(row.call).call
-    return freeze_check.may_run_while_frozen(call.kind, call.classes)
+    return freeze_check.may_run_while_frozen(StoredOrder.from_data(row.call).call)
 
 
 async def _reopen_card(row: EffectRow, entry: Card, standing: FreezeState, ledger: Ledger) -> DecisionResult:
@@ -129,13 +128,12 @@ async def _reopen_card(row: EffectRow, entry: Card, standing: FreezeState, ledge
 async def resume_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Ledger) -> DecisionResult:
     """Continue `run_approved` after a crash: the approver may have lost access or have a lower mode by now."""
     row = await ledger.find_effect(effect_id)
-    waiting = row if row is not None and row.status == "approved" else None
-    entry = ledger.state.cards.get(StoredOrder.model_validate(waiting.call).confirmation_id) if waiting is not None else None
-    if waiting is not None and entry is not None:
+    entry = ledger.state.cards.get(StoredOrder.from_data(row.call).confirmation_id) if row is not None else None
+    if row is not None and row.status == "approved" and entry is not None:
         key = entry.approved_by  # blank once that person was erased
         by = deps.present(Actor(key=key, name=entry.approved_by_name)) if key else None
         if by is None:
-            return await _refuse_run(waiting, _TOO_OLD, ledger)
+            return await _refuse_run(row, _TOO_OLD, ledger)
         mode = resolve_mode(mode, by)
     return await run_approved(effect_id, deps, mode=mode, ledger=ledger)
 
@@ -203,7 +201,7 @@ async def _replace_card(row: EffectRow, entry: Card, new: ReplacementCard, deps:
 
 
 async def _refuse_run(row: EffectRow, why: Refuse, ledger: Ledger) -> DecisionResult:
-    stored = StoredOrder.model_validate(row.call)
+    stored = StoredOrder.from_data(row.call)
     event = CallRefused(
         effect_id=row.effect_id,
         turn_id=stored.turn_id,
@@ -230,7 +228,7 @@ async def _refuse_run(row: EffectRow, why: Refuse, ledger: Ledger) -> DecisionRe
 
 def build_order(row: EffectRow, call: Call, *, approved_by: str) -> Order:
     """Build the order of a stored effect, with `call` as decoded from the store."""
-    stored = StoredOrder.model_validate(row.call)
+    stored = StoredOrder.from_data(row.call)
     return Order(
         effect_id=row.effect_id,
         turn_id=stored.turn_id,
@@ -259,7 +257,7 @@ async def check_restored_card(row: EffectRow, call: Call, deps: GateDeps) -> Ref
     if RESTORED_CARD not in row.call or call.kind != "bitrix" or call.reads_only:
         return None
     try:
-        seen = await deps.performers[call.kind].reconcile(call, StoredOrder.model_validate(row.call).before)
+        seen = await deps.performers[call.kind].reconcile(call, StoredOrder.from_data(row.call).before)
     except BitrixError as error:
         return build_read_refusal(error)
     if seen.verdict == "done":
@@ -274,7 +272,7 @@ async def check_repeated_request(row: EffectRow | None, deps: GateDeps) -> Refus
     if row is None or RESTORED_CARD not in row.call:
         return None
     try:
-        call = decode_call(StoredOrder.model_validate(row.call).call, deps.catalogue)
+        call = decode_call(StoredOrder.from_data(row.call).call, deps.catalogue)
     except UndecodableCall:
         return Refuse(reason=_UNCLEAR, detail="what was asked for cannot be read any more")
     return await check_restored_card(row, call, deps)

@@ -155,7 +155,7 @@ def build_undo_parts(done: CompletedCall, *, policy: Policy, catalogue: Catalogu
 
 
 def _from_row(row: EffectRow) -> CompletedCall | None:
-    stored, outcome = StoredOrder.model_validate(row.call), row.outcome or {}
+    stored, outcome = StoredOrder.from_data(row.call), row.outcome or {}
     if stored.call.kind != "bitrix":
         return None
     return CompletedCall(

@@ -98,7 +98,7 @@ async def _find_first_sums(target: Target, catalogue: Catalogue, ledger: Ledger)
     found: dict[str, tuple[object, str]] = {}
     rows = await ledger.find_calls_about(f"{target[0]}:{target[1]}", DAY)
     # of the call of an erased person no data is left
-    known = [StoredOrder.model_validate(row.call) for row in rows if row.status in _COUNTED_STATUSES and "call" in row.call]
+    known = [StoredOrder.from_data(row.call) for row in rows if row.status in _COUNTED_STATUSES and "call" in row.call]
     begun = [one for one in known if one.started_at and parse_iso(one.started_at) > since]
     for order in sorted(begun, key=lambda one: one.started_at):
         for key, was in _list_changed_sums(order, target, catalogue):

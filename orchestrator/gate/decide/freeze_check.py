@@ -3,10 +3,9 @@
 The final check is elsewhere: the transaction that starts a call asks the database itself (`state.journal.freeze_switch`).
 """
 
-from collections.abc import Sequence
-
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Call, Refuse
+from orchestrator.gate.call.serialization import StoredCall
 from state.journal.freeze_switch import FreezeState, SwitchOperator, SwitchResult
 from state.journal.store import StoreError
 
@@ -34,14 +33,9 @@ class NeverFrozen:
         return SwitchResult(changed=False, state=None)
 
 
-def may_run_while_frozen(kind: str, classes: Sequence[str]) -> bool:
-    """Return whether such a call runs while writes are frozen: it only reads, or only the bot stores it, as for reminders."""
-    return kind == "schedule" or set(classes) <= {"R"}
-
-
-def may_call_run_while_frozen(call: Call) -> bool:
-    """Return whether `call` runs while writes are frozen."""
-    return may_run_while_frozen(call.kind, call.classes)
+def may_run_while_frozen(call: Call | StoredCall) -> bool:
+    """Return whether `call` runs while writes are frozen: it only reads, or only the bot stores it, as for reminders."""
+    return call.kind == "schedule" or set(call.classes) <= {"R"}
 
 
 def build_freeze_refusal(standing: FreezeState) -> Refuse:

@@ -21,7 +21,7 @@ from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.limits import count_call_changes
 from orchestrator.gate.call.ports import DECLINED, CallResult, Ledger, Performer, ReadsBack, Rejected, Succeeded, Unknown
 from orchestrator.gate.call.serialization import build_doubt_args, encode_call, get_essence
-from orchestrator.gate.decide.freeze_check import may_call_run_while_frozen
+from orchestrator.gate.decide.freeze_check import may_run_while_frozen
 from orchestrator.gate.execute.recovery import MARK, SETTLED, build_reconcile_timer
 from state.clock import format_iso
 from state.events.base import Event
@@ -157,7 +157,7 @@ async def _store_intent(order: Order, ledger: Ledger) -> None:
         status="started",
         fingerprint=order.call.fingerprint,
         call=build_stored_call(order) | {"started_at": format_iso(ledger.now), MARK: ledger.mark()},
-        though_frozen=may_call_run_while_frozen(order.call),
+        though_frozen=may_run_while_frozen(order.call),
         count=order.count,
     )
     try:

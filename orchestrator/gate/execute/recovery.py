@@ -62,7 +62,7 @@ async def recover_started(
 
 
 async def _mark_unknown(row: EffectRow, ledger: Ledger) -> None:
-    stored = StoredOrder.model_validate(row.call)
+    stored = StoredOrder.from_data(row.call)
     event = CallOutcomeUnknown(
         effect_id=row.effect_id,
         turn_id=stored.turn_id,
@@ -105,7 +105,7 @@ async def reconcile(
         verdict="done" if seen.verdict == "done" else "not_done",
         detail=seen.detail,
         changes=seen.changes,
-        confirmation_id=StoredOrder.model_validate(row.call).confirmation_id,
+        confirmation_id=StoredOrder.from_data(row.call).confirmation_id,
     )
     change = EffectChange(effect_id=row.effect_id, expect=("unknown",), status=status)
     await ledger.commit(event, actor="system", effects=[change], outbox=announce(found))
@@ -122,7 +122,7 @@ def _weaken_verdict(seen: Reconciled) -> Reconciled:
 
 async def _probe_portal(row: EffectRow, catalogue: Catalogue, performers: Mapping[str, Performer]) -> Reconciled:
     try:
-        stored = StoredOrder.model_validate(row.call)
+        stored = StoredOrder.from_data(row.call)
         call = decode_call(stored.call, catalogue)
         performer = performers[call.kind]
         seen = await performer.reconcile(call, stored.before)
