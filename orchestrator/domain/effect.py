@@ -1,11 +1,11 @@
 """An effect (an outside action that an engine proposes), and the origin of the words in it."""
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from orchestrator.domain.frozen import Frozen
+from state.stored import JsonObject
 
 EffectKind = Literal["bitrix", "telegram", "mongo", "schedule", "http", "run"]
 
@@ -28,7 +28,7 @@ class Effect(Frozen):
 
     kind: EffectKind = "bitrix"
     method: str
-    params: Mapping[str, Any] = Field(default_factory=dict)
+    params: JsonObject = Field(default_factory=dict)
     comment: str = ""
     proposed_by: str = "crm_agent"
     provenance: Provenance = Provenance()

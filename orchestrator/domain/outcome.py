@@ -1,12 +1,13 @@
 """The result of an effect, or the fact that a person must decide first."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from orchestrator.domain.frozen import Frozen
 from orchestrator.domain.outputs import Notice
+from state.stored import JsonObject
 
 
 class CommandReport(Frozen):
@@ -25,7 +26,7 @@ class Outcome(Frozen):
     effect_id: str
     method: str
     call_class: str = ""
-    result: Any = None
+    result: object = None
     total: int | None = None
     sums: Mapping[str, str] | None = None
     """Sums by currency ("RUB" → "1200000.50") over all `total` rows, of which `result` holds only the first; empty if unavailable."""
@@ -33,7 +34,7 @@ class Outcome(Frozen):
     detail: str = ""
     """An English sentence for the model and for operations staff."""
     commands: tuple[CommandReport, ...] = ()
-    call: Mapping[str, Any] = Field(default_factory=dict)
+    call: JsonObject = Field(default_factory=dict)
     """The exact params that the gate checked and that were sent."""
     entity: str = ""
     """The kind of record that the call is about, for example "deal"."""
@@ -43,7 +44,7 @@ class Outcome(Frozen):
     """Fields that the portal left unchanged although it reported success; `reason` then tells the person so."""
     foreign_text: bool = False
     """Whether `detail` or `commands` contain texts from the portal: reading them counts as reading prose (taint)."""
-    preview: Mapping[str, Any] = Field(default_factory=dict)
+    preview: JsonObject = Field(default_factory=dict)
     """What the confirmation card of a planned call would have shown."""
 
 

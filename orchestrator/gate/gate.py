@@ -6,7 +6,7 @@ submit: normalize → fetch facts → decide (pure) → refuse, plan, ask or run
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, assert_never
+from typing import assert_never
 
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
@@ -43,6 +43,7 @@ from state.canonical import NotCanonical, dumps
 from state.card import Card
 from state.events.conversation import StepRefused
 from state.journal.store import EffectConflict, EffectRow, OutboxRow, WriteStopped
+from state.stored import JsonObject
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +142,7 @@ class Gate:
 
     async def _check_frozen(self, call: Call, verdict: Verdict) -> Verdict:
         """Return the verdict, or a refusal if the call would write while writes are frozen."""
-        if not isinstance(verdict, Allow | Ask) or freeze_check.may_call_run_while_frozen(call):
+        if not isinstance(verdict, Allow | Ask) or freeze_check.may_run_while_frozen(call):
             return verdict
         standing = await self._deps.switch.find_freeze()
         return verdict if standing is None else freeze_check.build_freeze_refusal(standing)
@@ -310,7 +311,7 @@ class Gate:
         performer = self._performers.get(kind)
         return performer.portal if performer else ""
 
-    def _build_order(self, case: _Case, call: Call, facts: Facts, name: Mapping[str, Any]) -> Order:
+    def _build_order(self, case: _Case, call: Call, facts: Facts, name: JsonObject) -> Order:
         return Order(
             effect_id=case.effect_id,
             turn_id=case.turn_id,
@@ -325,7 +326,7 @@ class Gate:
         )
 
 
-def _to_storable(params: Mapping[str, Any]) -> dict[str, Any]:
+def _to_storable(params: JsonObject) -> dict[str, object]:
     """Return `params`, or why they cannot be stored: a refusal must always be recorded."""
     try:
         dumps(params)

@@ -3,14 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from bitrix.bulk.offset_pages import read_first_rows
 from bitrix.client.batch import Command, CommandOutcome, build_cmd, read_answer
 from bitrix.client.client import BitrixClient
-from bitrix.errors import BitrixError, NotSent, OutcomeUnknown, Refused
+from bitrix.errors import NotSent, OutcomeUnknown, Refused
 from orchestrator.domain.outcome import CommandReport
-from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.ports import DECLINED, CallResult, ReadBack, Reconciled, Records, Rejected, Succeeded, Unknown
 from orchestrator.performers.error_texts import describe_command_error, describe_error
 from orchestrator.performers.long_lists import sum_rows
@@ -18,6 +17,7 @@ from orchestrator.performers.read_back import read_back
 from orchestrator.performers.reconciliation import find_traces, reconcile
 from orchestrator.performers.state_changes import build_batch_changes, build_changes, find_created_target, find_entity
 from state.canonical import to_storable
+from state.stored import JsonObject
 
 SEND_WITHIN = 5.0
 _CHANGES_REFERENCE = frozenset("CM")  # configuration and money: stages, fields, people, currencies
@@ -64,11 +64,11 @@ class BitrixPerformer:
             if not _CHANGES_REFERENCE.isdisjoint(leaf.classes):
                 self._records.discard_for_call(leaf.method)
 
-    async def reconcile(self, call: Call, before: Mapping[str, Any]) -> Reconciled:
+    async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:
         """Check by reads whether the call happened; raises BitrixError when the portal cannot be read."""
         return await reconcile(call, before, self._client, self._records)
 
-    async def read_back(self, call: Call, before: Mapping[str, Any], done: Succeeded) -> ReadBack:
+    async def read_back(self, call: Call, before: BeforeImage, done: Succeeded) -> ReadBack:
         """Check whether the records hold what was written; raises no network errors."""
         return await read_back(call, before, done, self._records)
 
@@ -104,7 +104,7 @@ class BitrixPerformer:
         return Succeeded(result=results, changes=changes, commands=reports, foreign_text=foreign)
 
 
-def _is_declined(call: Call, result: Any) -> bool:
+def _is_declined(call: Call, result: object) -> bool:
     """Return whether the portal answered a write with plain false, which means that it did not happen (S004-75)."""
     return not call.reads_only and (result is False or (isinstance(result, Mapping) and result.get("task") is False))
 
@@ -115,7 +115,7 @@ def _build_report(command: Call, item: CommandOutcome, error: str) -> CommandRep
     return CommandReport(key=item.key, method=item.method, status=item.status, error=error)
 
 
-def _build_success(call: Call, result: Any, total: int | None) -> Succeeded:
+def _build_success(call: Call, result: object, total: int | None) -> Succeeded:
     return Succeeded(
         result=result,
         total=total,
@@ -134,10 +134,6 @@ def _format_failures(reports: Sequence[CommandReport]) -> str:
     return "; ".join(f"{report.key} {report.method}: {report.error or report.status}" for report in reports)
 
 
-async def call_bitrix(client: BitrixClient, method: str, params: Mapping[str, Any], http_method: str | None = None) -> Any:
-    """Make one call and return its `result` (the seed's CALL_BITRIX, S004-23); raises BitrixError. `http_method` is ignored."""
-    del http_method
+async def call_bitrix(client: BitrixClient, method: str, params: JsonObject, _http_method: str | None = None) -> object:
+    """Make one call and return its `result` (the seed's CALL_BITRIX, S004-23); raises BitrixError. The HTTP method is ignored."""
     return (await client.call(method, params)).result
-
-
-__all__ = ["BitrixError", "BitrixPerformer", "call_bitrix"]

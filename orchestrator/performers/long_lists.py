@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
 
 from bitrix.bulk.bulk import Progress, list_all
 from bitrix.client.client import BitrixClient
@@ -47,7 +46,7 @@ class _TooLong(Exception):
     """The list grew beyond `MAX_SUMMED_ROWS` while it was read."""
 
 
-async def sum_rows(client: BitrixClient, call: Call, first: Iterable[Any], total: int | None) -> ListSums | None:
+async def sum_rows(client: BitrixClient, call: Call, first: Iterable[object], total: int | None) -> ListSums | None:
     """Return the sums of a list that starts with the rows `first`; None for records without sums. Raises no network errors.
 
     The rows are counted again, so that rows added or removed since `total` was reported are in both count and sum, or in neither.
@@ -89,7 +88,7 @@ async def _read_sums(client: BitrixClient, call: Call, names: tuple[str, str, st
     return ListSums(sums={currency: f"{amount:f}" for currency, amount in sums.items()}, rows=count)
 
 
-def _group_conditions(conditions: Any) -> Any:
+def _group_conditions(conditions: object) -> object:
     """Wrap an OR filter into one condition, because the id bounds of the read are joined by AND; only crm.item.list has such filters."""
     joined = isinstance(conditions, list) or (isinstance(conditions, Mapping) and "logic" in {name.lower() for name in conditions})
     return {"0": conditions} if joined else conditions

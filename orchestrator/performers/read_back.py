@@ -5,21 +5,21 @@ What cannot be compared is not reported: robots change records too, and the port
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 from bitrix.catalogue.names import CRM
 from bitrix.errors import BitrixError
 from orchestrator.gate.call import fields, multifields
 from orchestrator.gate.call.critical_fields import extract_written_fields
-from orchestrator.gate.call.effect import Call, Target
+from orchestrator.gate.call.effect import BeforeImage, Call, Target
 from orchestrator.gate.call.ports import ReadBack, Records, Succeeded
 from orchestrator.gate.normalize.merge_multifields import find_steps
 from orchestrator.performers.error_texts import describe_error
 from orchestrator.performers.reconciliation import is_same_meaning
 from orchestrator.performers.state_changes import find_created_record
+from state.stored import JsonObject
 
 WITHIN = 10.0
 _MINUTE = len("2026-12-01T10:00")
@@ -37,10 +37,10 @@ class _RecordCheck:
 
     call: Call
     target: Target
-    old: Mapping[str, Any] | None
+    old: JsonObject | None
 
 
-async def read_back(call: Call, before: Mapping[str, Any], done: Succeeded, records: Records) -> ReadBack:
+async def read_back(call: Call, before: BeforeImage, done: Succeeded, records: Records) -> ReadBack:
     """Return the written fields that the records do not hold, by their names in the call, in a batch prefixed by the command's key.
 
     If nothing can be read, `unchanged` is empty and `note` gives the reason. Raises no network errors.
@@ -67,7 +67,7 @@ async def read_back(call: Call, before: Mapping[str, Any], done: Succeeded, reco
     return ReadBack(unchanged=tuple(missed), note="; ".join(notes))
 
 
-def _list_checks(call: Call, before: Mapping[str, Any], done: Succeeded) -> Iterator[_RecordCheck]:
+def _list_checks(call: Call, before: BeforeImage, done: Succeeded) -> Iterator[_RecordCheck]:
     """Yield the records to check; records that several commands write are left out, since only the last write is visible."""
     won = {report.key for report in done.commands if report.status == "success"}
     found: list[_RecordCheck] = []
@@ -90,7 +90,7 @@ def _has_own_record(call: Call) -> bool:
     return call.targets[0][0] == call.entity
 
 
-def _find_missed_fields(look: _RecordCheck, record: Mapping[str, Any]) -> Iterator[str]:
+def _find_missed_fields(look: _RecordCheck, record: JsonObject) -> Iterator[str]:
     steps = find_steps(look.call, look.old)
     for name, value in extract_written_fields(look.call).items():
         if name in look.call.references or f"{look.call.spec.fields_at}.{name}" in look.call.references:
@@ -105,7 +105,7 @@ def _find_missed_fields(look: _RecordCheck, record: Mapping[str, Any]) -> Iterat
             yield name
 
 
-def _is_unchanged(call: Call, written: str, sent: Any, old: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
+def _is_unchanged(call: Call, written: str, sent: object, old: JsonObject, record: JsonObject) -> bool:
     name = call.spec.stands_for.get(written, written)
     if not (fields.has_field(old, name, call.entity) and fields.has_field(record, name, call.entity)):
         return False
@@ -113,7 +113,7 @@ def _is_unchanged(call: Call, written: str, sent: Any, old: Mapping[str, Any], r
     return bool(now == fields.find_value(old, name, call.entity)) and not _is_equivalent(call, name, sent, now)
 
 
-def _is_not_taken(call: Call, name: str, sent: Any, record: Mapping[str, Any]) -> bool:
+def _is_not_taken(call: Call, name: str, sent: object, record: JsonObject) -> bool:
     """Return whether a new record lacks what was sent. A known field missing in the answer may be hidden; an unknown one does not exist."""
     if sent in (None, "", [], {}):
         return False
@@ -125,20 +125,20 @@ def _is_not_taken(call: Call, name: str, sent: Any, record: Mapping[str, Any]) -
     return now in (None, "", [], {}) or (_find_kind(call, name) in _FIRM and not _is_near(sent, now))
 
 
-def _is_other_sum(call: Call, name: str, sent: Any, record: Mapping[str, Any]) -> bool:
+def _is_other_sum(call: Call, name: str, sent: object, record: JsonObject) -> bool:
     if _find_kind(call, name) != "money" or not fields.has_field(record, name, call.entity):
         return False
     now = fields.find_value(record, name, call.entity)
     return not _is_equivalent(call, name, sent, now) and not _is_near(sent, now)
 
 
-def _describe_recomputed(call: Call, name: str, record: Mapping[str, Any]) -> Iterator[str]:
+def _describe_recomputed(call: Call, name: str, record: JsonObject) -> Iterator[str]:
     by_rows = fields.find_value(record, "IS_MANUAL_OPPORTUNITY", call.entity) in {"N", "0", False}
     if fields.to_field_key(name, call.entity) == "opportunity" and by_rows:
         yield _RECOMPUTED.format(name=name, now=fields.find_value(record, name, call.entity))
 
 
-def _is_near(sent: Any, now: Any) -> bool:
+def _is_near(sent: object, now: object) -> bool:
     """Return whether two sums differ only by rounding; False if either is no number."""
     left, right = fields.parse_number(sent), fields.parse_number(now)
     return left is not None and right is not None and abs(left - right) <= _CENT
@@ -149,7 +149,7 @@ def _find_kind(call: Call, name: str) -> str:
     return found.kind if found else "text"
 
 
-def _is_equivalent(call: Call, name: str, sent: Any, now: Any) -> bool:
+def _is_equivalent(call: Call, name: str, sent: object, now: object) -> bool:
     """Return whether the record's value means what was sent, in any of the portal's forms; in doubt True."""
     kind = _find_kind(call, name)
     if fields.is_same_value(sent, now, kind=kind) or is_same_meaning(sent, now):

@@ -14,8 +14,8 @@ Show = Callable[[int, int], Awaitable[None]]
 """Shows (done, total), total 0 if unknown; a call may be dropped."""
 
 
-async def _show_nobody(done: int, total: int) -> None:
-    del done, total
+async def _show_nobody(_done: int, _total: int) -> None:
+    """Show nothing."""
 
 
 class ReadProgress:

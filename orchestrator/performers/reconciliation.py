@@ -10,26 +10,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from bitrix.catalogue.names import CRM, list_origin_fields
 from bitrix.client.client import BitrixClient
 from bitrix.errors import Refused
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call import fields
-from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.fields import find_value, to_field_key
 from orchestrator.gate.call.ports import Reconciled, Records
 from orchestrator.performers.state_changes import build_changes
 from state.canonical import to_storable
+from state.stored import JsonObject
 
+_DAY: Final = len("2026-12-01")
 _LISTS = {**{kind: f"crm.{kind}.list" for kind in CRM.values()}, "activity": "crm.activity.list"}
 
 
 _STATUS: Final[Mapping[str, Literal["success", "not_run", "unknown"]]] = {"done": "success", "not_done": "not_run", "unclear": "unknown"}
 
 
-async def reconcile(call: Call, before: Mapping[str, Any], client: BitrixClient, records: Records) -> Reconciled:
+async def reconcile(call: Call, before: BeforeImage, client: BitrixClient, records: Records) -> Reconciled:
     """Check by reads whether `call` happened; raises BitrixError when the portal cannot be read."""
     if not call.commands:
         return await _reconcile_call(call, before, client, records)
@@ -40,7 +42,7 @@ async def reconcile(call: Call, before: Mapping[str, Any], client: BitrixClient,
     return Reconciled(verdict=verdicts.pop() if len(verdicts) == 1 else "unclear", detail=detail, commands=reports)
 
 
-async def _reconcile_call(call: Call, before: Mapping[str, Any], client: BitrixClient, records: Records) -> Reconciled:
+async def _reconcile_call(call: Call, before: BeforeImage, client: BitrixClient, records: Records) -> Reconciled:
     if call.spec.verb == "add" and call.spec.marked:
         return await _reconcile_marked_add(call, client)
     own = call.targets[:1] and call.targets[0][0] == call.entity and not call.unknown_target
@@ -66,7 +68,10 @@ async def _reconcile_marked_add(call: Call, client: BitrixClient) -> Reconciled:
     method = "crm.item.list" if in_items else _LISTS.get(call.spec.entity)
     if method is None:
         return Reconciled(verdict="unclear", detail=f"{call.method} cannot be looked for by its mark")
-    params: dict[str, Any] = {"filter": {f"={name}": value for name, value in mark.items()}, "select": ["id" if in_items else "ID", *mark]}
+    params: dict[str, object] = {
+        "filter": {f"={name}": value for name, value in mark.items()},
+        "select": ["id" if in_items else "ID", *mark],
+    }
     if in_items:
         params["entityTypeId"] = call.params["entityTypeId"]
     result = (await client.call(method, params, repeatable=True)).result
@@ -80,7 +85,7 @@ async def _reconcile_marked_add(call: Call, client: BitrixClient) -> Reconciled:
     return Reconciled(verdict="done", detail=f"found as {number}", changes=build_changes(call, number))
 
 
-async def _reconcile_update(call: Call, before: Mapping[str, Any], records: Records) -> Reconciled:
+async def _reconcile_update(call: Call, before: BeforeImage, records: Records) -> Reconciled:
     target = call.targets[0]
     try:
         record = (await records.load_records([target]))[target]
@@ -103,26 +108,22 @@ async def _reconcile_update(call: Call, before: Mapping[str, Any], records: Reco
     return Reconciled(verdict="unclear", detail="the record has neither the old nor the new values")
 
 
-def is_same_meaning(left: Any, right: Any) -> bool:
+def is_same_meaning(left: object, right: object) -> bool:
     """Return whether two values mean the same to the portal: "120000.00" and 120000, "481" and 481, a date with and without a time."""
     if left == right:
         return True
-    empty: tuple[Any, ...] = (None, "", "0", 0, [])
+    empty: tuple[object, ...] = (None, "", "0", 0, [])
     if left in empty or right in empty:
         return left in empty and right in empty
     try:
         return Decimal(str(left)) == Decimal(str(right))
     except InvalidOperation:
         first, second = str(left), str(right)
-        return _to_day(first) == _to_day(second) if _is_pure_day(first) or _is_pure_day(second) else first == second
+        return first[:_DAY] == second[:_DAY] if _is_pure_day(first) or _is_pure_day(second) else first == second
 
 
 def _is_pure_day(text: str) -> bool:
-    return len(text) == len("2026-12-01") and text[4:5] == "-"
-
-
-def _to_day(text: str) -> str:
-    return text[:10]
+    return len(text) == _DAY and text[4:5] == "-"
 
 
 SLACK: Final = timedelta(seconds=30)
@@ -137,9 +138,9 @@ class _TraceQuery:
     """Where an add would be visible: the list to read, its field with the time of creation, and the values that must match."""
 
     method: str
-    params: Mapping[str, Any]
+    params: JsonObject
     made_at: str
-    same: Mapping[str, Any]
+    same: JsonObject
 
 
 async def find_traces(call: Call, since: datetime, client: BitrixClient) -> str:
@@ -156,12 +157,12 @@ async def _find_call_traces(call: Call, since: datetime, client: BitrixClient) -
     ahead = _calculate_clock_offset(answer.time, client.now())
     if ahead is None:
         return []
-    numbers = [_extract_number(row) for row in _extract_rows(to_storable(answer.result)) if _is_trace(row, where, since + ahead)]
+    traces = [row for row in _extract_rows(to_storable(answer.result)) if _is_trace(row, where, since + ahead)]
     place = f"{call.key}: " if call.key else ""
-    return [f"{place}found {number}" for number in numbers if number]
+    return [f"{place}found {number}" for row in traces if (number := fields.find_value(row, "ID"))]
 
 
-def _calculate_clock_offset(time: Mapping[str, Any], now: datetime) -> timedelta | None:
+def _calculate_clock_offset(time: JsonObject, now: datetime) -> timedelta | None:
     """Return how far the portal's clock is ahead of ours, by the time in an answer just received; None if it contains none."""
     told = time.get("date_finish") or time.get("date_start")
     try:
@@ -178,7 +179,7 @@ def _build_query(call: Call) -> _TraceQuery | None:
         return None
     match call.method:
         case "crm.timeline.comment.add":
-            owner = {"ENTITY_ID": written.get("ENTITY_ID"), "ENTITY_TYPE": written.get("ENTITY_TYPE")}
+            owner = {name: written.get(name) for name in ("ENTITY_ID", "ENTITY_TYPE")}
             params = {"filter": owner, "order": {"ID": "DESC"}, "select": ["ID", "COMMENT", "CREATED", "ENTITY_ID"]}
             return _TraceQuery(
                 method="crm.timeline.comment.list", params=params, made_at="CREATED", same={"COMMENT": written.get("COMMENT")}
@@ -197,7 +198,7 @@ def _build_query(call: Call) -> _TraceQuery | None:
             return None
 
 
-def _is_trace(row: Mapping[str, Any], where: _TraceQuery, since: datetime) -> bool:
+def _is_trace(row: JsonObject, where: _TraceQuery, since: datetime) -> bool:
     """Return whether a row has the same text on the same record and is from the time of the call.
 
     Filters may have been ignored by the portal, so every value is compared here.
@@ -211,15 +212,11 @@ def _is_trace(row: Mapping[str, Any], where: _TraceQuery, since: datetime) -> bo
     return all(_to_plain(fields.find_value(row, name)) == _to_plain(value) for name, value in where.same.items())
 
 
-def _to_plain(value: Any) -> str:
+def _to_plain(value: object) -> str:
     return " ".join(str(value if value is not None else "").split())
 
 
-def _extract_number(row: Mapping[str, Any]) -> str:
-    return str(fields.find_value(row, "ID") or "")
-
-
-def _extract_rows(result: Any) -> Iterator[Mapping[str, Any]]:
+def _extract_rows(result: object) -> Iterator[JsonObject]:
     """Yield the rows of a list, whatever key the portal nests them under; none for a malformed answer."""
     if isinstance(result, Mapping):
         result = next((result[box] for box in _BOXES if box in result), [])

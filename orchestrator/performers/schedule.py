@@ -3,15 +3,14 @@
 Its only action is one durable row with a unique source, so it can be repeated safely, and whether it happened can be proven.
 """
 
-from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
-from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
 from orchestrator.gate.call.reminders import MARK, PERSON
 from state.clock import Clock, format_iso, generate_id, parse_iso
-from state.events.daily import list_reminders
+from state.events.daily import ReminderSet, list_reminders
 from state.journal.async_store import AsyncStore
 from state.journal.journal import load_state
 from state.journal.store import InboxRow, Lane, Store, StoreError
@@ -47,9 +46,8 @@ class SchedulePerformer:
             return Unknown(detail=f"the store did not say whether the reminder is kept: {error}")
         return Succeeded(result=True, entity="reminder", note=f"set for {format_iso(due)}; code shows the person its time and text")
 
-    async def reconcile(self, call: Call, before: Mapping[str, Any]) -> Reconciled:
+    async def reconcile(self, call: Call, _before: BeforeImage) -> Reconciled:
         """Check by reads whether the reminder is stored; both answers are proof."""
-        del before
         session, known = str(call.params[PERSON]), str(call.params[MARK])
         kept = await self._store.read(_is_kept, session, known)
         return Reconciled(verdict="done" if kept else "not_done", detail="the reminder is kept" if kept else "no such reminder is kept")
@@ -80,7 +78,7 @@ def _is_kept(store: Store, session: str, known: str) -> bool:
         return True
     after = 0
     while page := store.read_events(f"session:{session}", after=after):
-        if any(event.type == "ReminderSet" and event.data["effect_id"] == known for event in page):
+        if any(event.type == "ReminderSet" and ReminderSet.from_data(event.data).effect_id == known for event in page):
             return True
         after = page[-1].seq
     return False

@@ -1,19 +1,19 @@
 """How a successful call changes agent_state (S004-33 … S004-35, S004-72, S004-75, X5; `_update_state_from_action` of the seed). Pure."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from bitrix.catalogue.names import CRM
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call.effect import Call, Target
 from orchestrator.gate.call.fields import find_value
 from state.events.calls import StateChanges
+from state.stored import JsonObject
 
 _CURRENT = {"deal": "current_deal_id", "contact": "current_contact_id", "company": "current_company_id", "task": "current_task_id"}
 _LINKED = (("CONTACT_ID", "current_contact_id"), ("COMPANY_ID", "current_company_id"))
 
 
-def build_changes(call: Call, result: Any) -> StateChanges:
+def build_changes(call: Call, result: object) -> StateChanges:
     """Return the changes by one call with this result; reads of single records and writes set the current objects."""
     if call.method.startswith("event."):
         return _build_event_changes(call, result)
@@ -28,7 +28,7 @@ def build_changes(call: Call, result: Any) -> StateChanges:
     return StateChanges(objects=objects, links=links, done=_describe_done(call, result, entity, number))
 
 
-def build_batch_changes(call: Call, reports: tuple[CommandReport, ...], results: Mapping[str, Any]) -> StateChanges:
+def build_batch_changes(call: Call, reports: tuple[CommandReport, ...], results: JsonObject) -> StateChanges:
     """Return the changes by a batch: those of its successful commands, and one summary in `done` if two or more succeeded (S004-72, A9)."""
     won = [report for report in reports if report.status == "success"]
     by_key = {command.key: command for command in call.commands}
@@ -51,42 +51,37 @@ def find_entity(call: Call) -> str:
     return call.spec.entity
 
 
-def find_created_target(call: Call, result: Any) -> str:
+def find_created_target(call: Call, result: object) -> str:
     """Return the created record, for example "deal:481", for a successful add, else ""."""
     entity = find_entity(call)
     number = _find_record_id(call, result, entity) if call.spec.verb == "add" else None
     return f"{entity}:{number}" if number else ""
 
 
-def find_created_record(call: Call, result: Any) -> Target | None:
+def find_created_record(call: Call, result: object) -> Target | None:
     """Return the record that a successful add created, as a target to read; None for other calls and malformed answers."""
-    if call.spec.verb != "add" or not call.entity:
-        return None
-    record = _extract_record(result)
-    number = _to_number(record.get("id") or record.get("ID")) if record else _to_number(result)
+    number = _find_new_id(result) if call.spec.verb == "add" and call.entity else None
     return (call.entity, number) if number else None
 
 
-def _extract_record(result: Any) -> Mapping[str, Any]:
+def _extract_record(result: object) -> JsonObject:
     if isinstance(result, Mapping):
-        for key in ("item", "task"):
-            if isinstance(result.get(key), Mapping):
-                return result[key]  # type: ignore[no-any-return]
-        return result
+        return next((inner for inner in (result.get("item"), result.get("task")) if isinstance(inner, Mapping)), result)
     return {}
 
 
-def _find_record_id(call: Call, result: Any, entity: str) -> int | None:
+def _find_record_id(call: Call, result: object, entity: str) -> int | None:
     if call.spec.verb == "add":
-        record = _extract_record(result)
-        return _to_number(record.get("id") or record.get("ID")) if record else _to_number(result)
-    for target_entity, number in call.targets:
-        if target_entity == entity:
-            return number
-    return None
+        return _find_new_id(result)
+    return next((number for kind, number in call.targets if kind == entity), None)
 
 
-def _to_number(value: Any) -> int | None:
+def _find_new_id(result: object) -> int | None:
+    record = _extract_record(result)
+    return _to_number(record.get("id") or record.get("ID")) if record else _to_number(result)
+
+
+def _to_number(value: object) -> int | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -94,7 +89,7 @@ def _to_number(value: Any) -> int | None:
     return int(value) if isinstance(value, str) and value.isdecimal() else None
 
 
-def _add_links(objects: dict[str, int | None], links: dict[str, list[str]], entity: str, number: int, record: Mapping[str, Any]) -> None:
+def _add_links(objects: dict[str, int | None], links: dict[str, list[str]], entity: str, number: int, record: JsonObject) -> None:
     linked = []
     for upper, current in _LINKED:
         other = _to_number(find_value(record, upper, entity))
@@ -105,33 +100,30 @@ def _add_links(objects: dict[str, int | None], links: dict[str, list[str]], enti
         links[f"{entity}:{number}"] = linked
 
 
-def _describe_done(call: Call, result: Any, entity: str, number: int | None) -> str:
+def _describe_done(call: Call, result: object, entity: str, number: int | None) -> str:
     if call.reads_only:
         return f"{call.method}: {_count(result)}" if call.spec.verb == "list" else ""
     return f"{call.method} {entity} {number}" if number else call.method
 
 
-def _count(result: Any) -> int:
+def _count(result: object) -> int:
     if isinstance(result, Mapping):
         result = next((value for value in result.values() if isinstance(value, list)), [])
     return len(result) if isinstance(result, list) else 0
 
 
-def _build_event_changes(call: Call, result: Any) -> StateChanges:
-    pair = {"event": str(call.params.get("event", "")).upper(), "handler": str(call.params.get("handler", ""))}
+def _build_event_changes(call: Call, result: object) -> StateChanges:
+    pair = _build_binding(call.params)
     match call.method:
         case "event.get":
-            rows = result if isinstance(result, list) else []
-            return StateChanges(
-                bindings=[{"event": str(row.get("event", "")).upper(), "handler": str(row.get("handler", ""))} for row in rows]
-            )
+            return StateChanges(bindings=[_build_binding(row) for row in result] if isinstance(result, list) else [])
         case "event.bind" if result is True:
             return StateChanges(bound=[pair], done=f"event.bind {pair['event']}")
-        case "event.unbind" if _is_unbound(result):
+        case "event.unbind" if result is True or (isinstance(result, Mapping) and _to_number(result.get("count"))):
             return StateChanges(unbound=[pair], done=f"event.unbind {pair['event']}")
         case _:
             return StateChanges()
 
 
-def _is_unbound(result: Any) -> bool:
-    return result is True or (isinstance(result, Mapping) and bool(_to_number(result.get("count"))))
+def _build_binding(row: JsonObject) -> dict[str, str]:
+    return {"event": str(row.get("event", "")).upper(), "handler": str(row.get("handler", ""))}

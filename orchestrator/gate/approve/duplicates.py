@@ -7,7 +7,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Allow, Ask, Call, Verdict
-from orchestrator.gate.call.serialization import build_doubt_args, get_essence
+from orchestrator.gate.call.serialization import StoredCall, StoredOrder, build_doubt_args, get_essence
 from state.card import Card
 from state.clock import format_iso
 from state.events.fold import list_open_confirmations
@@ -15,9 +15,6 @@ from state.journal.store import EffectRow
 from state.session_state import SessionState
 
 FOUND_DONE = "the answer was lost, but the portal shows that it was done"
-_SAME_UNKNOWN = Notice(code="same-call-unknown")
-_AFTER_UNKNOWN = Notice(code="after-unknown")
-_WAITS = Notice(code="card-waits-already")
 
 
 def find_open_card(state: SessionState, wanted: str, actor: Actor) -> Card | None:
@@ -27,7 +24,7 @@ def find_open_card(state: SessionState, wanted: str, actor: Actor) -> Card | Non
 
 def build_pending(entry: Card, *, method: str, turn_id: str) -> Pending:
     """Return the open card of `entry` again, with a notice that it was waiting already unless this turn created it."""
-    notice = _WAITS if entry.turn_id != turn_id else None
+    notice = Notice(code="card-waits-already") if entry.turn_id != turn_id else None
     return Pending(effect_id=entry.effect_id, confirmation_id=entry.confirmation_id, method=method, notice=notice)
 
 
@@ -49,28 +46,35 @@ def add_doubts(verdict: Verdict, call: Call, state: SessionState, actor: Actor) 
 
 def restore_outcome(row: EffectRow) -> Outcome | Pending:
     """Return the result of an effect submitted before, so that after a crash the turn continues from here and repeats nothing."""
-    method = row.call["call"]["method"]
+    stored = StoredOrder.from_data(row.call)
+    call, method = stored.call, stored.call.method
     if row.status in {"requested", "approved"}:
-        return Pending(effect_id=row.effect_id, confirmation_id=row.call["confirmation_id"], method=method)
+        return Pending(effect_id=row.effect_id, confirmation_id=stored.confirmation_id, method=method)
     if row.outcome is not None and row.outcome["status"] == row.status:
-        return Outcome.model_validate({**row.outcome, "call": row.call["call"]["params"]})
+        return Outcome.model_validate({**row.outcome, "call": call.params})
     if row.status == "succeeded":  # reconciled by a read of the portal, so there is no answer of the call itself
-        found = Outcome(status="succeeded", effect_id=row.effect_id, method=method, detail=FOUND_DONE, call=row.call["call"]["params"])
-        return found.model_copy(update={"call_class": "".join(row.call["call"]["classes"])})
-    return _build_unfinished_outcome(row, method)
+        return Outcome(
+            status="succeeded",
+            effect_id=row.effect_id,
+            method=method,
+            call_class=stored.call_class,
+            detail=FOUND_DONE,
+            call=call.params,
+        )
+    return _build_unfinished_outcome(row, call)
 
 
-def _build_unfinished_outcome(row: EffectRow, method: str) -> Outcome:
+def _build_unfinished_outcome(row: EffectRow, call: StoredCall) -> Outcome:
     unknown = row.status in {"started", "unknown"}
     told = Notice(code="outcome-unknown", args=build_doubt_args(row.effect_id, row.call))
     over = Notice(code=f"card-already-{row.status}", args={"who": "", "at": format_iso(row.updated_at), "by": "bot"})
     return Outcome(
         status="unknown" if unknown else "refused",
         effect_id=row.effect_id,
-        method=method,
+        method=call.method,
         reason=told if unknown else over,
         detail=f"this step stands as {row.status} since before the restart",
-        call=row.call["call"]["params"],
+        call=call.params,
     )
 
 
@@ -89,7 +93,7 @@ def _find_doubts(call: Call, state: SessionState) -> Iterator[Notice]:
     about_to_run = (entry for entry in agent.confirmations.values() if entry.status == "approved")
     essences = {*(item.essence for item in state.unknown.values()), *(item.essence for item in agent.in_progress)}
     if get_essence(call) in essences | {entry.essence for entry in about_to_run}:
-        yield _SAME_UNKNOWN
+        yield Notice(code="same-call-unknown")
     begun = state.turn.started if state.turn else ""
     if begun and any(item.ts >= begun and not item.confirmation_id for item in state.unknown.values()):
-        yield _AFTER_UNKNOWN
+        yield Notice(code="after-unknown")

@@ -7,7 +7,6 @@ card, and the journal must not collect customers' texts.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bitrix.catalogue.catalogue import Entity
 from bitrix.catalogue.names import MULTIFIELDS
@@ -17,7 +16,9 @@ from orchestrator.gate.call import critical_fields
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, Verdict
 from orchestrator.gate.call.fields import to_field_key
 from orchestrator.gate.call.reasons import refuse
+from orchestrator.gate.call.serialization import StoredOrder
 from state.card import Card
+from state.stored import JsonObject
 
 CHANGED = Notice(code="changed-meanwhile")
 STRICTER = Notice(code="stricter-meanwhile")
@@ -43,7 +44,7 @@ def revalidate(
     *,
     facts: Facts,
     actor: Actor,
-    stored: Mapping[str, Any],
+    stored: StoredOrder,
     entry: Card,
     verdict: Allow | Ask,
     fell: Sequence[Notice] = (),
@@ -52,7 +53,7 @@ def revalidate(
 
     `fell` holds notices about parts of the call that have nothing left to change.
     """
-    changed = build_before_image(call, facts) != stored["before"] or dict(call.params) != stored["call"]["params"]
+    changed = build_before_image(call, facts) != stored.before or dict(call.params) != stored.call.params
     fresh = verdict if isinstance(verdict, Ask) else Ask(reasons=())
     if not changed and not _is_stricter(entry, fresh):
         return None
@@ -66,14 +67,14 @@ def revalidate(
 
 
 def _is_stricter(entry: Card, fresh: Ask) -> bool:
-    known = {_build_reason_key(reason["code"], reason["args"]) for reason in entry.reasons}
+    known = {_build_reason_key(Notice.model_construct(**reason)) for reason in entry.reasons}
     more_hands = fresh.taps > entry.taps or (fresh.four_eyes and not entry.four_eyes) or (fresh.lead and not entry.lead)
-    return more_hands or not {_build_reason_key(reason.code, reason.args) for reason in fresh.reasons} <= known
+    return more_hands or not {_build_reason_key(reason) for reason in fresh.reasons} <= known
 
 
-def _build_reason_key(code: str, args: Mapping[str, Any]) -> tuple[str, ...]:
+def _build_reason_key(reason: Notice) -> tuple[str, ...]:
     """Return what distinguishes one reason from another: its code, the command, the field or record it is about; amounts do not count."""
-    return (code, *(str(args.get(name, "")) for name in ("reason", "key", "field", "entity", "id", "why")))
+    return (reason.code, *(str(reason.args.get(name, "")) for name in ("reason", "key", "field", "entity", "id", "why")))
 
 
 def refuse_unchanged(verdict: Verdict, call: Call, facts: Facts) -> Verdict:
@@ -108,9 +109,9 @@ _CONTEXT_FIELDS = {"opportunity": "CURRENCY_ID", "stageid": "CATEGORY_ID", "cate
 """The field that gives a value its meaning: a sum needs its currency, a stage its funnel."""
 
 
-def build_before_image(call: Call, facts: Facts) -> dict[str, Any]:
+def build_before_image(call: Call, facts: Facts) -> dict[str, JsonObject | None]:
     """Return the before-image: "deal:481" → the relevant fields of the record, None if it does not exist."""
-    image: dict[str, Any] = {}
+    image: dict[str, JsonObject | None] = {}
     for part in call.commands or (call,):
         for target in part.targets:
             name = f"{target[0]}:{target[1]}"
@@ -127,7 +128,7 @@ def find_context_field(name: str, entity: str) -> str:
     return _CONTEXT_FIELDS.get(to_field_key(name, entity), "")
 
 
-def _select_owner_fields(record: Mapping[str, Any] | None, entity: Entity | None) -> dict[str, Any] | None:
+def _select_owner_fields(record: JsonObject | None, entity: Entity | None) -> dict[str, object] | None:
     """Return title and owner of a record to which something is attached, so that the approver's rights are checked for it too."""
     if record is None or entity is None:
         return None
@@ -135,7 +136,7 @@ def _select_owner_fields(record: Mapping[str, Any] | None, entity: Entity | None
     return {key: value for key, value in record.items() if to_field_key(key, entity.name) in keys}
 
 
-def _select_shown_fields(call: Call, record: Mapping[str, Any] | None, entity: Entity | None) -> dict[str, Any] | None:
+def _select_shown_fields(call: Call, record: JsonObject | None, entity: Entity | None) -> dict[str, object] | None:
     if record is None:
         return None
     touched = call.params.get(call.spec.fields_at) if call.spec.fields_at else call.params

@@ -23,7 +23,7 @@ from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import build_read_refusal, refuse
-from orchestrator.gate.call.serialization import UndecodableCall, build_effect_id, decode_call
+from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, build_effect_id, decode_call
 from orchestrator.gate.decide import freeze_check
 from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.decide.fetch_facts import fetch_facts, find_first_sums
@@ -39,10 +39,8 @@ from state.journal.freeze_switch import FreezeState
 from state.journal.store import RESTORED_CARD, EffectChange, EffectConflict, EffectRow, WriteStopped
 
 OUTDATED = Notice(code="card-outdated")
-_NO_CARD = Refuse(reason=OUTDATED, detail="its card is not known any more")
 _NO_ACCESS = Refuse(reason=Notice(code="no-access-any-more"), detail="the person who asked has no access any more")
 _TOO_OLD = Refuse(reason=Notice(code="approval-too-old"), detail="approved, but not run in time")
-_SHADOW = Refuse(reason=Notice(code="shadow-now"), detail="the mode is shadow now: nothing was sent")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,20 +74,21 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
     row = await ledger.find_effect(effect_id)
     if row is None or row.status != "approved":
         return DecisionResult(notice=OUTDATED)
-    entry = ledger.state.cards.get(row.call["confirmation_id"])
+    stored = StoredOrder.from_data(row.call)
+    entry = ledger.state.cards.get(stored.confirmation_id)
     if entry is None:
-        return await _refuse_run(row, _NO_CARD, ledger)
+        return await _refuse_run(row, Refuse(reason=OUTDATED, detail="its card is not known any more"), ledger)
     if parse_iso(entry.expires_at) <= ledger.now:  # approved in time, and then the program stood still: nobody expects it now
         return await _refuse_run(row, _TOO_OLD, ledger)
-    standing = await _find_freeze(row, deps)
+    standing = None if _may_run_while_frozen(row) else await deps.switch.find_freeze()
     if standing is not None:
-        return await _reopen_card(row, standing, ledger)
-    judged = await _evaluate_stored(row, entry, deps, mode, ledger)
+        return await _reopen_card(row, entry, standing, ledger)
+    judged = await _evaluate_stored(row, stored, entry, deps, mode, ledger)
     if isinstance(judged, Refuse):
         return await _refuse_run(row, judged, ledger)
     call, facts, actor = judged.call, judged.facts, judged.actor
-    new = revalidate(call, facts=facts, actor=actor, stored=row.call, entry=entry, verdict=judged.verdict, fell=judged.dropped)
-    late = await _check_undo_conflict(row, new, deps) if new is not None else None
+    new = revalidate(call, facts=facts, actor=actor, stored=stored, entry=entry, verdict=judged.verdict, fell=judged.dropped)
+    late = await _check_undo_conflict(stored, new, deps) if new is not None else None
     if late is not None:
         return await _refuse_run(row, late, ledger)
     if new is not None:
@@ -100,7 +99,7 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
     except EffectConflict:
         return DecisionResult(notice=OUTDATED)
     except WriteStopped:  # the freeze was switched on just now
-        return await _reopen_card(row, await deps.switch.fetch_freeze(), ledger)
+        return await _reopen_card(row, entry, await deps.switch.fetch_freeze(), ledger)
     return await _refuse_run(row, done, ledger) if isinstance(done, Refuse) else DecisionResult(outcome=done)
 
 
@@ -113,20 +112,14 @@ async def find_freeze_notice(entry: Card, deps: GateDeps, ledger: Ledger) -> Not
     return freeze_check.build_card_notice(standing)
 
 
-async def _find_freeze(row: EffectRow, deps: GateDeps) -> FreezeState | None:
-    return None if _may_run_while_frozen(row) else await deps.switch.find_freeze()
-
-
 def _may_run_while_frozen(row: EffectRow) -> bool:
-    return freeze_check.may_run_while_frozen(row.call["call"]["kind"], row.call["call"]["classes"])
+    return freeze_check.may_run_while_frozen(StoredOrder.from_data(row.call).call)
 
 
-async def _reopen_card(row: EffectRow, standing: FreezeState, ledger: Ledger) -> DecisionResult:
+async def _reopen_card(row: EffectRow, entry: Card, standing: FreezeState, ledger: Ledger) -> DecisionResult:
     """Return the card to waiting until its own expiry, under a new nonce, so that repeats of the used button click run nothing."""
-    confirmation_id = row.call["confirmation_id"]
-    entry = ledger.state.cards[confirmation_id]
     nonce = confirmations.generate_nonce()
-    event = ConfirmationReopened(confirmation_id=confirmation_id, effect_id=row.effect_id, why=freeze_check.CODE, nonce=nonce)
+    event = ConfirmationReopened(confirmation_id=entry.confirmation_id, effect_id=row.effect_id, why=freeze_check.CODE, nonce=nonce)
     change = EffectChange(effect_id=row.effect_id, expect=("approved",), status="requested")
     await ledger.buffer(event, actor="system", effects=[change], timers=[confirmations.build_expiry_timer(entry, ledger)])
     return DecisionResult(notice=freeze_check.build_card_notice(standing), reopened=True)
@@ -135,7 +128,7 @@ async def _reopen_card(row: EffectRow, standing: FreezeState, ledger: Ledger) ->
 async def resume_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Ledger) -> DecisionResult:
     """Continue `run_approved` after a crash: the approver may have lost access or have a lower mode by now."""
     row = await ledger.find_effect(effect_id)
-    entry = ledger.state.cards.get(row.call["confirmation_id"]) if row is not None else None
+    entry = ledger.state.cards.get(StoredOrder.from_data(row.call).confirmation_id) if row is not None else None
     if row is not None and row.status == "approved" and entry is not None:
         key = entry.approved_by  # blank once that person was erased
         by = deps.present(Actor(key=key, name=entry.approved_by_name)) if key else None
@@ -145,21 +138,23 @@ async def resume_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger:
     return await run_approved(effect_id, deps, mode=mode, ledger=ledger)
 
 
-async def _evaluate_stored(row: EffectRow, entry: Card, deps: GateDeps, mode: Mode, ledger: Ledger) -> _EvaluatedCall | Refuse:
+async def _evaluate_stored(
+    row: EffectRow, stored: StoredOrder, entry: Card, deps: GateDeps, mode: Mode, ledger: Ledger
+) -> _EvaluatedCall | Refuse:
     """Check the stored call against the present rules, rights and records."""
-    actor = deps.present(Actor.model_validate(row.call["actor"]))
+    actor = deps.present(Actor.model_validate(stored.actor))
     if actor is None:
         return _NO_ACCESS
     try:
-        call = decode_call(row.call["call"], deps.catalogue)
+        call = decode_call(stored.call, deps.catalogue)
         facts = await fetch_facts(call, actor, deps)  # exactly what was read for the card, or the before-images could never be equal
         first = await find_first_sums(call, facts, deps, ledger)
         facts = replace(facts, written=await deps.count_changes(call, actor, ledger), first_sums=first)
     except UndecodableCall:
-        return refuse("gate-method-unknown", method=row.call["call"]["method"], hint="")
+        return refuse("gate-method-unknown", method=stored.call.method, hint="")
     except BitrixError as error:
         return build_read_refusal(error)
-    call, fell = drop_removed_elements(call, facts, row.call["before"])
+    call, fell = drop_removed_elements(call, facts, stored.before)
     provenance = Provenance.model_validate(entry.provenance or {})
     effect = Effect(kind=call.kind, method=call.method, params=call.params, provenance=provenance)
     call, verdict = evaluate(call, mode=mode, policy=deps.policy, actor=actor, facts=facts, effect=effect)
@@ -167,15 +162,15 @@ async def _evaluate_stored(row: EffectRow, entry: Card, deps: GateDeps, mode: Mo
     if isinstance(verdict, Refuse):
         return verdict
     if isinstance(verdict, PlanOnly):
-        return _SHADOW
+        return Refuse(reason=Notice(code="shadow-now"), detail="the mode is shadow now: nothing was sent")
     return await check_restored_card(row, call, deps) or _EvaluatedCall(call=call, facts=facts, actor=actor, verdict=verdict, dropped=fell)
 
 
-async def _check_undo_conflict(row: EffectRow, new: ReplacementCard, deps: GateDeps) -> Refuse | None:
+async def _check_undo_conflict(stored: StoredOrder, new: ReplacementCard, deps: GateDeps) -> Refuse | None:
     """Refuse an undo if somebody changed the values since: it restores older values and must not overwrite later changes."""
-    if not parse_undo_slot(row.call["slot"]):
+    if not parse_undo_slot(stored.slot):
         return None
-    return await check_undo_conflict(new.call, new.facts, row.call["before"], actor=new.actor, names=deps.names)
+    return await check_undo_conflict(new.call, new.facts, stored.before, actor=new.actor, names=deps.names)
 
 
 async def _replace_card(row: EffectRow, entry: Card, new: ReplacementCard, deps: GateDeps, ledger: Ledger) -> DecisionResult:
@@ -206,17 +201,17 @@ async def _replace_card(row: EffectRow, entry: Card, new: ReplacementCard, deps:
 
 
 async def _refuse_run(row: EffectRow, why: Refuse, ledger: Ledger) -> DecisionResult:
-    stored = row.call
+    stored = StoredOrder.from_data(row.call)
     event = CallRefused(
         effect_id=row.effect_id,
-        turn_id=stored["turn_id"],
-        slot=stored["slot"],
-        method=stored["call"]["method"],
-        call_class="".join(stored["call"]["classes"]),
+        turn_id=stored.turn_id,
+        slot=stored.slot,
+        method=stored.call.method,
+        call_class=stored.call_class,
         code=why.reason.code,
         detail=why.detail,
         args=dict(why.reason.args),
-        confirmation_id=stored["confirmation_id"],
+        confirmation_id=stored.confirmation_id,
     )
     change = EffectChange(effect_id=row.effect_id, expect=("approved",), status="refused")
     await ledger.buffer(event, actor="system", effects=[change])
@@ -233,19 +228,19 @@ async def _refuse_run(row: EffectRow, why: Refuse, ledger: Ledger) -> DecisionRe
 
 def build_order(row: EffectRow, call: Call, *, approved_by: str) -> Order:
     """Build the order of a stored effect, with `call` as decoded from the store."""
-    stored = row.call
+    stored = StoredOrder.from_data(row.call)
     return Order(
         effect_id=row.effect_id,
-        turn_id=stored["turn_id"],
-        slot=stored["slot"],
+        turn_id=stored.turn_id,
+        slot=stored.slot,
         call=call,
-        requested_by=stored["requested_by"],
-        requested_by_user=(stored.get("actor") or {}).get("bitrix_user_id"),
-        proposed_by=stored["proposed_by"],
+        requested_by=stored.requested_by,
+        requested_by_user=stored.actor.get("bitrix_user_id"),
+        proposed_by=stored.proposed_by,
         approved_by=approved_by,
-        confirmation_id=stored["confirmation_id"],
-        before=stored["before"],
-        named=stored.get("named") or {},
+        confirmation_id=stored.confirmation_id,
+        before=stored.before,
+        named=stored.named,
     )
 
 
@@ -262,7 +257,7 @@ async def check_restored_card(row: EffectRow, call: Call, deps: GateDeps) -> Ref
     if RESTORED_CARD not in row.call or call.kind != "bitrix" or call.reads_only:
         return None
     try:
-        seen = await deps.performers[call.kind].reconcile(call, row.call["before"])
+        seen = await deps.performers[call.kind].reconcile(call, StoredOrder.from_data(row.call).before)
     except BitrixError as error:
         return build_read_refusal(error)
     if seen.verdict == "done":
@@ -277,7 +272,7 @@ async def check_repeated_request(row: EffectRow | None, deps: GateDeps) -> Refus
     if row is None or RESTORED_CARD not in row.call:
         return None
     try:
-        call = decode_call(row.call["call"], deps.catalogue)
+        call = decode_call(StoredOrder.from_data(row.call).call, deps.catalogue)
     except UndecodableCall:
         return Refuse(reason=_UNCLEAR, detail="what was asked for cannot be read any more")
     return await check_restored_card(row, call, deps)

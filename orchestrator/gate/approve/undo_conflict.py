@@ -3,8 +3,8 @@
 For any other call a changed record leads to a new card; an undo is refused, since it must never overwrite later changes.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 from bitrix.catalogue.names import MULTIFIELDS
 from bitrix.errors import BitrixError
@@ -15,13 +15,14 @@ from orchestrator.gate.approve.preview import Names
 from orchestrator.gate.approve.revalidate import build_before_image, find_context_field
 from orchestrator.gate.approve.undo_policy import find_task_state
 from orchestrator.gate.call import critical_fields, fields, multifields
-from orchestrator.gate.call.effect import Call, Facts, Refuse
+from orchestrator.gate.call.effect import BeforeImage, Call, Facts, Refuse
+from state.stored import JsonObject
 
-Record = Mapping[str, Any]
+Record = JsonObject
 _LAST_EDITOR_FIELDS: Final = ("MODIFY_BY_ID", "CHANGED_BY", "updatedBy")
 
 
-async def check_undo_conflict(call: Call, facts: Facts, shown: Mapping[str, Any], *, actor: Actor, names: Names) -> Refuse | None:
+async def check_undo_conflict(call: Call, facts: Facts, shown: BeforeImage, *, actor: Actor, names: Names) -> Refuse | None:
     """Return the refusal of an undo whose card showed `shown`, or None if the values it would replace are unchanged.
 
     Names that cannot be read are left out.
@@ -43,7 +44,7 @@ async def check_undo_conflict(call: Call, facts: Facts, shown: Mapping[str, Any]
     return Refuse(reason=Notice(code="undo-changed", args=args), detail="somebody changed it while the card of the undo waited")
 
 
-def _find_changed_fields(call: Call, facts: Facts, shown: Mapping[str, Any]) -> Iterator[tuple[Call, str]]:
+def _find_changed_fields(call: Call, facts: Facts, shown: BeforeImage) -> Iterator[tuple[Call, str]]:
     fresh = build_before_image(call, facts)
     for leaf in call.leaves:
         if leaf.reads_only or not leaf.targets:
@@ -69,7 +70,7 @@ def _list_restored_fields(leaf: Call) -> Iterator[str]:
     return (name for name in found.values() if name)
 
 
-def _is_same(leaf: Call, name: str, now: Any, shown: Any) -> bool:
+def _is_same(leaf: Call, name: str, now: object, shown: object) -> bool:
     if multifields.is_multifield(name):
         return bool(now == shown)
     found = fields.find_field_info(leaf.entities.get(leaf.entity), name)
@@ -83,7 +84,7 @@ def build_last_editor_args(name: str) -> dict[str, str]:
 
 async def find_last_editor(record: Record, names: Names) -> str:
     """Return who changed the record last, or "" if the portal does not say; that person need not have changed this field."""
-    number: Any = next(
+    number = next(
         (found for name in _LAST_EDITOR_FIELDS if (found := fields.parse_number(fields.find_value(record, name))) is not None), None
     )
     if not number or number < 0:
@@ -94,7 +95,7 @@ async def find_last_editor(record: Record, names: Names) -> str:
         return ""
 
 
-async def format_field_value(call: Call, name: str, now: Any, record: Record, reader: Reader) -> str:
+async def format_field_value(call: Call, name: str, now: object, record: Record, reader: Reader) -> str:
     """Format the present value of a field of `record` as cards show it."""
     entity = call.entity
     info = fields.find_field_info(call.entities.get(entity), name)

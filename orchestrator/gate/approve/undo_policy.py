@@ -7,7 +7,7 @@ where the policy allows their deletion. What the portal itself did in reaction (
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.client.batch import BatchError, parse_commands
@@ -15,15 +15,16 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields, targets
 from orchestrator.gate.call.critical_fields import extract_written_fields, to_field_code
-from orchestrator.gate.call.effect import Call, Target
+from orchestrator.gate.call.effect import BeforeImage, Call, Target
 from orchestrator.gate.call.multifields import is_multifield
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.ports import Ledger
-from orchestrator.gate.call.serialization import build_effect_id
+from orchestrator.gate.call.serialization import StoredOrder, build_effect_id
 from orchestrator.gate.normalize.merge_multifields import find_steps
 from state.card import Card
 from state.clock import format_iso, parse_iso
 from state.journal.store import EffectRow
+from state.stored import JsonObject
 
 SLOT: Final = "undo:"
 _ONE_WAY: Final = {("lead", "statusid"): "CONVERTED"}
@@ -37,14 +38,14 @@ class CompletedCall:
 
     effect_id: str
     method: str
-    params: Mapping[str, Any]
-    before: Mapping[str, Any]
+    params: JsonObject
+    before: BeforeImage
     at: datetime
     slot: str = ""
     created: str = ""
     unchanged: tuple[str, ...] = ()
     """Fields that the portal left unchanged."""
-    commands: Sequence[Mapping[str, Any]] = ()
+    commands: Sequence[JsonObject] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +54,7 @@ class UndoPart:
 
     call: Call
     target: Target
-    old: Mapping[str, Any]
+    old: JsonObject
     undo: Method
     unchanged: frozenset[str] = field(default_factory=frozenset)
 
@@ -61,7 +62,7 @@ class UndoPart:
 def find_completed(found: EffectRow | Card) -> CompletedCall | None:
     """Return the completed call behind an effect row or a confirmation entry of the state; None if it was not carried out."""
     if isinstance(found, EffectRow):
-        return _from_row(found) if found.status == "succeeded" and found.call["call"].get("kind") == "bitrix" else None
+        return _from_row(found) if found.status == "succeeded" else None
     return _from_entry(found) if found.status == "executed" and found.has("before") else None
 
 
@@ -120,7 +121,7 @@ def find_original(entry: Card, entries: Mapping[str, Card]) -> Card | None:
     return next((one for one in entries.values() if wanted and one.effect_id == wanted), None)
 
 
-async def find_undoable(results: Iterable[Any], ledger: Ledger, *, policy: Policy, catalogue: Catalogue) -> tuple[str, ...]:
+async def find_undoable(results: Iterable[object], ledger: Ledger, *, policy: Policy, catalogue: Catalogue) -> tuple[str, ...]:
     """Return the undoable effects among those a turn carried out without a card; its reply offers their undo. Raises StoreError."""
     done = [item for item in results if isinstance(item, Outcome) and item.status == "succeeded" and item.call_class not in {"", "R"}]
     rows = [row for item in done if (row := await ledger.find_effect(item.effect_id)) is not None]
@@ -153,15 +154,17 @@ def build_undo_parts(done: CompletedCall, *, policy: Policy, catalogue: Catalogu
     return tuple(found)
 
 
-def _from_row(row: EffectRow) -> CompletedCall:
-    outcome, stored = row.outcome or {}, row.call
+def _from_row(row: EffectRow) -> CompletedCall | None:
+    stored, outcome = StoredOrder.from_data(row.call), row.outcome or {}
+    if stored.call.kind != "bitrix":
+        return None
     return CompletedCall(
         effect_id=row.effect_id,
-        method=stored["call"]["method"],
-        params=stored["call"].get("params") or {},
-        before=stored.get("before") or {},
+        method=stored.call.method,
+        params=stored.call.params,
+        before=stored.before,
         at=row.updated_at,
-        slot=stored.get("slot") or "",
+        slot=stored.slot,
         created=str(outcome.get("created") or ""),
         unchanged=tuple(outcome.get("unchanged") or ()),
         commands=tuple(outcome.get("commands") or ()),
@@ -194,7 +197,7 @@ def _list_leaves(done: CompletedCall, catalogue: Catalogue) -> Iterator[Call]:
         yield from _build_leaf(command.key, command.method, command.params, catalogue)
 
 
-def _build_leaf(key: str, method: str, params: Mapping[str, Any], catalogue: Catalogue) -> Iterator[Call]:
+def _build_leaf(key: str, method: str, params: JsonObject, catalogue: Catalogue) -> Iterator[Call]:
     spec = catalogue.find(method)
     if spec is None:
         return
@@ -272,18 +275,18 @@ def _find_unrestorable(part: UndoPart) -> Iterator[Notice]:
             yield Notice(code="undo-not-writable", args=told)
 
 
-def is_writable(value: Any) -> bool:
+def is_writable(value: object) -> bool:
     """Return whether the portal accepts a value in the form it returns it: not for file descriptions, and an empty list clears nothing."""
     if isinstance(value, Mapping) or value in ([], ()):
         return False
     return not isinstance(value, list) or all(isinstance(item, str | int | float) for item in value)
 
 
-def _is_same(call: Call, name: str, value: Any, was: Any) -> bool:
+def _is_same(call: Call, name: str, value: object, was: object) -> bool:
     found = fields.find_field_info(call.entities.get(call.entity), name)
     return fields.is_same_value(value, was, kind=found.kind if found else "text")
 
 
-def find_task_state(record: Mapping[str, Any]) -> str:
+def find_task_state(record: JsonObject) -> str:
     """Return the state of a task; "" where the record does not contain it."""
     return next((str(found) for name in STATES if (found := fields.find_value(record, name)) not in (None, "")), "")

@@ -57,7 +57,7 @@ class Budget(Limits):
     @property
     def is_set(self) -> bool:
         """Whether any limit is set for anybody."""
-        return any(_has_limit(limits) for limits in (self, *self.people.values()))
+        return any(limit is not None for one in (self, *self.people.values()) for limit in (one.tokens_per_month, one.money_per_month))
 
     def find_limits(self, actor: Actor) -> Limits:
         """Return the limits of one person: the person's own where set, otherwise those of everybody."""
@@ -100,10 +100,6 @@ class Budget(Limits):
         if limits.money_per_month is not None:
             parts.append(_to_percent(self.calculate_cost(used), limits.money_per_month))
         return max(parts, default=None)
-
-
-def _has_limit(limits: Limits) -> bool:
-    return limits.tokens_per_month is not None or limits.money_per_month is not None
 
 
 def _to_percent(used: Decimal, limit: Decimal) -> int:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
@@ -10,6 +9,7 @@ from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import ask
+from state.stored import JsonObject
 
 _SUMS = frozenset({"opportunity", "taxvalue", "price"})
 _PEOPLE = frozenset(
@@ -45,7 +45,7 @@ def collect_ask_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Fact
     yield from _collect_field_reasons(call, policy=policy, actor=actor, facts=facts)
 
 
-def extract_written_fields(call: Call) -> Mapping[str, Any]:
+def extract_written_fields(call: Call) -> JsonObject:
     """Return the fields that a call writes, under the names used in its params."""
     if call.spec.fields_at:
         place = call.params.get(call.spec.fields_at)
@@ -54,7 +54,7 @@ def extract_written_fields(call: Call) -> Mapping[str, Any]:
     return {name: value for name, value in call.params.items() if name not in apart}
 
 
-def find_critical_fields(call: Call, policy: Policy) -> dict[str, Any]:
+def find_critical_fields(call: Call, policy: Policy) -> dict[str, object]:
     """Return the written fields whose change needs a confirmation, except those that the system set."""
     names = to_field_keys(call.spec.critical, call.entity) | to_field_keys(policy.critical_fields, call.entity)
     return {
@@ -70,19 +70,14 @@ def to_field_keys(names: tuple[str, ...] | frozenset[str], entity: str) -> froze
     return frozenset(fields.to_field_key(name, entity) for name in names)
 
 
-def find_current_record(call: Call, facts: Facts) -> Mapping[str, Any] | None:
+def find_current_record(call: Call, facts: Facts) -> JsonObject | None:
     """Return the present state of the record that a call changes; None for a new record and for one that was not read."""
     return next((facts.records[target] for target in call.targets if facts.records.get(target) is not None), None)
 
 
-def list_written_sums(call: Call) -> Iterator[tuple[str, Any]]:
+def list_written_sums(call: Call) -> Iterator[tuple[str, object]]:
     """Yield the sums that the call writes, under the names used in its params, whether they are parseable or not."""
     return ((name, value) for name, value in extract_written_fields(call).items() if fields.to_field_key(name) in _SUMS)
-
-
-def build_field_path(call: Call, name: str) -> str:
-    """Return the path of a written field in the params."""
-    return f"{call.spec.fields_at}.{name}" if call.spec.fields_at else name
 
 
 def to_field_code(call: Call, name: str) -> str:
@@ -104,7 +99,7 @@ def _collect_class_reasons(call: Call) -> Iterator[Notice]:
 def _collect_field_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts) -> Iterator[Notice]:
     critical = find_critical_fields(call, policy)
     for name, value in critical.items():
-        path = build_field_path(call, name)
+        path = f"{call.spec.fields_at}.{name}" if call.spec.fields_at else name
         if any(found == path or found.startswith(f"{path}.") for found in call.references):
             yield ask("gate-reference-field", field=to_field_code(call, name))
         elif call.spec.verb != "add" and not has_value(call, name, value, find_current_record(call, facts)):
@@ -115,7 +110,7 @@ def _collect_field_reasons(call: Call, *, policy: Policy, actor: Actor, facts: F
         yield from (ask("gate-critical", field=name) for name in critical if fields.to_field_key(name, call.entity) in extra)
 
 
-def has_value(call: Call, name: str, value: Any, record: Mapping[str, Any] | None) -> bool:
+def has_value(call: Call, name: str, value: object, record: JsonObject | None) -> bool:
     """Return whether the record already has this value, so that nothing changes; False if the record does not contain the field."""
     stands_for = call.spec.stands_for.get(name, name)
     if record is None or not fields.has_field(record, stands_for, call.entity):
@@ -139,7 +134,7 @@ def _collect_add_reasons(call: Call, *, actor: Actor, facts: Facts) -> Iterator[
             yield ask("gate-add-stage", field=to_field_code(call, name))
 
 
-def _is_later_stage(call: Call, key: str, value: Any, facts: Facts) -> bool:
+def _is_later_stage(call: Call, key: str, value: object, facts: Facts) -> bool:
     """Return whether a new record would skip the first stage; also True when the funnel's first stage is unknown."""
     if call.entity == "task":
         return key in {"status", "realstatus"} and str(value) != _TASK_WAITS
@@ -157,7 +152,7 @@ def find_required_funnel(call: Call) -> str:
     return f"{call.entity}:{_find_category(call)}" if staged and len(_find_category(call)) <= _LONGEST_NUMBER else ""
 
 
-def find_responsible_fields(call: Call, facts: Facts) -> Iterator[tuple[str, Any]]:
+def find_responsible_fields(call: Call, facts: Facts) -> Iterator[tuple[str, object]]:
     """Yield the fields by which the call makes another person responsible for a record, with the values written."""
     if call.reads_only:
         return

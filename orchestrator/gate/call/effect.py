@@ -3,18 +3,21 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from bitrix.catalogue import names
 from bitrix.catalogue.catalogue import Entity, Method
 from orchestrator.directory.reference_data import Field
 from orchestrator.domain.outputs import Notice
 from state.canonical import dumps, hash_text
+from state.stored import JsonObject
 
 Target = tuple[str, int]
 """A record, for example ("deal", 481)."""
 
-FirstSums = Mapping[str, tuple[Any, str]]
+BeforeImage = Mapping[str, JsonObject | None]
+"""Records before a change: "deal:481" → the relevant fields, None for one that does not exist."""
+
+FirstSums = Mapping[str, tuple[object, str]]
 """Sums by the key of their field: the value and its currency."""
 
 MARKS = frozenset({*names.list_origin_fields(in_items=False), *names.list_origin_fields(in_items=True)})
@@ -31,7 +34,7 @@ class Call:
 
     kind: str
     method: str
-    params: Mapping[str, Any]
+    params: JsonObject
     spec: Method
     classes: tuple[str, ...]
     portal: str
@@ -88,7 +91,7 @@ class Call:
         return set(self.classes) <= {"R"}
 
 
-def _strip_marks(value: Any) -> Any:
+def _strip_marks(value: object) -> object:
     if isinstance(value, str | int):
         return value
     if isinstance(value, Mapping):
@@ -106,7 +109,7 @@ class Facts:
     stage id of the funnel. `denied_…` say who denied this same call, when, and whether in this turn.
     """
 
-    records: Mapping[Target, Mapping[str, Any] | None] = field(default_factory=dict)
+    records: Mapping[Target, JsonObject | None] = field(default_factory=dict)
     first_stages: Mapping[str, str] = field(default_factory=dict)
     field_lists: Mapping[str, Mapping[str, Field]] = field(default_factory=dict)
     """The portal's field lists by name ("deal", "item:2"); a list that could not be read is missing."""

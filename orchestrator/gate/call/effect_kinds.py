@@ -4,7 +4,7 @@ from bitrix.catalogue.catalogue import Method, MethodClass, Verb
 from orchestrator.domain.effect import EffectKind
 from orchestrator.gate.call import reminders
 
-_ROWS: dict[EffectKind, dict[str, tuple[MethodClass, Verb]]] = {
+_ROWS: dict[str, dict[str, tuple[MethodClass, Verb]]] = {
     "telegram": {"send_message": ("N", "action"), "send_photo": ("N", "action"), "send_document": ("N", "action")},
     "mongo": {
         "find_one": ("R", "get"),
@@ -48,7 +48,7 @@ def is_always_open(kind: EffectKind | str, method: str) -> bool:
     return kind == "schedule" and method == reminders.ADD
 
 
-def find(kind: EffectKind, method: str) -> Method | None:
+def find(kind: str, method: str) -> Method | None:
     """Return the definition of a method of that kind, or None; names are case-sensitive."""
     row = _ROWS.get(kind, {}).get(method.strip())
     if row is None:

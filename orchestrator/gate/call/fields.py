@@ -4,11 +4,12 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import TypeGuard
 
 from bitrix.catalogue import names
 from bitrix.catalogue.catalogue import Entity, FieldInfo
 from bitrix.catalogue.names import to_field_key
+from state.stored import JsonObject
 
 __all__ = [
     "MULTIFIELDS",
@@ -26,13 +27,11 @@ _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?", re.ASCII)
 _PLAIN = (str, int, float)
 _FIRST_TOO_LARGE = 10**15
 """The smallest integer with too many digits for `_NUMBER`."""
-_DATE = re.compile(
-    r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2})?(?P<offset>Z|[+-][0-9]{2}:?[0-9]{2}))?", re.ASCII
-)
+_DAY_AND_OFFSET = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2})?(Z|[+-][0-9]{2}:?[0-9]{2}))?", re.ASCII)
 MULTIFIELDS = frozenset({*(kind.lower() for kind in names.MULTIFIELDS), "fm"})
 
 
-def find_value(record: Mapping[str, Any], name: str, entity: str = "") -> Any:
+def find_value(record: JsonObject, name: str, entity: str = "") -> object:
     """Return the value of a field in a record of either method family; None when the record does not have it."""
     if name in record:  # two custom fields may share a key
         return record[name]
@@ -40,7 +39,7 @@ def find_value(record: Mapping[str, Any], name: str, entity: str = "") -> Any:
     return next((value for key, value in record.items() if to_field_key(key, entity) == wanted), None)
 
 
-def has_field(record: Mapping[str, Any], name: str, entity: str = "") -> bool:
+def has_field(record: JsonObject, name: str, entity: str = "") -> bool:
     """Return whether the record contains this field; one that is missing may have any value."""
     if name in record:
         return True
@@ -64,7 +63,7 @@ def find_label(entity: Entity | None, name: str, locale: str) -> str:
     return found.en if locale == "en" else found.ru
 
 
-def is_same_value(new: Any, old: Any, *, kind: str = "text") -> bool:
+def is_same_value(new: object, old: object, *, kind: str = "text") -> bool:
     """Return whether writing `new` over `old` changes nothing; in doubt it counts as a change."""
     if _is_empty(new, kind) or _is_empty(old, kind):
         return _is_empty(new, kind) and _is_empty(old, kind)
@@ -78,7 +77,7 @@ def is_same_value(new: Any, old: Any, *, kind: str = "text") -> bool:
     return _is_same_scalar(_to_text(new), _to_text(old), kind)
 
 
-def parse_number(value: Any) -> Decimal | None:
+def parse_number(value: object) -> Decimal | None:
     """Return a JSON number or its plain text as a Decimal; None for anything else, including non-ASCII digits and spaces."""
     if isinstance(value, bool):
         return None
@@ -88,7 +87,7 @@ def parse_number(value: Any) -> Decimal | None:
     return Decimal(text) if _NUMBER.fullmatch(text) else None
 
 
-def parse_ids(value: Any) -> frozenset[str]:
+def parse_ids(value: object) -> frozenset[str]:
     """Return the ids in a value, which is one id or a list of them, as text."""
     if _is_list(value):
         return frozenset(_to_text(item) for item in value)
@@ -97,7 +96,7 @@ def parse_ids(value: Any) -> frozenset[str]:
     return frozenset() if _is_empty(value, "user") else frozenset({_to_text(value)})
 
 
-def _is_empty(value: Any, kind: str) -> bool:
+def _is_empty(value: object, kind: str) -> bool:
     if value is None or value in ("", [], {}):
         return True
     if isinstance(value, bool):
@@ -105,17 +104,17 @@ def _is_empty(value: Any, kind: str) -> bool:
     return kind in {"money", "user", "company", "contact", "category", "number"} and parse_number(value) == 0
 
 
-def _to_text(value: Any) -> str:
+def _to_text(value: object) -> str:
     if isinstance(value, bool):
         return "Y" if value else "N"
     return value.strip() if isinstance(value, str) else str(value)
 
 
-def _is_list(value: Any) -> bool:
+def _is_list(value: object) -> TypeGuard[Sequence[object]]:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def _as_words(value: Any) -> list[str]:
+def _as_words(value: object) -> list[str]:
     return sorted(_to_text(item) for item in value) if _is_list(value) else [_to_text(value)]
 
 
@@ -137,10 +136,10 @@ def _is_same_day(new: str, old: str) -> bool:
 
     A plain day equals any form of that day; a time equals only one of the same day and offset, since the portal converts others.
     """
-    days = _DATE.fullmatch(new), _DATE.fullmatch(old)
-    if days[0] is None or days[1] is None or days[0]["day"] != days[1]["day"]:
+    first, second = _DAY_AND_OFFSET.fullmatch(new), _DAY_AND_OFFSET.fullmatch(old)
+    if first is None or second is None or first[1] != second[1]:
         return False
-    return days[0]["offset"] is None or days[0]["offset"] == days[1]["offset"]
+    return first[2] is None or first[2] == second[2]
 
 
 def _is_same_moment(new: str, old: str) -> bool:
@@ -153,7 +152,7 @@ def _is_same_moment(new: str, old: str) -> bool:
     return moments[0] == moments[1]
 
 
-def _is_same_multifield(new: Any, old: Any) -> bool:
+def _is_same_multifield(new: object, old: object) -> bool:
     """Return True only if every written element names an existing one by ID and leaves it unchanged."""
     if not _is_list(new) or not _is_list(old):
         return False
@@ -161,7 +160,7 @@ def _is_same_multifield(new: Any, old: Any) -> bool:
     return all(isinstance(item, Mapping) and _is_same_element(item, present.get(_to_text(item.get("ID")))) for item in new)
 
 
-def _is_same_element(new: Mapping[str, Any], old: Mapping[str, Any] | None) -> bool:
+def _is_same_element(new: JsonObject, old: JsonObject | None) -> bool:
     if old is None or "ID" not in new or "VALUE" not in new:
         return False
     return all(key in {"ID", "VALUE", "VALUE_TYPE", "TYPE_ID"} and _to_text(value) == _to_text(old.get(key)) for key, value in new.items())

@@ -5,7 +5,6 @@ Currencies are converted only by rates that the owner of the portal sets in the 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from decimal import Decimal
 from typing import Final, Protocol
 
@@ -18,7 +17,6 @@ from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import refuse
 from state.events.leads import count_recent_changes
 from state.journal.daily_count import PastStart
-from state.session_state import SessionState
 
 
 class Caps(Frozen):
@@ -45,17 +43,11 @@ class SessionChangeCounter:
 
     async def count_changes(self, actor: Actor, ledger: Ledger) -> int:
         """Count from the folded state, so that nothing is read."""
-        return count_session_changes(ledger.state, actor, ledger.now)
+        return count_recent_changes(ledger.state, actor.key, ledger.now)
 
-    async def list_changes(self, actor: Actor, ledger: Ledger) -> Sequence[PastStart]:
+    async def list_changes(self, _actor: Actor, _ledger: Ledger) -> Sequence[PastStart]:
         """Return nothing: the folded state keeps counts per hour, not single calls."""
-        del actor, ledger
         return ()
-
-
-def count_session_changes(state: SessionState, actor: Actor, now: datetime) -> int:
-    """Return the number of changes of the last 24 hours in this conversation's state."""
-    return count_recent_changes(state, actor.key, now)
 
 
 def count_call_changes(call: Call) -> int:

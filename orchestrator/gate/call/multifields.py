@@ -7,21 +7,25 @@ becomes one step (add, edit, remove); duplicates and unchanged values are left o
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from bitrix.catalogue.names import MULTIFIELDS
 from bitrix.client.batch import find_references
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.params import build_shape_refusal
+from state.stored import JsonObject
 
 Verb = Literal["add", "edit", "remove"]
+Elements = list[dict[str, str]] | dict[str, dict[str, str]]
+"""The value of a field made by `build_value`: a list, or a map by id."""
 _NEW: Final = re.compile(r"n[0-9]{1,4}", re.ASCII)
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
 _DIGITS: Final = re.compile(r"[0-9]+", re.ASCII)
 _LOCAL: Final = 11
 _SHORTEST: Final = 5
 _SHOWN: Final = 40
-_NAMES: Final = {"id": "ID", "typeid": "TYPE_ID", "valuetype": "VALUE_TYPE", "value": "VALUE", "delete": "DELETE"}
+_NAMES: Final = {"id": "id", "typeid": "kind", "valuetype": "value_type", "value": "value", "delete": "delete"}
+"""The parts of a written element by their keys without case and underscores; see `_Written`."""
 _CLASSIC_SHAPE: Final = (
     'a list of elements: {"VALUE": "+7…", "VALUE_TYPE": "WORK"} adds, {"ID": 156, "VALUE": "+7…"} edits, {"ID": 156, "DELETE": "Y"} removes'
 )
@@ -46,6 +50,17 @@ class Element:
 
 
 @dataclass(frozen=True, kw_only=True)
+class _Written:
+    """One element as a call or the portal wrote it, in either family; None for parts that are not there."""
+
+    id: object = None
+    kind: object = None
+    value: object = None
+    value_type: object = None
+    delete: object = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Step:
     """What one written element does; `old` is the present element it changes."""
 
@@ -56,7 +71,7 @@ class Step:
     old: Element | None = None
 
 
-def parse_elements(record: Mapping[str, Any] | None) -> tuple[Element, ...]:
+def parse_elements(record: JsonObject | None) -> tuple[Element, ...]:
     """Return the phones and addresses of a record of either method family; empty if it contains none."""
     return tuple(_parse_record_elements(record or {}))
 
@@ -66,12 +81,7 @@ def is_multifield(name: str) -> bool:
     return name.upper() in {*MULTIFIELDS, "FM"}
 
 
-def find_field_name(kind: str, *, in_items: bool) -> str:
-    """Return the name of the field that holds this kind."""
-    return "fm" if in_items else kind
-
-
-def parse_steps(name: str, value: Any, present: Sequence[Element] | None, *, in_items: bool) -> tuple[Step, ...]:
+def parse_steps(name: str, value: object, present: Sequence[Element] | None, *, in_items: bool) -> tuple[Step, ...]:
     """Return what writing `value` under `name` does to a record that has `present` (None for a new record).
 
     Raises Refusal for what has no single reading.
@@ -96,7 +106,7 @@ def apply_steps(steps: Sequence[Step], present: Sequence[Element]) -> tuple[Elem
     return (*kept, *edited, *added)
 
 
-def build_value(steps: Sequence[Step], *, in_items: bool, new: bool) -> Any:
+def build_value(steps: Sequence[Step], *, in_items: bool, new: bool) -> Elements:
     """Build the field value whose only reading is these steps."""
     if not in_items:
         return [_classic_element(step) for step in steps]
@@ -108,9 +118,9 @@ def build_value(steps: Sequence[Step], *, in_items: bool, new: bool) -> Any:
     return {step.old.id if step.old else next(adds): _universal_element(step) for step in steps}
 
 
-def remove_missing(value: Any, held: Collection[str]) -> tuple[Any, list[str]]:
+def remove_missing(value: Elements, held: Collection[str]) -> tuple[Elements, list[str]]:
     """Return a value made by `build_value` without the elements whose ID is not in `held`, and the removed IDs."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         gone = [key for key in value if _NUMBER.fullmatch(key) and key not in held]
         return {key: item for key, item in value.items() if key not in gone}, gone
     numbers = [str(item.get("ID") or "") for item in value]
@@ -118,7 +128,7 @@ def remove_missing(value: Any, held: Collection[str]) -> tuple[Any, list[str]]:
     return kept, [number for number in numbers if number and number not in held]
 
 
-def to_record_fields(record: Mapping[str, Any], now: Sequence[Element]) -> dict[str, Any]:
+def to_record_fields(record: JsonObject, now: Sequence[Element]) -> dict[str, list[dict[str, str]]]:
     """Return the fields of `record` that hold phones and addresses, as they read once it has the elements `now`."""
     own: dict[str, list[dict[str, str]]] = {name: [] for name in record if is_multifield(name)}
     of_all = next((name for name in own if name.upper() == "FM"), None)
@@ -145,19 +155,19 @@ def _is_met(step: Step, keys: set[tuple[str, str]], by_id: Mapping[str, Element]
     return found is not None and found.key == (step.kind, _to_comparable(step.kind, step.value))
 
 
-def _parse_record_elements(record: Mapping[str, Any]) -> Iterator[Element]:
+def _parse_record_elements(record: JsonObject) -> Iterator[Element]:
     for name, value in record.items():
         kind = name.upper()
         if kind not in {*MULTIFIELDS, "FM"}:
             continue
         for key, item in _pairs(value):
-            own = _to_classic_names(item) if isinstance(item, Mapping) else {}
-            of = kind if kind != "FM" else str(own.get("TYPE_ID") or "").upper()
-            if own.get("VALUE") not in (None, "") and of in MULTIFIELDS:
-                yield Element(id=str(own.get("ID") or key), kind=of, value=str(own["VALUE"]), value_type=str(own.get("VALUE_TYPE") or ""))
+            own = _Written(**_find_parts(item)) if isinstance(item, Mapping) else _Written()
+            of = kind if kind != "FM" else str(own.kind or "").upper()
+            if own.value not in (None, "") and of in MULTIFIELDS:
+                yield Element(id=str(own.id or key), kind=of, value=str(own.value), value_type=str(own.value_type or ""))
 
 
-def _parse_classic(kind: str, value: Any, present: Sequence[Element] | None) -> list[dict[str, Any]]:
+def _parse_classic(kind: str, value: object, present: Sequence[Element] | None) -> list[_Written]:
     """Parse a list of elements of one kind; each result contains its kind."""
     if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
         return [_parse_single_value(kind, str(value).strip(), present)]
@@ -166,52 +176,51 @@ def _parse_classic(kind: str, value: Any, present: Sequence[Element] | None) -> 
     items = [item for _, item in _pairs(value)]
     if not items:
         raise build_shape_refusal(kind, _CLASSIC_SHAPE)
-    return [{**_parse_element(item, kind, _CLASSIC_SHAPE), "TYPE_ID": kind} for item in items]
+    return [replace(_parse_element(item, kind, _CLASSIC_SHAPE), kind=kind) for item in items]
 
 
-def _parse_single_value(kind: str, value: str, present: Sequence[Element] | None) -> dict[str, Any]:
+def _parse_single_value(kind: str, value: str, present: Sequence[Element] | None) -> _Written:
     """Parse a bare value: it replaces the only element of its kind, or is the first; with several it is refused as unclear."""
     mine = [element for element in present or () if element.kind == kind]
     if len(mine) > 1:
         raise build_shape_refusal(kind, f"{_CLASSIC_SHAPE}; the record has {_format_elements(mine)}", foreign_text=True)
-    return {"VALUE": value, "TYPE_ID": kind, **({"ID": mine[0].id} if mine else {})}
+    return _Written(id=mine[0].id if mine else None, kind=kind, value=value)
 
 
-def _parse_universal(value: Any, present: Sequence[Element] | None) -> list[dict[str, Any]]:
+def _parse_universal(value: object, present: Sequence[Element] | None) -> list[_Written]:
     """Parse the elements of `fm`, each with its kind; keys of the map become ids."""
     if not isinstance(value, Mapping | list) or not value:
         raise build_shape_refusal("fm", _FM_SHAPE)
     known = {element.id: element for element in present or ()}
     found = []
     for key, item in value.items() if isinstance(value, Mapping) else ((None, item) for item in value):
-        own = _parse_element(item, "fm", _FM_SHAPE)
         by_number = key is not None and present is not None and not _NEW.fullmatch(key)
-        if by_number and (not _NUMBER.fullmatch(str(key)) or str(own.setdefault("ID", key)) != key):
+        own = _parse_element(item, "fm", _FM_SHAPE, number=key if by_number else None)
+        if by_number and (not _NUMBER.fullmatch(str(key)) or str(own.id) != key):
             raise build_shape_refusal(f"fm.{key}", _FM_SHAPE)
-        old = known.get(str(own.get("ID") or ""))
-        kind = str(own.get("TYPE_ID") or (old.kind if old else "")).upper()
+        old = known.get(str(own.id or ""))
+        kind = str(own.kind or (old.kind if old else "")).upper()
         if kind not in MULTIFIELDS:
             raise build_shape_refusal("fm.typeId", f"one of {', '.join(MULTIFIELDS)}; {_FM_SHAPE}")
-        found.append({**own, "TYPE_ID": kind})
+        found.append(replace(own, kind=kind))
     return found
 
 
-def _parse_element(item: Any, name: str, shape: str) -> dict[str, Any]:
-    """Return one written element with the classic key names; raises Refusal for malformed ones."""
+def _parse_element(item: object, name: str, shape: str, *, number: str | None = None) -> _Written:
+    """Return one written element, with the id `number` if it has none of its own; raises Refusal for malformed ones."""
     if isinstance(item, str) and item.strip() and name != "fm":
-        return {"VALUE": item.strip()}
-    own = _to_classic_names(item) if isinstance(item, Mapping) else {}
-    if not own or len(own) != len(item) or not own.keys() <= set(_NAMES.values()):
+        return _Written(value=item.strip())
+    given: JsonObject = item if isinstance(item, Mapping) else {}
+    own = _find_parts(given)
+    if not own or len(own) != len(given) or any(isinstance(part, Mapping | list | bool | float) for part in own.values()):
         raise build_shape_refusal(name, shape)
-    if any(isinstance(part, Mapping | list | bool | float) for part in own.values()):
-        raise build_shape_refusal(name, shape)
-    return own
+    return _Written(**({"id": number} | own))
 
 
-def _build_step(own: Mapping[str, Any], present: Sequence[Element] | None, name: str) -> Step:
-    number, kind = str(own.get("ID") or "").strip(), str(own["TYPE_ID"])
-    value, value_type = str(own.get("VALUE") or "").strip(), str(own.get("VALUE_TYPE") or "")
-    gone = not value or str(own.get("DELETE") or "").upper() in {"Y", "1", "TRUE"}
+def _build_step(own: _Written, present: Sequence[Element] | None, name: str) -> Step:
+    number, kind = str(own.id or "").strip(), str(own.kind)
+    value, value_type = str(own.value or "").strip(), str(own.value_type or "")
+    gone = not value or str(own.delete or "").upper() in {"Y", "1", "TRUE"}
     if not number:
         if gone:
             raise build_shape_refusal(name, "an element with a value, or with the ID of the one to remove")
@@ -247,30 +256,28 @@ def _changes_nothing(step: Step) -> bool:
     return step.verb == "edit" and step.old is not None and (step.value, step.value_type) == (step.old.value, step.old.value_type)
 
 
-def _classic_element(step: Step) -> dict[str, Any]:
+def _classic_element(step: Step) -> dict[str, str]:
     if step.verb == "remove" and step.old is not None:
         return {"ID": step.old.id, "DELETE": "Y"}
-    element: dict[str, Any] = {"VALUE": step.value}
-    if step.value_type:
-        element["VALUE_TYPE"] = step.value_type
+    element = {"VALUE": step.value, **({"VALUE_TYPE": step.value_type} if step.value_type else {})}
     return {"ID": step.old.id, **element} if step.old is not None else element
 
 
-def _universal_element(step: Step) -> dict[str, Any]:
-    element: dict[str, Any] = {"typeId": step.kind, "value": step.value}
+def _universal_element(step: Step) -> dict[str, str]:
+    element = {"typeId": step.kind, "value": step.value}
     return {**element, "valueType": step.value_type} if step.value_type else element
 
 
-def _pairs(value: Any) -> list[tuple[str, Any]]:
+def _pairs(value: object) -> list[tuple[str, object]]:
     """Return key and element of a list, or of the map into which PHP converts one."""
     if isinstance(value, Mapping):
         return [(str(key), item) for key, item in value.items()]
     return [("", item) for item in value] if isinstance(value, list) else []
 
 
-def _to_classic_names(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an element with the classic key names, whichever family wrote it."""
-    return {_NAMES.get(key.lower().replace("_", ""), key): value for key, value in item.items()}
+def _find_parts(item: JsonObject) -> dict[str, object]:
+    """Return the parts of an element that `_Written` knows, whichever family wrote it; the last of two spellings of a part counts."""
+    return {_NAMES[plain]: value for key, value in item.items() if (plain := key.lower().replace("_", "")) in _NAMES}
 
 
 def _to_comparable(kind: str, value: str) -> str:

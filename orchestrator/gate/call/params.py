@@ -3,7 +3,6 @@
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from bitrix.catalogue import names
 from bitrix.catalogue.catalogue import Entity, Method
@@ -11,6 +10,7 @@ from orchestrator.gate.call import fields, targets
 from orchestrator.gate.call.effect import Refuse
 from orchestrator.gate.call.reasons import refuse
 from state.canonical import NotCanonical, check
+from state.stored import JsonObject
 
 MAX_DEPTH = 16
 _RESERVED = frozenset({"auth", "access_token", "ap", "aplogin", "sessid", "method", "rest_user_id"})
@@ -29,7 +29,7 @@ class Refusal(Exception):
         super().__init__(verdict.detail)
 
 
-def build_refusal(code: str, **args: Any) -> Refusal:
+def build_refusal(code: str, **args: object) -> Refusal:
     """Build the exception that refuses with the reason `code`."""
     return Refusal(refuse(code, **args))
 
@@ -40,23 +40,23 @@ def build_shape_refusal(param: str, expected: str, *, foreign_text: bool = False
     return Refusal(replace(found, detail=f"{found.reason.args['param']} must be {expected}.", foreign_text=foreign_text))
 
 
-def parse_params(params: Mapping[str, Any]) -> dict[str, Any]:
+def parse_params(params: JsonObject) -> dict[str, object]:
     """Return a copy of `params` as JSON data; raises Refusal for data that JSON parsers treat differently or that nests too deep."""
     try:
-        plain = _copy(dict(params), depth=0)
+        plain = {name: _copy(value, depth=1) for name, value in params.items()}
         check(plain)
     except ValueError as error:  # for an integer of thousands of digits str() fails too
         raise build_refusal("gate-params", why=error) from None
-    return dict(plain)
+    return plain
 
 
-def normalize_names(spec: Method, params: Mapping[str, Any]) -> dict[str, Any]:
+def normalize_names(spec: Method, params: JsonObject) -> dict[str, object]:
     """Normalize top-level names to the portal's spelling and order; raises Refusal for unknown, reserved and duplicate ones.
 
     The order matters: the task.* methods of Bitrix24 read their parameters by position.
     """
     known = _list_known_names(spec)
-    result: dict[str, Any] = {}
+    result: dict[str, object] = {}
     for written, value in params.items():
         if written.lower() in _RESERVED:
             raise build_refusal("gate-param-reserved", param=written)
@@ -69,13 +69,13 @@ def normalize_names(spec: Method, params: Mapping[str, Any]) -> dict[str, Any]:
     return sort_params(spec, {**result, **spec.forced})
 
 
-def sort_params(spec: Method, params: Mapping[str, Any]) -> dict[str, Any]:
+def sort_params(spec: Method, params: JsonObject) -> dict[str, object]:
     """Sort the top-level parameters into the order of the catalogue row."""
     order = {name: place for place, name in enumerate(_list_known_names(spec).values())}
     return dict(sorted(params.items(), key=lambda item: order.get(item[0], len(order))))
 
 
-def convert_ids(spec: Method, params: Mapping[str, Any]) -> dict[str, Any]:
+def convert_ids(spec: Method, params: JsonObject) -> dict[str, object]:
     """Convert ids written as text to numbers."""
     result = {name: _to_id(value) if name.lower().endswith("id") else value for name, value in params.items()}
     for path in spec.target:
@@ -86,7 +86,7 @@ def convert_ids(spec: Method, params: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def normalize_fields(spec: Method, params: Mapping[str, Any], *, entity: Entity | None, marks: Mapping[str, str]) -> dict[str, Any]:
+def normalize_fields(spec: Method, params: JsonObject, *, entity: Entity | None, marks: Mapping[str, str]) -> dict[str, object]:
     """Normalize field names to the spelling of the method's family; `marks` are the origin marks that may be present already.
 
     Raises Refusal if the fields are not a map, for malformed or duplicate names, and for origin marks that are not ours.
@@ -102,7 +102,7 @@ def normalize_fields(spec: Method, params: Mapping[str, Any], *, entity: Entity 
         raise build_refusal("gate-param-missing", method=spec.name, param=spec.fields_at)
     if not isinstance(written, Mapping):
         raise build_refusal("gate-param-invalid", param=spec.fields_at, expected="a map of field names to values")
-    result: dict[str, Any] = {}
+    result: dict[str, object] = {}
     seen: set[str] = set()
     for name, value in written.items():
         if not name or not set(name) <= _FIELD_SIGNS:
@@ -117,7 +117,7 @@ def normalize_fields(spec: Method, params: Mapping[str, Any], *, entity: Entity 
     return {**params, spec.fields_at: result}
 
 
-def check_required(spec: Method, params: Mapping[str, Any]) -> None:
+def check_required(spec: Method, params: JsonObject) -> None:
     """Raise Refusal when a required parameter is missing or empty."""
     for path in spec.required:
         value = targets.get_at_path(params, path)
@@ -148,7 +148,7 @@ def _list_known_names(spec: Method) -> dict[str, str]:
     return {name.lower(): name for name in tops}
 
 
-def _copy(value: Any, *, depth: int) -> Any:
+def _copy(value: object, *, depth: int) -> object:
     if depth > MAX_DEPTH:
         msg = f"nested deeper than {MAX_DEPTH}"
         raise NotCanonical(msg)
@@ -159,13 +159,13 @@ def _copy(value: Any, *, depth: int) -> Any:
     return value
 
 
-def _to_id(value: Any) -> Any:
+def _to_id(value: object) -> object:
     if isinstance(value, str) and (number := targets.as_id(value)) is not None:
         return number
     return value
 
 
-def _check_options(options: Any) -> None:
+def _check_options(options: object) -> None:
     """Check the option map `params` of a CRM write: it may only enable defaults, so that no change is hidden from the history."""
     if not options:
         return

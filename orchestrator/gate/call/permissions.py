@@ -8,13 +8,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Protocol
+from typing import Protocol
 
 from bitrix.catalogue.catalogue import Entity, Method
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Call, Target
 from orchestrator.gate.call.params import build_refusal
+from state.stored import JsonObject
 
 
 def find_visible_users(actor: Actor) -> frozenset[int] | None:
@@ -38,7 +39,7 @@ def find_needed_records(call: Call, actor: Actor) -> tuple[Target, ...]:
     return tuple(wanted)
 
 
-def may_touch(actor: Actor, entity: Entity | None, record: Mapping[str, Any] | None) -> bool:
+def may_touch(actor: Actor, entity: Entity | None, record: JsonObject | None) -> bool:
     """Return whether the record belongs to somebody whose records the actor may touch; False if the owner is unknown."""
     allowed = find_visible_users(actor)
     if allowed is None:
@@ -56,7 +57,7 @@ _SWITCHES = frozenset({"checkpermissions", "permission", "permissions", "innerfi
 _EXACT = frozenset({"", "=", "@"})
 
 
-def narrow_filter(spec: Method, given: Any, allowed: frozenset[int]) -> dict[str, Any]:
+def narrow_filter(spec: Method, given: object, allowed: frozenset[int]) -> dict[str, object]:
     """Return the filter `given` restricted to owners in `allowed`; raises Refusal for other people or an unclear filter."""
     groups = spec.name == "crm.item.list"
     written = _as_map(given, groups=groups)
@@ -65,7 +66,7 @@ def narrow_filter(spec: Method, given: Any, allowed: frozenset[int]) -> dict[str
     if "logic" in {name.lower() for name in written}:
         return {**_build_owner_condition(spec, owner, allowed), "0": written}
     wanted = allowed
-    rest: dict[str, Any] = {}
+    rest: dict[str, object] = {}
     for name, value in written.items():
         prefix, field = _split_key(name)
         if prefix in _EXACT and field == fields.to_field_key(owner):
@@ -73,22 +74,22 @@ def narrow_filter(spec: Method, given: Any, allowed: frozenset[int]) -> dict[str
         else:
             rest[name] = value
     if not wanted:
-        raise _build_foreign_refusal(owner, allowed)
+        raise build_refusal("gate-filter-foreign", field=owner, allowed=", ".join(map(str, sorted(allowed))))
     return {**rest, **_build_owner_condition(spec, owner, wanted)}
 
 
-def check_filter(given: Any) -> None:
+def check_filter(given: object) -> None:
     """Raise Refusal for a filter that identifies one record but might be joined with more by OR."""
     _check_conditions(_as_map(given, groups=False), groups=False)
 
 
-def extract_conditions(given: Any) -> dict[str, Any]:
+def extract_conditions(given: object) -> dict[str, object]:
     """Return the fields of a filter without groups, without their prefixes; what is no plain condition is left out."""
-    found = {name: _KEY.fullmatch(name) for name in given} if isinstance(given, Mapping) else {}
-    return {matched[2]: given[name] for name, matched in found.items() if matched is not None}
+    conditions: JsonObject = given if isinstance(given, Mapping) else {}
+    return {matched[2]: value for name, value in conditions.items() if (matched := _KEY.fullmatch(name)) is not None}
 
 
-def _as_map(given: Any, *, groups: bool) -> dict[str, Any]:
+def _as_map(given: object, *, groups: bool) -> dict[str, object]:
     if given is None or given in ("", []):
         return {}
     if groups and isinstance(given, list):  # PHP converts a map with the keys 0, 1, 2 to a list
@@ -98,7 +99,7 @@ def _as_map(given: Any, *, groups: bool) -> dict[str, Any]:
     return dict(given)
 
 
-def _check_conditions(conditions: Mapping[str, Any], *, groups: bool) -> None:
+def _check_conditions(conditions: JsonObject, *, groups: bool) -> None:
     """Raise Refusal unless all keys are field names; groups and `logic` are allowed only where the method has them."""
     for name, value in conditions.items():
         if groups and (_GROUP.fullmatch(name) or name.lower() == "logic"):
@@ -115,17 +116,13 @@ def _split_key(name: str) -> tuple[str, str]:
     return (matched[1], fields.to_field_key(matched[2])) if matched else ("", "")
 
 
-def _select_named_users(value: Any, allowed: frozenset[int]) -> frozenset[int]:
+def _select_named_users(value: object, allowed: frozenset[int]) -> frozenset[int]:
     """Return those of `allowed` that an exact condition names."""
     named = fields.parse_ids(value)
     return frozenset(user for user in allowed if str(user) in named)
 
 
-def _build_foreign_refusal(field: str, allowed: frozenset[int]) -> Exception:
-    return build_refusal("gate-filter-foreign", field=field, allowed=", ".join(map(str, sorted(allowed))))
-
-
-def _build_owner_condition(spec: Method, owner: str, users: frozenset[int]) -> dict[str, Any]:
+def _build_owner_condition(spec: Method, owner: str, users: frozenset[int]) -> dict[str, object]:
     if len(users) == 1:
         return {owner: next(iter(users))}
     prefix = "@" if spec.owner_filter.startswith("@") else ""
@@ -148,9 +145,8 @@ class Approvers(Protocol):
 class NoLeads:
     """Used where no leads are known: cards stay in their own chat, where any lead may decide."""
 
-    def find_leads(self, actor: Actor, sees: Sees) -> Sequence[Actor]:
+    def find_leads(self, _actor: Actor, _sees: Sees) -> Sequence[Actor]:
         """Return no one."""
-        del actor, sees
         return ()
 
     def apply_delegation(self, actor: Actor) -> Actor:

@@ -5,7 +5,7 @@ from datetime import timedelta
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
@@ -113,7 +113,7 @@ def load_policy(path: Path | None, *, shipped: Path = SHIPPED) -> Policy:
 
 def load_with_places(path: Path | None, *, shipped: Path = SHIPPED) -> LoadedPolicy:
     """Load a policy as `load_policy` does, with the lines of its keys."""
-    merged: dict[str, Any] = {}
+    merged: dict[str, object] = {}
     places: dict[Place, tuple[str, int]] = {}
     for source in (shipped, path) if path else (shipped,):
         content, found = read_policy_file(source)
@@ -164,7 +164,7 @@ def _suggest_field(name: str, fields: dict[str, str]) -> str:
     return f" Did you mean {fields[key]!r}?" if key else ""
 
 
-def _to_sorted(value: Any) -> Any:
+def _to_sorted(value: object) -> object:
     """Convert to JSON data with sets in a fixed order."""
     match value:
         case frozenset() | set():

@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from orchestrator.directory.reference_data import Field
 from orchestrator.domain.outcome import CommandReport
-from orchestrator.gate.call.effect import Call, Target
+from orchestrator.gate.call.effect import BeforeImage, Call, Target
 from orchestrator.language.money_format import CurrencyBook
 from orchestrator.language.text import Locale
 from state.events.base import Event
@@ -15,6 +15,7 @@ from state.events.calls import StateChanges
 from state.journal.freeze_switch import FreezeState, SwitchOperator, SwitchResult
 from state.journal.store import EffectChange, EffectRow, EffectStatus, OutboxRow, Timer
 from state.session_state import SessionState
+from state.stored import JsonObject
 
 
 class Ledger(Protocol):
@@ -129,7 +130,7 @@ class Performer(Protocol):
     async def execute(self, call: Call) -> CallResult:
         """Make the call once."""
 
-    async def reconcile(self, call: Call, before: Mapping[str, Any]) -> "Reconciled":
+    async def reconcile(self, call: Call, before: BeforeImage) -> "Reconciled":
         """Check by reads whether a call of unknown outcome happened."""
 
 
@@ -146,7 +147,7 @@ class ReadBack:
 class ReadsBack(Protocol):
     """A performer that can check whether a change really happened."""
 
-    async def read_back(self, call: Call, before: Mapping[str, Any], done: Succeeded) -> ReadBack:
+    async def read_back(self, call: Call, before: BeforeImage, done: Succeeded) -> ReadBack:
         """Compare the records with what was written; only reads, and raises no network errors."""
 
 
@@ -184,7 +185,7 @@ class People(Protocol):
     async def is_active(self, user_id: int) -> bool:
         """Return whether this is the id of an active employee; raises bitrix errors."""
 
-    async def load_users(self, *, fresh: bool = False) -> Mapping[int, Mapping[str, Any]]:
+    async def load_users(self, *, fresh: bool = False) -> Mapping[int, JsonObject]:
         """Return employees by id, including dismissed ones, at most some thousands; raises bitrix errors."""
 
 
@@ -199,7 +200,7 @@ class Records(Protocol):
     def reference(self) -> Reference:
         """The reader of field lists and employees."""
 
-    async def load_records(self, targets: Sequence[Target]) -> Mapping[Target, Mapping[str, Any] | None]:
+    async def load_records(self, targets: Sequence[Target]) -> Mapping[Target, JsonObject | None]:
         """Return each target's record, None where it does not exist; raises bitrix errors when the portal cannot be read."""
 
     async def load_first_stages(self, wanted: Collection[str]) -> Mapping[str, str]:
@@ -246,7 +247,7 @@ class Names(Protocol):
     async def find_field_title(self, entity: str, name: str) -> str:
         """Return the portal's title of a field; "" if it has none or the portal cannot be read."""
 
-    async def describe_field_value(self, entity: str, name: str, value: Any, *, locale: Locale, zone: str) -> str | None:
+    async def describe_field_value(self, entity: str, name: str, value: object, *, locale: Locale, zone: str) -> str | None:
         """Return the value of a custom field in words; None if the value speaks for itself."""
 
     async def load_currency_book(self) -> CurrencyBook:

@@ -1,8 +1,7 @@
 """Every reason the gate gives: a code with an English sentence for the model and operations staff. People read the texts in `bot/i18n`."""
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from typing import NamedTuple
 
 from bitrix.errors import BitrixError, Refused
 from orchestrator.domain.outputs import Notice
@@ -95,34 +94,40 @@ def format_english(notice: Notice) -> str:
     return SENTENCES[notice.code].format(**notice.args)
 
 
-def ask(code: str, **args: Any) -> Notice:
+def ask(code: str, **args: object) -> Notice:
     """Build a reason to ask, with every argument as short plain text."""
     return Notice(code=code, args={name: _format_argument(value) for name, value in args.items()})
 
 
-def refuse(code: str, **args: Any) -> Refuse:
+def refuse(code: str, **args: object) -> Refuse:
     """Build a refusal: a code for the person, an English sentence for the model."""
     notice = ask(code, **args)
     return Refuse(reason=notice, detail=format_english(notice))
 
 
-def wrap_in_batch(code: str, notice: Notice, *, key: str, method: str, about: Mapping[str, Any] | None = None) -> Notice:
+class CommandLabel(NamedTuple):
+    """The record that a command of a batch is about, for people; the number is 0 for a record yet to be created."""
+
+    entity: str = ""
+    title: str = "none"
+    number: int = 0
+    method: str = ""
+
+
+def wrap_in_batch(code: str, notice: Notice, *, key: str, method: str, about: CommandLabel | None = None) -> Notice:
     """Wrap `notice` as the reason about one command; `bot` selects the inner sentence by `reason` and fills it from the same arguments.
 
-    `about` names the record of the command for people: {entity, title, number, method}.
+    `about` names the record of the command for people.
     """
-    about = about or {"entity": "", "title": "none", "number": 0, "method": method}
-    part = {"part": {"code": "batch-part", "args": dict(about)}, "part_title": about["title"], "part_named": _format_titled(about)}
+    about = about or CommandLabel(method=method)
+    titled = "no" if about.title == "none" else "yes"
+    part = {"part": {"code": "batch-part", "args": about._asdict()}, "part_title": about.title, "part_named": titled}
     return Notice(
         code=code, args={**notice.args, "key": key, "method": method, "reason": notice.code, "text": format_english(notice), **part}
     )
 
 
-def _format_titled(about: Mapping[str, Any]) -> str:
-    return "no" if about["title"] == "none" else "yes"
-
-
-def _format_argument(value: Any) -> str | int:
+def _format_argument(value: object) -> str | int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     text = "".join(char if char.isprintable() else "�" for char in str(value))

@@ -1,11 +1,11 @@
 """Normalizes a reminder to one exact call: when, what, and the record it points to. Pure; only for the requester, nobody else."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from orchestrator.gate.call.params import build_hint, build_refusal
 from state.clock import format_iso
+from state.stored import JsonObject
 
 ADD: Final = "reminder.add"
 PERSON: Final = "person"
@@ -19,17 +19,17 @@ _GIVEN: Final = frozenset({PERSON, MARK, "record"})
 _LONGEST_ID: Final = 9
 
 
-def normalize_reminder(given: Mapping[str, Any], *, person: str, effect_id: str) -> dict[str, Any]:
+def normalize_reminder(given: JsonObject, *, person: str, effect_id: str) -> dict[str, object]:
     """Return the parameters in their one form; raises Refusal for what has no single reading. Idempotent."""
     for name in given:
         if name not in _KNOWN and name not in _GIVEN:
             raise build_refusal("gate-param-unknown", method=ADD, param=name, hint=build_hint(name, _KNOWN))
     record = _parse_record(given)
-    found: dict[str, Any] = {"at": _parse_moment(given.get("at")), "text": _parse_text(given.get("text"))}
+    found: dict[str, object] = {"at": _parse_moment(given.get("at")), "text": _parse_text(given.get("text"))}
     return found | ({"record": record} if record else {}) | {PERSON: person, MARK: effect_id}
 
 
-def _parse_moment(value: Any) -> str:
+def _parse_moment(value: object) -> str:
     """Return a time with offset as UTC, to the second; raises Refusal for anything else."""
     try:
         found = datetime.fromisoformat(value if isinstance(value, str) else "")
@@ -40,14 +40,14 @@ def _parse_moment(value: Any) -> str:
     raise build_refusal("gate-param-invalid", param="at", expected="a moment: write @date: and the person's words")
 
 
-def _parse_text(value: Any) -> str:
+def _parse_text(value: object) -> str:
     text = " ".join(value.split()) if isinstance(value, str) else ""
     if not text or len(text) > LONGEST or not text.isprintable():
         raise build_refusal("gate-param-invalid", param="text", expected=f"a short text, up to {LONGEST} characters")
     return text
 
 
-def _parse_record(given: Mapping[str, Any]) -> str:
+def _parse_record(given: JsonObject) -> str:
     """Return the record ("deal:481"), or "" for a reminder without one."""
     written = {name: given[name] for name in _RECORDS if given.get(name) is not None}
     if "record" in given:

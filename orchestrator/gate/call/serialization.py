@@ -1,21 +1,79 @@
 """Encodes a Call as stored data and decodes it, so that after a restart exactly what was shown is sent."""
 
-from collections.abc import Mapping
-from typing import Any
+from pydantic import ConfigDict, Field
 
 from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.domain.frozen import View
 from orchestrator.gate.call import effect_kinds
-from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.effect import BeforeImage, Call, Target
 from orchestrator.gate.call.params import sort_params
 from orchestrator.gate.call.targets import find_definitions
 from state.canonical import hash_text
+from state.stored import JsonObject
 
 
 class UndecodableCall(ValueError):
     """A stored call names a method that the catalogue no longer lists; it cannot be run."""
 
 
-def encode_call(call: Call) -> dict[str, Any]:
+class StoredCall(View):
+    """A Call as it is stored; see `Call` for its fields. `model_validate` also checks one that was built without validation."""
+
+    model_config = ConfigDict(revalidate_instances="always")
+    kind: str
+    method: str
+    params: JsonObject
+    classes: tuple[str, ...]
+    portal: str
+    key: str
+    commands: tuple["StoredCall", ...]
+    halt: bool
+    targets: tuple[Target, ...]
+    unknown_target: bool
+    references: tuple[str, ...]
+    system_fields: frozenset[str]
+    entity: str
+    entities: tuple[str, ...]
+    """The names of the kinds of record."""
+    target_created: bool
+    ties: tuple[Target, ...] = ()
+    wish: str = ""
+    """The essence of the call as it was proposed."""
+
+
+class StoredOrder(View):
+    """What the effects table stores of an order: enough to run or reconcile its call after a restart.
+
+    Read one with `from_data`, which validates nothing: of the call of an erased person only a few fields are left, and a field that the
+    data lacks raises AttributeError when it is read. `decode_call` is the strict way.
+    """
+
+    call: StoredCall
+    turn_id: str
+    slot: str
+    requested_by: str
+    proposed_by: str
+    confirmation_id: str
+    before: BeforeImage
+    named: JsonObject = Field(default_factory=dict)
+    """The label of the call, by which a sentence for people names it."""
+    actor: JsonObject = Field(default_factory=dict)
+    """The person who asked, for a call that waited for a decision."""
+    started_at: str = ""
+
+    @classmethod
+    def from_data(cls, data: JsonObject) -> "StoredOrder":
+        """Return the order of a row of the effects table."""
+        call = {"call": StoredCall.model_construct(**data["call"])} if "call" in data else {}
+        return cls.model_construct(**{**data, **call})
+
+    @property
+    def call_class(self) -> str:
+        """The classes of the call as one word."""
+        return "".join(self.call.classes)
+
+
+def encode_call(call: Call) -> dict[str, object]:
     """Return `call` as JSON data."""
     return {
         "kind": call.kind,
@@ -38,31 +96,35 @@ def encode_call(call: Call) -> dict[str, Any]:
     }
 
 
-def decode_call(data: Mapping[str, Any], catalogue: Catalogue) -> Call:
-    """Return the Call stored as `data`; raises UndecodableCall when its method is no longer listed."""
-    spec = catalogue.find(data["method"]) if data["kind"] == "bitrix" else effect_kinds.find(data["kind"], data["method"])
+def decode_call(data: JsonObject | StoredCall, catalogue: Catalogue) -> Call:
+    """Return the Call stored as `data`.
+
+    Raises UndecodableCall when its method is no longer listed, and pydantic's ValidationError when a field is missing.
+    """
+    stored = StoredCall.model_validate(data)
+    spec = catalogue.find(stored.method) if stored.kind == "bitrix" else effect_kinds.find(stored.kind, stored.method)
     if spec is None:
-        msg = f"{data['method']} is no longer in the catalogue"
+        msg = f"{stored.method} is no longer in the catalogue"
         raise UndecodableCall(msg)
     return Call(
-        kind=data["kind"],
-        method=data["method"],
-        params=data["params"] if data["commands"] else sort_params(spec, data["params"]),
+        kind=stored.kind,
+        method=stored.method,
+        params=stored.params if stored.commands else sort_params(spec, stored.params),
         spec=spec,
-        classes=tuple(data["classes"]),
-        portal=data["portal"],
-        key=data["key"],
-        commands=tuple(decode_call(command, catalogue) for command in data["commands"]),
-        halt=data["halt"],
-        targets=tuple((entity, number) for entity, number in data["targets"]),
-        unknown_target=data["unknown_target"],
-        references=tuple(data["references"]),
-        system_fields=frozenset(data["system_fields"]),
-        entity=data["entity"],
-        entities=find_definitions(*data["entities"], catalogue=catalogue),
-        target_created=data["target_created"],
-        ties=tuple((entity, number) for entity, number in data.get("ties", ())),
-        proposed_essence=data.get("wish", ""),
+        classes=stored.classes,
+        portal=stored.portal,
+        key=stored.key,
+        commands=tuple(decode_call(command, catalogue) for command in stored.commands),
+        halt=stored.halt,
+        targets=stored.targets,
+        unknown_target=stored.unknown_target,
+        references=stored.references,
+        system_fields=stored.system_fields,
+        entity=stored.entity,
+        entities=find_definitions(*stored.entities, catalogue=catalogue),
+        target_created=stored.target_created,
+        ties=stored.ties,
+        proposed_essence=stored.wish,
     )
 
 
@@ -76,7 +138,7 @@ def get_essence(call: Call) -> str:
     return call.essence
 
 
-def build_doubt_args(effect_id: str, stored: Mapping[str, Any]) -> dict[str, Any]:
+def build_doubt_args(effect_id: str, stored: JsonObject) -> dict[str, object]:
     """Return the arguments of a sentence about a stored call of unknown outcome; `effect_id` is set only if no card has a button for it."""
     known = stored.get("named") or _build_label_args(stored["call"]["method"])
     return {**known, "effect_id": "" if stored["confirmation_id"] else effect_id}
@@ -84,6 +146,6 @@ def build_doubt_args(effect_id: str, stored: Mapping[str, Any]) -> dict[str, Any
 
 def _build_label_args(
     method: str, *, verb: str = "other", entity: str = "", count: int = 1, title: str = "", changes: str = ""
-) -> dict[str, Any]:
+) -> dict[str, object]:
     parts = {(True, True): "both", (True, False): "title", (False, True): "changes"}.get((bool(title), bool(changes)), "none")
     return {"method": method, "verb": verb, "entity": entity, "count": count, "title": title, "changes": changes, "parts": parts}

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from bitrix.catalogue.catalogue import Catalogue, Entity, Method
 from orchestrator.gate.call.effect import Target
+from state.stored import JsonObject
 
 _DYNAMIC = re.compile(r"(?:dynamic_([0-9]{1,9})|t([0-9a-f]{1,8}))", re.ASCII)
 _SHORT = {"l": "lead", "d": "deal", "c": "contact", "co": "company", "q": "item:7", "si": "item:31", "o": "item:14"}
@@ -22,7 +22,7 @@ class TargetMatch:
 
     targets: tuple[Target, ...] = ()
     path: str = ""
-    written: Any = None
+    written: object = None
     entity: str = ""
 
     @property
@@ -31,7 +31,7 @@ class TargetMatch:
         return bool(self.path) and not self.targets
 
 
-def find(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -> TargetMatch:
+def find(spec: Method, params: JsonObject, catalogue: Catalogue) -> TargetMatch:
     """Return the record that `params` refers to; its entity is "" when the kind of record cannot be parsed."""
     entity = find_entity_name(spec, params, catalogue)
     if not spec.target:
@@ -44,7 +44,7 @@ def find(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -> Targe
     return TargetMatch(targets=((entity, number),), path=path, written=written, entity=entity)
 
 
-def find_entity_name(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -> str:
+def find_entity_name(spec: Method, params: JsonObject, catalogue: Catalogue) -> str:
     """Return the kind of record, such as deal or item:177; "" when the call names one that does not exist."""
     name = spec.target_entity or spec.entity
     if not name.startswith("@"):
@@ -82,7 +82,7 @@ def find_definitions(*names: str, catalogue: Catalogue) -> dict[str, Entity]:
     }
 
 
-def get_at_path(params: Any, path: str) -> Any:
+def get_at_path(params: object, path: str) -> object:
     """Return the value at a dotted path, or None."""
     value = params
     for name in path.split("."):
@@ -92,7 +92,7 @@ def get_at_path(params: Any, path: str) -> Any:
     return value
 
 
-def as_id(value: Any) -> int | None:
+def as_id(value: object) -> int | None:
     """Return a record id given as a positive integer or its plain text; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return None

@@ -3,10 +3,10 @@
 All rules apply and the strictest wins, so that no rule, wherever it is in the file, can cancel what another one demands.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.gate.call import critical_fields, fields
@@ -15,6 +15,7 @@ from orchestrator.gate.call.limits import RUBLES, Money
 from orchestrator.gate.call.policy_format import Rule, is_match
 from orchestrator.gate.normalize import sums
 from orchestrator.gate.normalize.sums import RawSum
+from state.stored import JsonObject
 
 _OF_ITEMS: Final = "crm.item."
 _OF_ROWS: Final = "crm.item.productrow."
@@ -91,7 +92,7 @@ def find_changed_fields(call: Call, facts: Facts) -> frozenset[str]:
     return found | {fields.to_field_key(sums.SUM)} if sums.is_sum_recalculated(call, record) else found
 
 
-def _is_idle(call: Call, name: str, value: Any, record: Mapping[str, Any] | None) -> bool:
+def _is_idle(call: Call, name: str, value: object, record: JsonObject | None) -> bool:
     if call.spec.verb == "add":
         return value in (None, "", [], {})
     return critical_fields.has_value(call, name, value, record)
@@ -157,7 +158,7 @@ def find_sum_owner(call: Call, facts: Facts) -> Target | None:
     return next((target for target in call.targets if facts.records.get(target) is not None), None)
 
 
-def find_written_sums(call: Call, facts: Facts) -> dict[str, Any]:
+def find_written_sums(call: Call, facts: Facts) -> dict[str, object]:
     """Return the sums of an existing record as they will be after the call."""
     record = critical_fields.find_current_record(call, facts)
     if record is None or call.reads_only or (call.spec.verb == "add" and call.entity not in _PARTS):
@@ -166,7 +167,7 @@ def find_written_sums(call: Call, facts: Facts) -> dict[str, Any]:
     return dict(_collect_sums(call, record, moved=now != then))
 
 
-def _collect_sums(call: Call, record: Mapping[str, Any], *, moved: bool) -> Iterator[tuple[str, Any]]:
+def _collect_sums(call: Call, record: JsonObject, *, moved: bool) -> Iterator[tuple[str, object]]:
     """Yield the future sums: written, computed from product rows, or unchanged but in another currency."""
     found = dict(critical_fields.list_written_sums(call)) if call.entity not in _PARTS else {}
     for total in sums.calculate_row_totals(call, record):

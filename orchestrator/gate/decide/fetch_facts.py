@@ -6,7 +6,7 @@ can make one large one; calls proven not to have happened do not count.
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError, Refused
@@ -18,13 +18,12 @@ from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.effect import Call, Facts, FirstSums, Target
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.permissions import find_needed_records
-from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.ports import Ledger, People, Records
-from orchestrator.gate.call.serialization import UndecodableCall, decode_call
+from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, decode_call
 from orchestrator.gate.decide import evaluate_rules, field_checks
 from orchestrator.gate.normalize.sums import CURRENCY
 from state.clock import parse_iso
-from state.journal.store import EffectRow
+from state.stored import JsonObject
 
 _LONGEST_ID = 9
 
@@ -68,7 +67,7 @@ async def _find_dismissed(people: frozenset[int], known: People) -> frozenset[in
         return frozenset()
 
 
-def _find_new_responsible(call: Call, actor: Actor, records: Mapping[Any, Mapping[str, Any] | None]) -> frozenset[int]:
+def _find_new_responsible(call: Call, actor: Actor, records: Mapping[Target, JsonObject | None]) -> frozenset[int]:
     """Return the people whom the call newly makes responsible, without the speaker."""
     facts = Facts(records=records)
     return frozenset(number for leaf in call.leaves for number in _list_responsible_ids(leaf, facts)) - {actor.bitrix_user_id}
@@ -88,37 +87,30 @@ async def find_first_sums(call: Call, facts: Facts, deps: GateDeps, ledger: Ledg
 
     Read only for calls that write a sum, and only if the policy compares sums.
     """
-    if not _is_comparing_sums(deps.policy):
+    if deps.policy.sum_jump is None and all(rule.times is None for rule in deps.policy.rules):
         return {}
     wanted = dict.fromkeys(target for leaf in call.leaves if (target := evaluate_rules.find_sum_owner(leaf, facts)) is not None)
     return {target: await _find_first_sums(target, deps.catalogue, ledger) for target in wanted}
 
 
-def _is_comparing_sums(policy: Policy) -> bool:
-    return policy.sum_jump is not None or any(rule.times is not None for rule in policy.rules)
-
-
 async def _find_first_sums(target: Target, catalogue: Catalogue, ledger: Ledger) -> FirstSums:
     since = ledger.now - DAY
-    found: dict[str, tuple[Any, str]] = {}
-    rows = [row for row in await ledger.find_calls_about(f"{target[0]}:{target[1]}", DAY) if _has_begun_after(row, since)]
-    for row in sorted(rows, key=lambda one: str(one.call["started_at"])):
-        for key, was in _list_changed_sums(row, target, catalogue):
+    found: dict[str, tuple[object, str]] = {}
+    rows = await ledger.find_calls_about(f"{target[0]}:{target[1]}", DAY)
+    # of the call of an erased person no data is left
+    known = [StoredOrder.from_data(row.call) for row in rows if row.status in _COUNTED_STATUSES and "call" in row.call]
+    begun = [one for one in known if one.started_at and parse_iso(one.started_at) > since]
+    for order in sorted(begun, key=lambda one: one.started_at):
+        for key, was in _list_changed_sums(order, target, catalogue):
             found.setdefault(key, was)
     return found
 
 
-def _has_begun_after(row: EffectRow, since: Any) -> bool:
-    """Return whether the call was started after `since`; False for the call of an erased person, of which no data is left."""
-    started = row.call.get("started_at")
-    return row.status in _COUNTED_STATUSES and "call" in row.call and bool(started) and parse_iso(str(started)) > since
-
-
-def _list_changed_sums(row: EffectRow, target: Target, catalogue: Catalogue) -> Iterator[tuple[str, tuple[Any, str]]]:
+def _list_changed_sums(order: StoredOrder, target: Target, catalogue: Catalogue) -> Iterator[tuple[str, tuple[object, str]]]:
     """Yield the sums of the record before the call changed them; sums that were zero are left out, as nothing compares with zero."""
-    before: Mapping[str, Any] | None = (row.call.get("before") or {}).get(f"{target[0]}:{target[1]}")
+    before = order.before.get(f"{target[0]}:{target[1]}")
     try:
-        leaves = decode_call(row.call["call"], catalogue).leaves
+        leaves = decode_call(order.call, catalogue).leaves
     except UndecodableCall:
         return
     for leaf in leaves if before is not None else ():

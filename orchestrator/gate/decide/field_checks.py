@@ -6,8 +6,7 @@ nothing and never fails a call; the read-back after the call still reports what 
 
 import logging
 from collections.abc import Iterator, Mapping
-from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from bitrix.catalogue import names
 from bitrix.catalogue.names import CRM
@@ -21,6 +20,7 @@ from orchestrator.gate.call.params import build_shape_refusal
 from orchestrator.gate.call.ports import FieldLists
 from orchestrator.gate.call.reasons import refuse
 from orchestrator.language.lexicon import load_lexicon
+from state.stored import JsonObject
 
 _MAYBE: Final = load_lexicon("card_fields").read_titles("perhaps")
 _ALSO_TAKEN: Final = {
@@ -142,7 +142,7 @@ def find_list_name(call: Call) -> str:
     return kind if kind in CRM.values() and family == f"crm.{kind}" and verb in {*_WRITES, "list"} else ""
 
 
-def extract_checked_names(call: Call) -> Mapping[str, Any]:
+def extract_checked_names(call: Call) -> JsonObject:
     """Return the names to check: the fields of a write except the system's own, or the conditions of a list's filter."""
     if call.reads_only:
         return permissions.extract_conditions(call.params.get("filter")) if call.spec.verb == "list" else {}
@@ -158,13 +158,9 @@ async def load_field_lists(call: Call, lists: FieldLists) -> Mapping[str, Mappin
         if not name or not (written or leaf.spec.verb == "add"):
             continue
         try:
-            found[name] = await lists.load_fields(name, has=partial(_has_names, wanted=frozenset(written)))
+            found[name] = await lists.load_fields(name, has=frozenset(written).issubset)
         except BitrixError:
             continue
         except Exception:  # an unforeseen form of a list must not prevent the check of the call
             log.exception("a list of fields cannot be read", extra={"action": "field_list_failed", "fields_of": name})
     return found
-
-
-def _has_names(known: Mapping[str, Field], wanted: frozenset[str]) -> bool:
-    return wanted <= known.keys()

@@ -3,10 +3,9 @@
 The final check is elsewhere: the transaction that starts a call asks the database itself (`state.journal.freeze_switch`).
 """
 
-from collections.abc import Sequence
-
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Call, Refuse
+from orchestrator.gate.call.serialization import StoredCall
 from state.journal.freeze_switch import FreezeState, SwitchOperator, SwitchResult
 from state.journal.store import StoreError
 
@@ -25,25 +24,18 @@ class NeverFrozen:
         """Return an empty freeze: the store stopped a call, but this switch cannot know who froze writes."""
         return FreezeState()
 
-    async def freeze(self, hand: SwitchOperator, reason: str = "") -> SwitchResult:
+    async def freeze(self, _hand: SwitchOperator, _reason: str = "") -> SwitchResult:
         """Raise StoreError: there is no switch."""
-        del hand, reason
         raise StoreError("this gate has no switch that freezes writes")
 
-    async def release(self, hand: SwitchOperator, seq: int | None = None) -> SwitchResult:
+    async def release(self, _hand: SwitchOperator, _seq: int | None = None) -> SwitchResult:
         """Report that nothing changed, since nothing is frozen."""
-        del hand, seq
         return SwitchResult(changed=False, state=None)
 
 
-def may_run_while_frozen(kind: str, classes: Sequence[str]) -> bool:
-    """Return whether such a call runs while writes are frozen: it only reads, or only the bot stores it, as for reminders."""
-    return kind == "schedule" or set(classes) <= {"R"}
-
-
-def may_call_run_while_frozen(call: Call) -> bool:
-    """Return whether `call` runs while writes are frozen."""
-    return may_run_while_frozen(call.kind, call.classes)
+def may_run_while_frozen(call: Call | StoredCall) -> bool:
+    """Return whether `call` runs while writes are frozen: it only reads, or only the bot stores it, as for reminders."""
+    return call.kind == "schedule" or set(call.classes) <= {"R"}
 
 
 def build_freeze_refusal(standing: FreezeState) -> Refuse:
@@ -53,16 +45,12 @@ def build_freeze_refusal(standing: FreezeState) -> Refuse:
         f"writing is stopped for everybody{who} (an administrator froze it): nothing was sent. Reading goes on. "
         "Propose no other write in this turn; the person is told."
     )
-    return Refuse(reason=_build_notice(CODE, standing), detail=detail)
+    return Refuse(reason=Notice(code=CODE, args=build_freeze_args(standing)), detail=detail)
 
 
 def build_card_notice(standing: FreezeState) -> Notice:
     """Build the notice for a person who wants to approve a card while writes are frozen: the card stays open."""
-    return _build_notice(CARD, standing)
-
-
-def _build_notice(code: str, standing: FreezeState) -> Notice:
-    return Notice(code=code, args=build_freeze_args(standing))
+    return Notice(code=CARD, args=build_freeze_args(standing))
 
 
 def build_freeze_args(standing: FreezeState) -> dict[str, str]:

@@ -5,7 +5,7 @@ Addresses to which data may go must be https, on a listed host, and spelled with
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, assert_never
+from typing import assert_never
 from urllib.parse import urlsplit
 
 from orchestrator.domain.actor import Actor, Mode
@@ -161,13 +161,13 @@ def _check_rights(call: Call, records: Iterable[Target], *, actor: Actor, facts:
 _PLAIN_ADDRESS = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][!-~]*)?", re.ASCII)
 
 
-def parse_host(address: Any) -> str:
+def parse_host(address: object) -> str:
     """Return the host of an https address; "" for anything that two URL parsers could read differently."""
     if not isinstance(address, str) or not _PLAIN_ADDRESS.fullmatch(address):
         return ""
     return (urlsplit(address).hostname or "").rstrip(".")
 
 
-def is_listed_host(address: Any, hosts: Iterable[str]) -> bool:
+def is_listed_host(address: object, hosts: Iterable[str]) -> bool:
     """Return whether the address goes to one of `hosts`; a listed host does not include its subdomains."""
     return parse_host(address) in {host.lower() for host in hosts if host}

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outputs import Notice
@@ -40,7 +39,7 @@ def _is_borrowed(word: str, said: str, read: list[str]) -> bool:
     return any(plain in text for text in read)
 
 
-def _list_words(value: Any) -> Iterator[str]:
+def _list_words(value: object) -> Iterator[str]:
     if isinstance(value, Mapping):
         for item in value.values():
             yield from _list_words(item)

@@ -6,29 +6,30 @@ exactly one wins. The same transaction checks the daily cap again, since other c
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any, assert_never
+from typing import Final, assert_never
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, limits
 from orchestrator.gate.call.budget import build_person_key
-from orchestrator.gate.call.effect import Call, Refuse
+from orchestrator.gate.call.effect import BeforeImage, Call, Refuse
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.limits import count_call_changes
 from orchestrator.gate.call.ports import DECLINED, CallResult, Ledger, Performer, ReadsBack, Rejected, Succeeded, Unknown
 from orchestrator.gate.call.serialization import build_doubt_args, encode_call, get_essence
-from orchestrator.gate.decide.freeze_check import may_call_run_while_frozen
+from orchestrator.gate.decide.freeze_check import may_run_while_frozen
 from orchestrator.gate.execute.recovery import MARK, SETTLED, build_reconcile_timer
 from state.clock import format_iso
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded
 from state.journal.async_store import run_to_end
 from state.journal.daily_count import PastStart, StartCount
-from state.journal.store import CapReached, EffectChange, Uncounted
+from state.journal.store import CapReached, EffectChange, EffectStatus, Uncounted
+from state.stored import JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -49,14 +50,14 @@ class Order:
     proposed_by: str
     approved_by: str = ""
     confirmation_id: str = ""
-    before: Mapping[str, Any]
+    before: BeforeImage
     policy: str = ""
     """The digest of the policy under which it was checked."""
     count: StartCount | None = None
     """What the start of the call adds to the person's daily count."""
     list_known_changes: Callable[[], Awaitable[Sequence[PastStart]]] | None = None
     """Returns the journaled changes of the last day, for a person whom the database does not count yet."""
-    named: Mapping[str, Any] = field(default_factory=dict)
+    named: JsonObject = field(default_factory=dict)
     """The call's label, by which a sentence for people names it."""
 
     @property
@@ -156,7 +157,7 @@ async def _store_intent(order: Order, ledger: Ledger) -> None:
         status="started",
         fingerprint=order.call.fingerprint,
         call=build_stored_call(order) | {"started_at": format_iso(ledger.now), MARK: ledger.mark()},
-        though_frozen=may_call_run_while_frozen(order.call),
+        though_frozen=may_run_while_frozen(order.call),
         count=order.count,
     )
     try:
@@ -172,13 +173,13 @@ async def _store_outcome(order: Order, performed: CallResult, ledger: Ledger, *,
     event = _build_outcome_event(order, performed, seconds, params={})
     outcome = _build_outcome(order, performed)
     told = outcome.model_dump(mode="json", exclude={"result", "call"})
-    change = EffectChange(effect_id=order.effect_id, expect=("started",), status=_find_status(performed), outcome=told)
+    change = EffectChange(effect_id=order.effect_id, expect=("started",), status=_STATUSES[type(performed)], outcome=told)
     timers = [build_reconcile_timer(order.effect_id, ledger, after=SETTLED)] if isinstance(performed, Unknown) else []
     await ledger.buffer(event, actor=order.requested_by, effects=[change], timers=timers)
     return outcome
 
 
-def build_stored_call(order: Order) -> dict[str, Any]:
+def build_stored_call(order: Order) -> dict[str, object]:
     """Return what the effects table stores of an order: enough to run or reconcile it after a restart."""
     return {
         "call": encode_call(order.call),
@@ -193,8 +194,8 @@ def build_stored_call(order: Order) -> dict[str, Any]:
     }
 
 
-def _build_outcome_event(order: Order, performed: CallResult, seconds: float, *, params: dict[str, Any]) -> Event:
-    common: dict[str, Any] = {
+def _build_outcome_event(order: Order, performed: CallResult, seconds: float, *, params: dict[str, object]) -> Event:
+    common: dict[str, object] = {
         "effect_id": order.effect_id,
         "turn_id": order.turn_id,
         "slot": order.slot,
@@ -225,20 +226,11 @@ def _build_outcome_event(order: Order, performed: CallResult, seconds: float, *,
             assert_never(performed)
 
 
-def _find_status(performed: CallResult) -> Any:
-    match performed:
-        case Succeeded():
-            return "succeeded"
-        case Rejected():
-            return "refused"
-        case Unknown():
-            return "unknown"
-        case _:
-            assert_never(performed)
+_STATUSES: Final[dict[type[CallResult], EffectStatus]] = {Succeeded: "succeeded", Rejected: "refused", Unknown: "unknown"}
 
 
 def _build_outcome(order: Order, performed: CallResult) -> Outcome:
-    common: dict[str, Any] = {
+    common: dict[str, object] = {
         "effect_id": order.effect_id,
         "method": order.call.method,
         "call_class": order.call_class,
@@ -255,18 +247,24 @@ def _build_outcome(order: Order, performed: CallResult) -> Outcome:
                 entity=performed.entity,
                 created=performed.created,
                 unchanged=performed.unchanged,
-                reason=_build_unchanged_notice(order.call, performed.unchanged) or _build_missing_sum_notice(performed),
+                # sums {}: there is a total, but it could not be computed, and the person would see a count without it
+                reason=_build_unchanged_notice(order.call, performed.unchanged)
+                or (Notice(code="sum-left-out") if performed.sums == {} else None),
                 detail=_format_detail(performed),
                 foreign_text=performed.foreign_text,
                 **common,
             )
         case Rejected():
-            words = {"detail": performed.detail, "foreign_text": performed.foreign_text}
-            return Outcome(status="refused", reason=_build_refusal_notice(performed, order.call), **words, **common)
+            return Outcome(
+                status="refused",
+                reason=_build_refusal_notice(performed, order.call),
+                detail=performed.detail,
+                foreign_text=performed.foreign_text,
+                **common,
+            )
         case Unknown():
             reason = Notice(code="outcome-unknown", args=build_doubt_args(order.effect_id, build_stored_call(order)))
-            words = {"detail": performed.detail, "foreign_text": performed.foreign_text}
-            return Outcome(status="unknown", reason=reason, **words, **common)
+            return Outcome(status="unknown", reason=reason, detail=performed.detail, foreign_text=performed.foreign_text, **common)
         case _:
             assert_never(performed)
 
@@ -279,11 +277,6 @@ def _build_unchanged_notice(call: Call, unchanged: Sequence[str]) -> Notice | No
     leaf = next((leaf for leaf in call.leaves if leaf.key == key), call)
     code = "not-taken" if leaf.spec.verb == "add" else "not-changed"
     return Notice(code=code, args={"field": critical_fields.to_field_code(leaf, name), "more": len(unchanged) - 1})
-
-
-def _build_missing_sum_notice(performed: Succeeded) -> Notice | None:
-    """Return the notice that a total exists but could not be computed, for a person who would see a count without it."""
-    return Notice(code="sum-left-out") if performed.sums is not None and not performed.sums else None
 
 
 _NO_ACCESS = frozenset({"INVALID_CREDENTIALS", "NO_AUTH_FOUND", "expired_token", "invalid_grant", "invalid_client", "PAYMENT_REQUIRED"})

@@ -8,12 +8,11 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
 
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
 from orchestrator.gate.call.ports import FindsTraces, Ledger, Performer, Reconciled
-from orchestrator.gate.call.serialization import UndecodableCall, decode_call
+from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, decode_call
 from state.clock import parse_iso
 from state.events.calls import CallOutcomeUnknown, OutcomeReconciled
 from state.journal.store import EffectChange, EffectRow, EffectStatus, OutboxRow, Timer
@@ -63,22 +62,22 @@ async def recover_started(
 
 
 async def _mark_unknown(row: EffectRow, ledger: Ledger) -> None:
-    stored = row.call
+    stored = StoredOrder.from_data(row.call)
     event = CallOutcomeUnknown(
         effect_id=row.effect_id,
-        turn_id=stored["turn_id"],
-        slot=stored["slot"],
-        method=stored["call"]["method"],
-        call_class="".join(stored["call"]["classes"]),
+        turn_id=stored.turn_id,
+        slot=stored.slot,
+        method=stored.call.method,
+        call_class=stored.call_class,
         detail=DETAIL,
-        confirmation_id=stored["confirmation_id"],
+        confirmation_id=stored.confirmation_id,
     )
     change = EffectChange(effect_id=row.effect_id, expect=("started",), status="unknown", call=_reset_start_mark(row, ledger))
     timer = build_reconcile_timer(row.effect_id, ledger, after=calculate_wait(row, ledger))
     await ledger.commit(event, actor="system", effects=[change], timers=[timer])
 
 
-def _reset_start_mark(row: EffectRow, ledger: Ledger) -> dict[str, Any] | None:
+def _reset_start_mark(row: EffectRow, ledger: Ledger) -> dict[str, object] | None:
     """Return the stored call with a new time mark if its old one is from another machine or boot; its age then counts from now."""
     return {**row.call, MARK: ledger.mark()} if ledger.measure_since(row.call.get(MARK, "")) is None else None
 
@@ -106,7 +105,7 @@ async def reconcile(
         verdict="done" if seen.verdict == "done" else "not_done",
         detail=seen.detail,
         changes=seen.changes,
-        confirmation_id=row.call["confirmation_id"],
+        confirmation_id=StoredOrder.from_data(row.call).confirmation_id,
     )
     change = EffectChange(effect_id=row.effect_id, expect=("unknown",), status=status)
     await ledger.commit(event, actor="system", effects=[change], outbox=announce(found))
@@ -123,12 +122,13 @@ def _weaken_verdict(seen: Reconciled) -> Reconciled:
 
 async def _probe_portal(row: EffectRow, catalogue: Catalogue, performers: Mapping[str, Performer]) -> Reconciled:
     try:
-        call = decode_call(row.call["call"], catalogue)
+        stored = StoredOrder.from_data(row.call)
+        call = decode_call(stored.call, catalogue)
         performer = performers[call.kind]
-        seen = await performer.reconcile(call, row.call["before"])
+        seen = await performer.reconcile(call, stored.before)
         if seen.verdict != "unclear" or not isinstance(performer, FindsTraces):
             return seen
-        found = await performer.find_traces(call, parse_iso(row.call["started_at"]))
+        found = await performer.find_traces(call, parse_iso(stored.started_at))
         return replace(seen, detail=f"{found} ({seen.detail})") if found else seen
     except (BitrixError, UndecodableCall) as error:
         return Reconciled(verdict="unclear", detail=str(error))

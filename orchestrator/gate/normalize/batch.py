@@ -6,7 +6,7 @@ A label names the record as a person would, «сделки «Ромашка» �
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from bitrix.catalogue.catalogue import Method
 from bitrix.client.batch import BatchError, Command, build_cmd, find_references, parse_commands
@@ -14,7 +14,9 @@ from orchestrator.gate.call import critical_fields, fields, targets
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.params import build_refusal
+from orchestrator.gate.call.reasons import CommandLabel
 from orchestrator.gate.normalize.linked_records import LinkedRecord
+from state.stored import JsonObject
 
 _KEY = re.compile(r"\$result\s*\[([A-Za-z0-9_-]+)\]", re.ASCII | re.IGNORECASE)
 _WHOLE = re.compile(r"\$result\[([A-Za-z0-9_-]+)\]((?:\[[A-Za-z0-9_-]+\])*)", re.ASCII)
@@ -32,7 +34,7 @@ _OFF = frozenset({"", "0", "false", "n"})
 _ORDER = ("R", "W", "M", "N", "C", "D")
 
 
-def unpack_commands(cmd: Any) -> tuple[Command, ...]:
+def unpack_commands(cmd: object) -> tuple[Command, ...]:
     """Return the commands in order of execution, under keys that keep this order when sorted; raises Refusal.
 
     Stored JSON sorts its keys, so a batch with unsorted keys gets numbered ones, and its references are renamed too.
@@ -47,10 +49,13 @@ def unpack_commands(cmd: Any) -> tuple[Command, ...]:
     if keys == sorted(keys):
         return parsed
     renamed = {key: f"c{place:02}_{key}"[:64] for place, key in enumerate(keys)}
-    return tuple(Command(renamed[command.key], command.method, _rename_references(command.params, renamed)) for command in parsed)
+    return tuple(
+        Command(renamed[one.key], one.method, {name: _rename_references(value, renamed) for name, value in one.params.items()})
+        for one in parsed
+    )
 
 
-def parse_halt(written: Any) -> bool:
+def parse_halt(written: object) -> bool:
     """Return the `halt` switch; raises Refusal for anything but a plain yes or no."""
     text = str(written if written is not None else "").strip().lower()
     if text not in _ON | _OFF:
@@ -78,7 +83,7 @@ def bind_command(call: Call, earlier: Mapping[str, Call], *, about: str, tied: S
     return replace(call, references=paths, unknown_target=unknown, target_created=bool(made) and all([*made, *open_ties]))
 
 
-def _is_new(written: Any, kind: str, earlier: Mapping[str, Call]) -> bool:
+def _is_new(written: object, kind: str, earlier: Mapping[str, Call]) -> bool:
     """Return whether a reference is the id of a record of this kind that an earlier command adds."""
     whole = _WHOLE.fullmatch(str(written).strip())
     if whole is None:
@@ -87,7 +92,7 @@ def _is_new(written: Any, kind: str, earlier: Mapping[str, Call]) -> bool:
     return _NEW_ID.get(add.method) == whole[2] and add.entity == kind != ""
 
 
-def find_reference_key(written: Any) -> str:
+def find_reference_key(written: object) -> str:
     """Return the key of the command whose answer a value refers to, or ""."""
     found = _KEY.search(written) if isinstance(written, str) else None
     return found[1] if found else ""
@@ -117,7 +122,7 @@ def build_batch(spec: Method, calls: tuple[Call, ...], *, halt: bool, portal: st
     )
 
 
-def _rename_references(value: Any, keys: Mapping[str, str]) -> Any:
+def _rename_references(value: object, keys: Mapping[str, str]) -> object:
     if isinstance(value, dict):
         return {name: _rename_references(item, keys) for name, item in value.items()}
     if isinstance(value, list):
@@ -125,7 +130,7 @@ def _rename_references(value: Any, keys: Mapping[str, str]) -> Any:
     return _KEY.sub(lambda found: f"$result[{keys.get(found[1], found[1])}]", str(value))
 
 
-def _find_reference_paths(value: Any, earlier: Mapping[str, Call], *, method: str, prefix: str = "") -> tuple[str, ...]:
+def _find_reference_paths(value: object, earlier: Mapping[str, Call], *, method: str, prefix: str = "") -> tuple[str, ...]:
     """Return the paths whose value contains `$result[...]`; raises Refusal for one in a name or one to no earlier command."""
     if not isinstance(value, Mapping):
         keys = [_KEY.match(text) for text in find_references(value)]
@@ -144,16 +149,16 @@ _TITLES: Final = ("TITLE", "SUBJECT", "NAME", "LAST_NAME")
 _LIMIT: Final = 60
 
 
-def build_command_label(leaf: Call, facts: Facts, *, why: str = "") -> dict[str, Any]:
-    """Return {entity, title, number, method}; for a record yet to be created its new title and the number 0."""
+def build_command_label(leaf: Call, facts: Facts, *, why: str = "") -> CommandLabel:
+    """Return the label of a command; for a record yet to be created with its new title and the number 0."""
     target = next(iter(leaf.targets), None)
     entity = leaf.entity.partition(":")[0]
     record = facts.records.get(target) if target else critical_fields.extract_written_fields(leaf)
     title = "" if why in _HIDDEN or record is None else _find_title(record, entity)
-    return {"entity": entity, "title": title or "none", "number": target[1] if target else 0, "method": leaf.method}
+    return CommandLabel(entity=entity, title=title or "none", number=target[1] if target else 0, method=leaf.method)
 
 
-def _find_title(record: Any, entity: str) -> str:
+def _find_title(record: JsonObject, entity: str) -> str:
     parts = [str(found) for name in _TITLES if (found := fields.find_value(record, name, entity)) not in (None, "")]
     whole = parts[:1] if fields.find_value(record, "TITLE", entity) else parts
     return escape_text(" ".join(whole), limit=_LIMIT) if whole else ""

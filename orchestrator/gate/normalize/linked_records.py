@@ -7,13 +7,13 @@ reference (the contact of a new deal) only leads to a confirmation if nobody nam
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.catalogue.names import CRM
 from orchestrator.gate.call import fields, targets
 from orchestrator.gate.call.critical_fields import extract_written_fields, to_field_keys
 from orchestrator.gate.call.effect import Call, Target
+from state.stored import JsonObject
 
 _BINDING = (("entityTypeId", "entityId"),)
 _PAIRS: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -25,7 +25,6 @@ _PAIRS: Mapping[str, tuple[tuple[str, str], ...]] = {
 _TASKS: Mapping[str, str] = {"task.dependence.add": "taskIdTo", "task.dependence.delete": "taskIdTo"}
 _CODED = frozenset({"ufcrmtask", "crmfields"})
 """Fields that hold lists of codes such as D_500."""
-_BOUND = frozenset({"bindings"})
 _REFERRED = {"contactid": "contact", "contactids": "contact", "companyid": "company", "companyids": "company", "leadid": "lead"}
 _PARENT = re.compile(r"parentid([0-9]{1,9})", re.ASCII)
 
@@ -36,7 +35,7 @@ class LinkedRecord:
 
     path: str
     entity: str
-    written: Any
+    written: object
 
     @property
     def number(self) -> int | None:
@@ -44,7 +43,7 @@ class LinkedRecord:
         return targets.as_id(self.written)
 
 
-def find_bound_records(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -> tuple[LinkedRecord, ...]:
+def find_bound_records(spec: Method, params: JsonObject, catalogue: Catalogue) -> tuple[LinkedRecord, ...]:
     """Return the records to which this call attaches something besides its target; `entity` is "" when the kind cannot be parsed."""
     if spec.reads_only:
         return ()
@@ -65,7 +64,7 @@ def find_referenced_records(call: Call) -> frozenset[Target]:
     return frozenset(found)
 
 
-def _collect_bound_records(spec: Method, params: Mapping[str, Any], catalogue: Catalogue) -> Iterator[LinkedRecord]:
+def _collect_bound_records(spec: Method, params: JsonObject, catalogue: Catalogue) -> Iterator[LinkedRecord]:
     for kind_at, id_at in _PAIRS.get(spec.name, ()):
         written = targets.get_at_path(params, id_at)
         if written not in (None, ""):
@@ -79,17 +78,17 @@ def _collect_bound_records(spec: Method, params: Mapping[str, Any], catalogue: C
         key = fields.to_field_key(name)
         if key in _CODED:
             yield from (_parse_coded(path, item, catalogue) for item in _items(value) if item not in (None, "", False))
-        elif key in _BOUND:
+        elif key == "bindings":
             yield from (_parse_binding(path, item, catalogue) for item in _items(value))
 
 
-def _parse_coded(path: str, item: Any, catalogue: Catalogue) -> LinkedRecord:
+def _parse_coded(path: str, item: object, catalogue: Catalogue) -> LinkedRecord:
     """Parse a code such as D_500, CO_3 or T81_7; a code without "_" gets no kind."""
     code, _, number = str(item).strip().partition("_")
     return LinkedRecord(path=path, entity=_find_kind(code, catalogue), written=number)
 
 
-def _parse_binding(path: str, item: Any, catalogue: Catalogue) -> LinkedRecord:
+def _parse_binding(path: str, item: object, catalogue: Catalogue) -> LinkedRecord:
     if not isinstance(item, Mapping):
         return LinkedRecord(path=path, entity="", written=item)
     kind = fields.find_value(item, "OWNER_TYPE_ID") or fields.find_value(item, "ENTITY_TYPE_ID")
@@ -98,20 +97,20 @@ def _parse_binding(path: str, item: Any, catalogue: Catalogue) -> LinkedRecord:
     )
 
 
-def _find_kind(written: Any, catalogue: Catalogue) -> str:
+def _find_kind(written: object, catalogue: Catalogue) -> str:
     if isinstance(written, bool) or not isinstance(written, str | int):
         return ""
     return targets.find_entity_by_code(str(written).strip().lower(), catalogue)
 
 
-def _items(value: Any) -> Iterable[Any]:
+def _items(value: object) -> Iterable[object]:
     """Return the elements of a list, of the map into which PHP converts a list, or the single value."""
     if isinstance(value, Mapping):
         return [value] if any(not name.isdecimal() for name in value) else list(value.values())
     return value if isinstance(value, list) else [value]
 
 
-def _find_referenced(call: Call, key: str, value: Any) -> Iterator[Target]:
+def _find_referenced(call: Call, key: str, value: object) -> Iterator[Target]:
     parent = _PARENT.fullmatch(key)
     kind = _REFERRED.get(key, "task" if (call.entity, key) == ("task", "parentid") else "")
     if parent is not None:

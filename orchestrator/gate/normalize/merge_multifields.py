@@ -2,17 +2,17 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from bitrix.client.batch import find_references
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import multifields
-from orchestrator.gate.call.effect import Call, Facts, Target
+from orchestrator.gate.call.effect import BeforeImage, Call, Facts, Target
 from orchestrator.gate.call.multifields import Element, Step
 from orchestrator.gate.call.params import Refusal
 from orchestrator.gate.call.reasons import ask, refuse
 from orchestrator.gate.call.serialization import get_essence
 from orchestrator.gate.normalize import batch
+from state.stored import JsonObject
 
 _OWNERS = frozenset({"lead", "contact", "company", "item"})
 _VERBS = frozenset({"add", "update"})
@@ -39,7 +39,7 @@ def merge_multifields(call: Call, facts: Facts) -> Call:
     return replace(whole, proposed_essence=get_essence(call))
 
 
-def drop_removed_elements(call: Call, facts: Facts, before: Mapping[str, Any]) -> tuple[Call, tuple[Notice, ...]]:
+def drop_removed_elements(call: Call, facts: Facts, before: BeforeImage) -> tuple[Call, tuple[Notice, ...]]:
     """Return an approved call without edits and removals of phones and addresses that its record no longer has, and notices of them.
 
     `before` is the before-image on the card. The call is returned unchanged if nothing would be left of it, or if another command
@@ -57,7 +57,7 @@ def drop_removed_elements(call: Call, facts: Facts, before: Mapping[str, Any]) -
     return replace(whole, proposed_essence=call.proposed_essence or get_essence(call)), tuple(fell)
 
 
-def _drop_from_command(call: Call, facts: Facts, before: Mapping[str, Any]) -> tuple[Call | None, list[Notice]]:
+def _drop_from_command(call: Call, facts: Facts, before: BeforeImage) -> tuple[Call | None, list[Notice]]:
     """Return one call or command without the elements that are gone, or None if nothing is left of it."""
     target = _find_changed_record(call)
     if target is None or not _writes_multifields(call):
@@ -76,7 +76,7 @@ def _drop_from_command(call: Call, facts: Facts, before: Mapping[str, Any]) -> t
     return (replace(call, params={**call.params, call.spec.fields_at: written}) if written else None), fell
 
 
-def find_steps(call: Call, record: Mapping[str, Any] | None) -> dict[str, tuple[Step, ...]]:
+def find_steps(call: Call, record: JsonObject | None) -> dict[str, tuple[Step, ...]]:
     """Return what each phone or address field of `call` does to `record`; a field that cannot be parsed is left out. Never raises."""
     found: dict[str, tuple[Step, ...]] = {}
     if not _writes_multifields(call):
@@ -114,7 +114,7 @@ def _merge_command(call: Call, facts: Facts, present: dict[Target, tuple[Element
     if target is not None and target not in present:
         present[target] = multifields.parse_elements(facts.records.get(target))
     now = present.get(target, ()) if target is not None else (() if call.spec.verb == "update" else None)
-    written: dict[str, Any] = {}
+    written: dict[str, object] = {}
     for name, value in call.params[call.spec.fields_at].items():
         if not multifields.is_multifield(name):
             written[name] = value

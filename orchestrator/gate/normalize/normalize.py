@@ -4,7 +4,7 @@ The gate adds origin marks, the responsible person and the limits of what the sp
 name. Checking is done in `gate/decide`, reading in `fetch_facts`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from orchestrator.gate.call.effect import Call, Refuse
 from orchestrator.gate.call.params import Refusal, build_refusal
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.gate.normalize import batch, linked_records, sums
+from state.stored import JsonObject
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +68,7 @@ def find_method(method: str, catalogue: Catalogue) -> Method:
     raise build_refusal(code, method=name, hint=params.build_hint(core, [known.name for known in catalogue]))
 
 
-def build_call(spec: Method, given: Mapping[str, Any], bench: NormalizeContext, *, origin: str) -> Call:
+def build_call(spec: Method, given: JsonObject, bench: NormalizeContext, *, origin: str) -> Call:
     """Build one call that is not a batch, not yet checked by the rules; raises Refusal."""
     spelled = params.convert_ids(spec, params.normalize_names(spec, given))
     about = targets.find_entity_name(spec, spelled, bench.catalogue)
@@ -97,13 +98,13 @@ def build_call(spec: Method, given: Mapping[str, Any], bench: NormalizeContext, 
     return sums.extract_currencies(call, locale=bench.actor.locale)
 
 
-def find_classes(spec: Method, given: Mapping[str, Any]) -> tuple[str, ...]:
+def find_classes(spec: Method, given: JsonObject) -> tuple[str, ...]:
     """Return the classes of this call: an activity that is not clearly internal also gets N (it sends something outward)."""
     outward = any(str(targets.get_at_path(given, path) or "") not in harmless for path, harmless in spec.inward.items())
     return tuple(dict.fromkeys([*spec.classes, "N"])) if outward else spec.classes
 
 
-def _check_kind_of_record(spec: Method, given: Mapping[str, Any], entity: str) -> None:
+def _check_kind_of_record(spec: Method, given: JsonObject, entity: str) -> None:
     """Raise Refusal for a kind of record that is given but unknown."""
     path = spec.target_entity.removeprefix("@")
     if spec.target_entity.startswith("@") and not entity and targets.get_at_path(given, path) is not None:
@@ -130,7 +131,7 @@ def _check_plain(call: Call, tied: Iterable[linked_records.LinkedRecord]) -> Non
             raise build_refusal("gate-param-invalid", param=path, expected="the number of a record")
 
 
-def _build_other_kind(kind: EffectKind, method: str, given: dict[str, Any], bench: NormalizeContext) -> Call:
+def _build_other_kind(kind: EffectKind, method: str, given: dict[str, object], bench: NormalizeContext) -> Call:
     spec = effect_kinds.find(kind, method)
     if spec is None:
         hint = params.build_hint(method, effect_kinds.list_methods(kind))
@@ -140,7 +141,7 @@ def _build_other_kind(kind: EffectKind, method: str, given: dict[str, Any], benc
     return Call(kind=kind, method=spec.name, params=given, spec=spec, classes=spec.classes, portal=bench.portal, entity=spec.entity)
 
 
-def _build_batch(spec: Method, given: dict[str, Any], bench: NormalizeContext) -> Call:
+def _build_batch(spec: Method, given: dict[str, object], bench: NormalizeContext) -> Call:
     outer = params.normalize_names(spec, given)
     params.check_required(spec, outer)
     calls: dict[str, Call] = {}
@@ -161,11 +162,11 @@ _MARKED_ENTITIES = frozenset({"lead", "deal", "contact", "company", "activity"})
 class EnrichedParams:
     """Parameters as they will be sent, and the names of those added."""
 
-    params: dict[str, Any]
+    params: dict[str, object]
     system_fields: frozenset[str] = field(default_factory=frozenset)
 
 
-def fill_system_fields(spec: Method, params: Mapping[str, Any], *, actor: Actor, origin: str, entity: str) -> EnrichedParams:
+def fill_system_fields(spec: Method, params: JsonObject, *, actor: Actor, origin: str, entity: str) -> EnrichedParams:
     """Return `params` with what the system sets; raises Refusal when the filter cannot be limited to what the actor may see.
 
     `origin` is the effect id, with the command's key inside a batch.
@@ -175,7 +176,7 @@ def fill_system_fields(spec: Method, params: Mapping[str, Any], *, actor: Actor,
     if spec.responsible and actor.bitrix_user_id is not None:
         added |= _set_responsible(spec, result, actor.bitrix_user_id, entity)
     if spec.marked and entity in _MARKED_ENTITIES:
-        mark = find_mark_fields(spec)
+        mark = names.list_origin_fields(in_items=spec.name.startswith("crm.item."))
         result[spec.fields_at] = {**result.get(spec.fields_at, {}), mark[0]: ORIGINATOR, mark[1]: origin}
         added |= set(mark)
     allowed = find_visible_users(actor)
@@ -187,11 +188,6 @@ def fill_system_fields(spec: Method, params: Mapping[str, Any], *, actor: Actor,
     return EnrichedParams(params=result, system_fields=frozenset(added))
 
 
-def find_mark_fields(spec: Method) -> tuple[str, str]:
-    """Return the two fields that hold our origin mark, in the spelling of the method's family."""
-    return names.list_origin_fields(in_items=spec.name.startswith("crm.item."))
-
-
 def build_marks(origin: str) -> dict[str, str]:
     """Return the marks by field key: the only values a caller may pass in these fields, so that normalization is idempotent."""
     return {"originatorid": ORIGINATOR, "originid": origin}
@@ -199,7 +195,7 @@ def build_marks(origin: str) -> dict[str, str]:
 
 def _set_responsible(spec: Method, params: dict[str, Any], user: int, entity: str) -> set[str]:
     """Set the speaker as responsible if nobody is named; the field counts in any spelling."""
-    place = params.get(spec.fields_at, {}) if spec.fields_at else params
+    place: JsonObject = params.get(spec.fields_at, {}) if spec.fields_at else params
     wanted = fields.to_field_key(spec.responsible, entity)
     given = {name for name in place if fields.to_field_key(name, entity) == wanted}
     if any(place[name] not in (None, "", 0, "0", [], {}) for name in given):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 from bitrix.catalogue import names
 from orchestrator.gate.call import critical_fields, fields
@@ -21,12 +21,13 @@ from orchestrator.gate.normalize import batch
 from orchestrator.gate.normalize.batch import find_reference_key
 from orchestrator.language.money_parser import Sum, UnclearSum, find_sums, parse_sum
 from orchestrator.language.text import Locale
+from state.stored import JsonObject
 
 SUM: Final = "OPPORTUNITY"
 CURRENCY: Final = "CURRENCY_ID"
 _UNREADABLE: Final = "?"
 _ENDLESS: Final = Decimal("Infinity")
-_EMPTY: Final[tuple[Any, ...]] = (None, "", [], {})
+_EMPTY: Final[tuple[object, ...]] = (None, "", [], {})
 _ROW: Final = "productrow"
 _ROWS: Final = frozenset({"rows", "productrows"})
 _MANUAL_SUM_KEY: Final = "ismanualopportunity"
@@ -38,7 +39,7 @@ _IMPORT_KEY: Final = "data"
 class RawSum:
     """A sum as it is written or stored; currency "" means the portal's base currency."""
 
-    value: Any
+    value: object
     currency: str = ""
 
     @property
@@ -94,14 +95,14 @@ def collect_sums(call: Call, facts: Facts) -> Iterator[RawSum]:
         yield RawSum(value=standing, currency=then)
 
 
-def find_currencies(call: Call, record: Mapping[str, Any] | None) -> tuple[str, str]:
+def find_currencies(call: Call, record: JsonObject | None) -> tuple[str, str]:
     """Return the currency of the record's sum now and after the call."""
     now = str(fields.find_value(record or {}, CURRENCY, call.entity) or "")
     written = fields.find_value(critical_fields.extract_written_fields(call), CURRENCY, call.entity)
     return now, str(written) if written not in _EMPTY else now
 
 
-def calculate_row_totals(call: Call, record: Mapping[str, Any] | None) -> Iterator[Any]:
+def calculate_row_totals(call: Call, record: JsonObject | None) -> Iterator[object]:
     """Yield the totals of product rows that the call writes: the portal computes the record's sum from them."""
     written = critical_fields.extract_written_fields(call)
     for name, value in written.items():
@@ -115,12 +116,12 @@ def calculate_row_totals(call: Call, record: Mapping[str, Any] | None) -> Iterat
     yield _UNREADABLE if standing is None or row in (_UNREADABLE, None) else str(standing + Decimal(row))
 
 
-def is_sum_recalculated(call: Call, record: Mapping[str, Any] | None) -> bool:
+def is_sum_recalculated(call: Call, record: JsonObject | None) -> bool:
     """Return whether the call makes the portal recompute the record's sum."""
     return next(calculate_row_totals(call, record), None) is not None or _is_recalculated(call, record)
 
 
-def _calculate_total(rows: Any) -> str:
+def _calculate_total(rows: object) -> str:
     """Return the sum of price times quantity over the rows; unreadable if any row is."""
     listed = list(rows.values()) if isinstance(rows, Mapping) else rows
     if not isinstance(listed, list | tuple):
@@ -138,7 +139,7 @@ def _calculate_total(rows: Any) -> str:
     return f"{total:f}"
 
 
-def _is_recalculated(call: Call, record: Mapping[str, Any] | None) -> bool:
+def _is_recalculated(call: Call, record: JsonObject | None) -> bool:
     """Return whether the call replaces a sum entered by hand by that of the product rows, which were not read."""
     for name, value in critical_fields.extract_written_fields(call).items():
         if fields.to_field_key(name, call.entity) == _MANUAL_SUM_KEY and str(value).upper() not in {"Y", "1", "TRUE"}:
@@ -146,7 +147,7 @@ def _is_recalculated(call: Call, record: Mapping[str, Any] | None) -> bool:
     return False
 
 
-def _list_imported_records(call: Call) -> Iterator[Mapping[str, Any]]:
+def _list_imported_records(call: Call) -> Iterator[JsonObject]:
     """Yield the records of an import."""
     if not call.method.lower().endswith("batchimport"):
         return
@@ -158,8 +159,6 @@ def _list_imported_records(call: Call) -> Iterator[Mapping[str, Any]]:
 _WITH_CODE: Final = re.compile(r"(-?[0-9]{1,15}(?:\.[0-9]{1,6})?)\|([A-Z]{3})", re.ASCII)
 """Money as the portal writes it in custom fields, and as `@sum:` references resolve."""
 _SUM_FIELDS: Final = frozenset({"opportunity", "taxvalue", "discountsum"})
-_PRICE: Final = "price"
-_PRODUCT_ROWS: Final = frozenset({"rows", "productrows"})
 _TEXTS: Final = frozenset({"text", "prose", "multifield"})
 _LONGEST: Final = 60
 
@@ -172,15 +171,13 @@ def extract_currencies(call: Call, *, locale: Locale) -> Call:
     if call.kind != "bitrix":
         return call
     if call.reads_only:
-        plain = _strip_currencies(call.params)
+        plain = _strip_conditions(call.params)
         return call if plain == call.params else replace(call, params=plain)
     written = critical_fields.extract_written_fields(call)
-    fresh: dict[str, Any] = {}
+    fresh: dict[str, object] = {}
     spoken: list[tuple[str, str]] = []
     for name, value in written.items():
-        number, currencies = (
-            _parse_rows(value, locale) if fields.to_field_key(name) in _PRODUCT_ROWS else _parse_field(call, name, value, locale)
-        )
+        number, currencies = _parse_rows(value, locale) if fields.to_field_key(name) in _ROWS else _parse_field(call, name, value, locale)
         if currencies:
             fresh[name] = number
             spoken.extend((name, currency) for currency in currencies)
@@ -255,7 +252,7 @@ def _check_currency(leaf: Call, call: Call, name: str, named: str, *, facts: Fac
 
 def _is_of_record(leaf: Call, name: str) -> bool:
     """Return whether this is the record's own sum, which may change together with its currency, and not the price of a product."""
-    return fields.to_field_key(name) not in _PRODUCT_ROWS and fields.find_field_info(leaf.entities.get(leaf.entity), CURRENCY) is not None
+    return fields.to_field_key(name) not in _ROWS and fields.find_field_info(leaf.entities.get(leaf.entity), CURRENCY) is not None
 
 
 def _find_created_currency(leaf: Call, call: Call) -> str:
@@ -264,7 +261,7 @@ def _find_created_currency(leaf: Call, call: Call) -> str:
     return next((find_currencies(one, None)[1].upper() for one in call.commands if one.key in keys), "")
 
 
-def _build_new_currency(call: Call, written: Mapping[str, Any], named: str) -> dict[str, str]:
+def _build_new_currency(call: Call, written: JsonObject, named: str) -> dict[str, str]:
     """Return the field that sets the currency of a new record which would otherwise get the portal's base currency."""
     if call.spec.verb != "add" or fields.find_field_info(call.entities.get(call.entity), CURRENCY) is None:
         return {}
@@ -274,7 +271,7 @@ def _build_new_currency(call: Call, written: Mapping[str, Any], named: str) -> d
     return {names.to_universal(CURRENCY, call.entity) if in_items else CURRENCY: named}
 
 
-def _parse_field(call: Call, name: str, value: Any, locale: Locale) -> tuple[Any, tuple[str, ...]]:
+def _parse_field(call: Call, name: str, value: object, locale: Locale) -> tuple[object, tuple[str, ...]]:
     """Return the value to send and the currency named with it; custom money fields keep their currency in the value."""
     if not isinstance(value, str) or names.is_custom_field(name):
         return value, ()
@@ -285,7 +282,7 @@ def _parse_field(call: Call, name: str, value: Any, locale: Locale) -> tuple[Any
     return (_to_number(found.amount), (found.currency,)) if found is not None and found.currency else (value, ())
 
 
-def _parse_rows(value: Any, locale: Locale) -> tuple[Any, tuple[str, ...]]:
+def _parse_rows(value: object, locale: Locale) -> tuple[object, tuple[str, ...]]:
     """Return rows of products with plain prices, and the currencies named with them."""
     if isinstance(value, Mapping):
         pairs = {key: _parse_row(row, locale) for key, row in value.items()}
@@ -296,7 +293,7 @@ def _parse_rows(value: Any, locale: Locale) -> tuple[Any, tuple[str, ...]]:
     return [row for row, _ in found], tuple(code for _, codes in found for code in codes)
 
 
-def _parse_row(row: Any, locale: Locale) -> tuple[Any, tuple[str, ...]]:
+def _parse_row(row: object, locale: Locale) -> tuple[object, tuple[str, ...]]:
     if not isinstance(row, Mapping):
         return row, ()
     read = {name: _parse_field_sum(name, value, locale) for name, value in row.items() if isinstance(value, str)}
@@ -322,22 +319,26 @@ def _parse_field_sum(name: str, value: str, locale: Locale, *, is_money: bool = 
 
 def _is_sum_field(name: str) -> bool:
     key = fields.to_field_key(name)
-    return key in _SUM_FIELDS or key.startswith(_PRICE)
+    return key in _SUM_FIELDS or key.startswith("price")
 
 
 def _to_number(amount: Decimal) -> int | float:
     return int(amount) if amount == amount.to_integral_value() else float(amount)
 
 
-def _strip_currencies(value: Any) -> Any:
+def _strip_currencies(value: object) -> object:
     """Replace sums with a currency by plain numbers in filters, because the portal compares numbers."""
     if isinstance(value, str):
         coded = _WITH_CODE.fullmatch(value)
         return _to_number(Decimal(coded[1])) if coded is not None else value
     if isinstance(value, Mapping):
-        return {key: _strip_currencies(item) if _is_compared(str(key), item) else item for key, item in value.items()}
+        return _strip_conditions(value)
     return [_strip_currencies(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _is_compared(key: str, value: Any) -> bool:
+def _strip_conditions(conditions: JsonObject) -> dict[str, object]:
+    return {key: _strip_currencies(item) if _is_compared(str(key), item) else item for key, item in conditions.items()}
+
+
+def _is_compared(key: str, value: object) -> bool:
     return not isinstance(value, str) or _is_sum_field(key.lstrip("<>=!@%"))

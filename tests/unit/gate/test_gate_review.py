@@ -18,7 +18,7 @@ from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, Verdict
 from orchestrator.gate.call.permissions import find_needed_records
 from orchestrator.gate.call.policy import Policy
-from orchestrator.gate.call.serialization import decode_call, encode_call
+from orchestrator.gate.call.serialization import StoredCall, StoredOrder, decode_call, encode_call
 from orchestrator.gate.decide.decide import decide
 from orchestrator.runtime.session import Session
 from state.card import Card
@@ -325,10 +325,20 @@ def test_a_stricter_card_is_asked_for_its_reasons_only_when_they_grow() -> None:
     reasons = [{"code": "gate-policy-amount", "args": {"amount": "5", "limit": "1"}}]
     entry = Card.create(confirmation_id="c1", reasons=reasons, taps=1, four_eyes=False)
     same = Ask(reasons=(Notice(code="gate-policy-amount", args={"amount": "6", "limit": "1"}),))
-    stored = {"before": build_before_image(found, facts), "call": {"params": dict(found.params)}}
+    asked = StoredCall.model_validate(encode_call(found))
+    stored = StoredOrder(
+        call=asked,
+        turn_id="t",
+        slot="t/1/1",
+        requested_by="anna",
+        proposed_by="crm_agent",
+        confirmation_id="c1",
+        before=build_before_image(found, facts),
+    )
     assert revalidate(found, facts=facts, actor=ANNA, stored=stored, entry=entry, verdict=same) is None
     assert revalidate(found, facts=facts, actor=ANNA, stored=stored, entry=entry, verdict=Allow()) is None
-    other = revalidate(found, facts=facts, actor=ANNA, stored={**stored, "call": {"params": {"id": 481}}}, entry=entry, verdict=Allow())
+    elsewhere = stored.model_copy(update={"call": asked.model_copy(update={"params": {"id": 481}})})
+    other = revalidate(found, facts=facts, actor=ANNA, stored=elsewhere, entry=entry, verdict=Allow())
     assert other is not None
     assert other.reason.code == "changed-meanwhile"
     more = Ask(reasons=(*same.reasons, Notice(code="gate-class-delete")))

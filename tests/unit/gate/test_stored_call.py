@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.gate.call.effect import MARKS, Call
-from orchestrator.gate.call.serialization import UndecodableCall, decode_call, encode_call, get_essence
+from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, decode_call, encode_call, get_essence
 from tests.unit.gate.gate_kit import ANNA, LEAD, call, catalogue
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
@@ -84,3 +85,16 @@ def test_the_essence_forgets_only_the_marks(method: str, params: dict[str, Any])
 def test_another_call_has_another_essence(other: tuple[str, dict[str, Any]]) -> None:
     """Changed params, another record, another method: a new request (S004-X3)."""
     assert get_essence(call("crm.deal.update", {"id": 481, "fields": {"TITLE": "x"}})) != get_essence(call(*other))
+
+
+def test_a_stored_call_that_lacks_a_field_is_not_run() -> None:
+    """Whatever is left of a damaged row can be read; decoding its call checks every field."""
+    whole = encode_call(call("crm.deal.update", {"id": 481, "fields": {"TITLE": "x"}}))
+    for name in whole.keys() - {"ties", "wish"}:
+        row = {"turn_id": "t", "call": {key: value for key, value in whole.items() if key != name}}
+        left = StoredOrder.from_data(row)
+        assert left.turn_id == "t"
+        with pytest.raises(ValidationError):
+            decode_call(left.call, catalogue())
+    with pytest.raises(AttributeError):
+        _ = StoredOrder.from_data({"turn_id": "t"}).confirmation_id
