@@ -105,7 +105,7 @@ def in_short(at: int, label: str) -> bool:
     if label.startswith("put_inbox"):
         return label.endswith((":before", ":after"))
     done = ":acted" if label.startswith("send(") else ":after"
-    return at % 10 == 0 or (label.endswith(done) and WEIGHTY.search(label) is not None and READS.search(label) is None)
+    return at % 25 == 0 or (label.endswith(done) and WEIGHTY.search(label) is not None and READS.search(label) is None)
 
 
 def troubles_in_short(run: Evidence) -> list[Plan]:

@@ -1,6 +1,6 @@
 """The core is killed at every place where it writes or talks; what a person and the portal see must stay right.
 
-Short form: inputs, and once each behind every effect, change and answer of the model, and every tenth of all. Long form (`make crash`): every
+Short form: inputs, and once each behind every effect, change and answer of the model, and every twenty-fifth of all. Long form (`make crash`): every
 place, torn writes too, a conversation of all scripts, and second deaths while the first is being recovered from.
 """
 
@@ -32,8 +32,8 @@ async def test_killed_where_it_matters(script: str, lab: Lab) -> None:
 async def test_killed_in_other_turns(script: str, lab: Lab) -> None:
     """A choice among names, a /stop, a card that expires or that the portal overtakes, a typed yes, an event, a paste: the same holds."""
     run = await lab.untouched(script)
-    chosen = places(run, lambda at, label: at % 37 == 0 or bool(re.search(r"(->|Question|RecordsSeen).*:after", label)))
-    assert await lab.walk(script, [*chosen, *troubles(run)[1::4]]) == {}
+    chosen = places(run, lambda at, label: at % 61 == 0 or bool(re.search(r"(->|Question|RecordsSeen).*:after", label)))
+    assert await lab.walk(script, [*chosen, *troubles(run)[1::6]]) == {}
     lab.tell(f"short, {script}: {len(chosen)} of {len(run.report['labels'])} places")
 
 

@@ -235,7 +235,7 @@ async def _under_load(
 @pytest.mark.req("S004-A2", "G1", "G2")
 async def test_two_processes_one_killed_again_and_again(stage: Stage, record_property: Callable[[str, object], None]) -> None:
     """Every message is answered, no write happens twice, though every second one of the two dies, mostly the same."""
-    await _under_load(stage, 9.0, ("a", "a", "a", "b"), record_property)
+    await _under_load(stage, 5.0, ("a", "a", "a", "b"), record_property)
     await until(lambda: stage.bots.ready("a") and stage.bots.ready("b"))
     for name in ("a", "b"):
         stage.bots.send(name, signal.SIGTERM)

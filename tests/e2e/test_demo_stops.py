@@ -40,7 +40,7 @@ def until(holds: Callable[[], bool]) -> None:
     [
         pytest.param("sandbox.portal", signal.SIGTERM, marks=pytest.mark.crash_long),
         pytest.param("sandbox.model", signal.SIGINT, marks=pytest.mark.crash_long),
-        ("sandbox.telegram", signal.SIGTERM),
+        pytest.param("sandbox.telegram", signal.SIGTERM, marks=pytest.mark.crash_long),
         pytest.param("bot run", signal.SIGINT, marks=pytest.mark.crash_long),
         ("bot run", signal.SIGTERM),
         ("", signal.SIGTERM),
