@@ -20,6 +20,7 @@ from orchestrator.directory.labels import parse_amount
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.message_views import TeamLine
 from orchestrator.domain.outputs import Notice, Row, Table
 from orchestrator.language.date_format import format_day, parse_portal_date, to_bitrix_date, to_bitrix_datetime
 from orchestrator.language.lexicon import load_lexicon
@@ -49,17 +50,6 @@ _TEAM_NUMBERS: Final = {
     "today-idle": "idle",
 }
 """For each list, by its heading's code, the team number that it counts."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TeamLine:
-    """How many records of one person (`name` "": of the whole team) are overdue, due today, closing and idle."""
-
-    name: str
-    overdue: int = 0
-    due: int = 0
-    closing: int = 0
-    idle: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

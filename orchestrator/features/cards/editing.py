@@ -110,7 +110,7 @@ class CardEditor:
         if actor is None:
             return
         edit = list_edits(session.state).get(_get_word(row, 1))
-        if edit is None or edit["by"] != actor.key:
+        if edit is None or edit.by != actor.key:
             await _report_objection(Notice(code="edit-over"), row, actor, session, tools)
             return
         await _cancel_edit(_get_word(row, 1), row, actor, session)
@@ -124,8 +124,8 @@ class CardEditor:
             return
         edit = list_edits(session.state).get(card.id)
         ask, number = _get_word(row, 2), _get_word(row, 3)
-        options = edit["options"] if edit is not None and edit["by"] == actor.key and ask == str(edit["ask"]) else []
-        field = next((one for one in card.fields if edit is not None and one.code == edit["code"]), None)
+        options = edit.options if edit is not None and edit.by == actor.key and ask == str(edit.ask) else []
+        field = next((one for one in card.fields if edit is not None and one.code == edit.code), None)
         if field is None or not number.isdecimal() or int(number) >= len(options):
             await _report_objection(Notice(code="edit-over"), row, actor, session, tools)
             return
@@ -140,8 +140,8 @@ class CardEditor:
             await _report_objection(card, row, actor, session, tools)
             return
         edit = list_edits(session.state).get(card.id)
-        field = next((one for one in card.fields if edit is not None and one.code == edit["code"]), None)
-        if edit is None or field is None or edit["by"] != actor.key or edit["ask"] != row.body["ask"]:
+        field = next((one for one in card.fields if edit is not None and one.code == edit.code), None)
+        if edit is None or field is None or edit.by != actor.key or edit.ask != row.body["ask"]:
             await _report_objection(Notice(code="edit-over"), row, actor, session, tools)
             return
         words = str(row.body["text"]).strip()
@@ -233,7 +233,7 @@ def _get_word(row: InboxRow, number: int) -> str:
 def _next_question_number(card: _EditableCard, session: Session) -> int:
     """Return the number of the next question about the card; replies to earlier questions become invalid."""
     edit = list_edits(session.state).get(card.id)
-    return edit["ask"] + 1 if edit is not None else 1
+    return edit.ask + 1 if edit is not None else 1
 
 
 async def _ask(

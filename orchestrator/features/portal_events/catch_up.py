@@ -23,6 +23,7 @@ from state.events.base import Event
 from state.events.calls import CallStarted
 from state.events.portal import KEEP_SEEN, PortalEventReceived, RecordsSeen
 from state.journal.async_store import AsyncStore
+from state.session_state import PortalState
 
 log = logging.getLogger(__name__)
 
@@ -113,11 +114,10 @@ async def restore_recent_writes(recent: RecentWrites, store: AsyncStore, now: da
 
 
 def compare_with_portal(
-    portal: Mapping[str, Any], found: ScanResult, entities: Mapping[str, Entity], *, now: datetime, look_at: datetime
+    portal: PortalState, found: ScanResult, entities: Mapping[str, Entity], *, now: datetime, look_at: datetime
 ) -> list[Event]:
     """Return the events that update the stored state; an event for a record that is due sets the probe."""
-    seen: Mapping[str, Values] = portal.get("seen", {})
-    due = portal.get("due", {})
+    seen, due = portal.seen, portal.due
     new = {target: dict(values) for target, values in found.records.items() if target not in seen and target not in due}
     other = [
         target
@@ -125,7 +125,7 @@ def compare_with_portal(
         if target in seen and compare_values(entities[parse_kind(target)], seen[target], values)
     ]
     other.extend(target for target in found.gone if target not in due)  # its event may say that it was deleted
-    events: list[Event] = [RecordsSeen(records=new, look_at=portal.get("look_at", ""))] if new else []
+    events: list[Event] = [RecordsSeen(records=new, look_at=portal.look_at)] if new else []
     set_here = format_iso(look_at) if other and not due else ""
     ts = int(now.timestamp())
     return [*events, *(PortalEventReceived(event=START_EVENT, target=target, action="update", ts=ts, look_at=set_here) for target in other)]

@@ -47,7 +47,7 @@ class RecordProbe:
 
     async def collect_news(self, due: Mapping[str, str], records: Records, session: Session, *, events: Mapping[str, int]) -> list[News]:
         """Return the news of each record that is due, by its action and its number of events. May raise BitrixError."""
-        known: Mapping[str, Values] = (session.state.portal or {}).get("seen", {})
+        known: Mapping[str, Values] = session.state.portal.seen if session.state.portal else {}
         hands = AuthorFinder(recent_writes=self._recent, find_effect=session.find_effect, own_user=await self._find_own_user(records))
         found = []
         for target, what in due.items():
