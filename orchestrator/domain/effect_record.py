@@ -34,8 +34,8 @@ class EffectRecord(View):
     call: StoredCall | None = None
     requested_by: str = ""
     approved_by: str = ""
-    requester: JsonObject = Field(default_factory=dict, validation_alias="actor")
-    """The requester as an actor, at the time of the request."""
+    actor: JsonObject = Field(default_factory=dict)
+    """The requester, for a call that waited for a decision."""
     slot: str = ""
     started_at: str = ""
     before: Mapping[str, JsonObject | None] = Field(default_factory=dict)

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from bitrix.catalogue.catalogue import Entity
 from bitrix.errors import BitrixError, Refused
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 START_EVENT: Final = "START"
 MOST_ALONE: Final = 500
 """Maximum number of stored records outside the lists that are read one by one, in batches: the last ones seen."""
-_OPEN: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+_OPEN: Final[Mapping[str, tuple[str, Mapping[str, object]]]] = {
     "deal": ("crm.deal.list", {CLOSED: "N"}),
     "lead": ("crm.lead.list", {"STATUS_SEMANTIC_ID": "P"}),
     "task": ("tasks.task.list", {"<REAL_STATUS": 5}),
@@ -105,7 +105,7 @@ async def restore_recent_writes(recent: RecentWrites, store: AsyncStore, now: da
         seq, _ = await store.read_head(stream)
         for event in await store.read_events(stream, after=max(0, seq - _TAIL)):
             if event.type == CallStarted.__name__ and now - parse_iso(event.ts) < FRESH:
-                row = await store.find_effect(event.data["effect_id"])
+                row = await store.find_effect(CallStarted.from_data(event.data).effect_id)
                 if row is not None:
                     recent.record_call(row.effect_id, row.call, parse_iso(event.ts))
                     created = str((row.outcome or {}).get("created") or "")

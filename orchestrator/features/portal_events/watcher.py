@@ -113,7 +113,7 @@ class PortalWatcher:
             return
         try:
             records = await self._look.read(targets)
-            events = await count_events(self._store, session.stream, due)
+            events = await count_events(self._store, session.stream, {target: entry["ts"] for target, entry in due.items()})
             news = await self._look.collect_news({target: due[target]["action"] for target in targets}, records, session, events=events)
             told = await self._look.build_messages(news, session)
         except BitrixError as error:
