@@ -99,11 +99,6 @@ class Reminder(Stored):
     status: Literal["waits", "fired"] = "waits"
     ts: str = ""
 
-    @property
-    def is_waiting(self) -> bool:
-        """Whether it is still to fire."""
-        return self.status == "waits"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardEdit(Stored):

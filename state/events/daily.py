@@ -88,7 +88,7 @@ def _fold_firing(state: State, data: dict[str, Any], ts: str) -> None:
     if entry is None:
         return
     known[data["effect_id"]] = entry.with_values(status="fired")  # re-inserted at the end, as the newest of the fired ones
-    fired = [key for key, item in known.items() if not item.is_waiting]
+    fired = [key for key, item in known.items() if item.status == "fired"]
     for key in fired[: max(0, len(fired) - KEEP_FIRED)]:
         del known[key]
 

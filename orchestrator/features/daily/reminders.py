@@ -55,7 +55,7 @@ class Reminders:
         """Send the reminder once; a person who may not use the bot any more gets nothing. Raises StoreError."""
         known, actor = row.body["reminder"], _find_owner(session, tools)
         entry = list_reminders(session.state).get(known)
-        if entry is None or actor is None or not entry.is_waiting:
+        if entry is None or actor is None or entry.status != "waits":
             await session.commit(actor="system", timers=[_build_timer(known, None, session)], inbox_done=[row.id])
             return
         if _get_due_time(entry) > session.now:  # moved after this input was created
@@ -90,7 +90,7 @@ class Reminders:
         if actor is None:
             return
         mine = list_reminders(session.state) if actor.key == session.key else {}  # in a group nobody reads another's
-        waits = sorted(((known, entry) for known, entry in mine.items() if entry.is_waiting), key=lambda item: item[1].due_ts)
+        waits = sorted(((known, entry) for known, entry in mine.items() if entry.status == "waits"), key=lambda item: item[1].due_ts)
         items = [self._build_item(known, entry, session, actor) for known, entry in waits[:MAX_LISTED]]
         what = "list" if actor.key == session.key else "elsewhere"
         body = ReminderBody(what=what, items=items, more=max(0, len(waits) - MAX_LISTED))

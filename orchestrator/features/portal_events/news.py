@@ -71,9 +71,10 @@ class NewsBuilder:
     names: Mapping[str, str]
     """Names of the bot's users by key."""
 
-    async def build_body(self, news: Sequence[News]) -> NewsBody:
+    async def build_body(self, news: Sequence[News], *, quiet: bool) -> NewsBody:
         """Return the message: up to `MAX_ITEMS` (10) records, and how many more there are. May raise BitrixError."""
-        return NewsBody(items=[await self._build_item(one) for one in news[:MAX_ITEMS]], more=max(0, len(news) - MAX_ITEMS))
+        items = [await self._build_item(one) for one in news[:MAX_ITEMS]]
+        return NewsBody(items=items, more=max(0, len(news) - MAX_ITEMS), **({"quiet": True} if quiet else {}))
 
     async def _build_item(self, news: News) -> NewsItem:
         kind, number = parse_target(news.target)

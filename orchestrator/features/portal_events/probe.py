@@ -102,8 +102,8 @@ class RecordProbe:
         keys = {author.key for one in news for author in (one.author, *(author for _, author in one.changes)) if author.key}
         names = {key: person.name if (person := self._present(Actor(key=key, name=key))) else key for key in keys}
         teller = NewsBuilder(actor=actor, naming=self._naming, portal=self._reads.client.portal, names=names)
-        quiet = {"quiet": True} if is_quiet(session.now, actor.time_zone) else {}
-        return build_news_row(actor.key, (await teller.build_body(news)).to_json() | quiet, session.now)
+        body = await teller.build_body(news, quiet=is_quiet(session.now, actor.time_zone))
+        return build_news_row(actor.key, body.to_json(), session.now)
 
     async def _find_own_user(self, records: Mapping[str, object]) -> int:
         """Return the employee as whom the bot calls the portal, 0 if unknown; asked once, and only after the bot has just written."""

@@ -4,7 +4,7 @@ Events of one burst share a probe. Events, probes and messages are ordinary comm
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -19,7 +19,7 @@ from orchestrator.features.portal_events.probe import RecordProbe, Records
 from orchestrator.features.portal_events.recent_writes import RecentWrites
 from orchestrator.reports.record_changes import extract_values, find_watched_fields
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Handler, Handlers, Tools
+from orchestrator.runtime.turn import Handlers, Tools
 from state.clock import Clock, format_iso, generate_id, parse_iso
 from state.events.portal import PortalEventReceived, PortalLookFailed, RecordsSeen
 from state.journal.async_store import AsyncStore
@@ -39,15 +39,6 @@ _SLOWEST: Final = timedelta(minutes=10)
 
 START: Final = "portal_start"
 """Kind of the input for a start of the process."""
-
-
-def _to_handler(work: Callable[[InboxRow, Session], Awaitable[None]]) -> Handler:
-    """Wrap `work` as a handler that ignores the tools of turns."""
-
-    async def handler(row: InboxRow, session: Session, _: Tools) -> None:
-        await work(row, session)
-
-    return handler
 
 
 class PortalWatcher:
@@ -71,8 +62,8 @@ class PortalWatcher:
     def build_handlers(self) -> Handlers:
         """Return the handlers of the inputs of this session."""
         return Handlers(
-            inbox={START: _to_handler(self.find_missed), "portal_event": _to_handler(self.receive_event)},
-            timers={TIMER: _to_handler(self.probe_due)},
+            inbox={START: self.find_missed, "portal_event": self.receive_event},
+            timers={TIMER: self.probe_due},
         )
 
     def build_start_row(self, now: datetime) -> InboxRow:
@@ -82,7 +73,7 @@ class PortalWatcher:
         source = f"{START}:{row_id}"
         return InboxRow(id=row_id, source=source, session=self.session, lane="express", kind=START, actor=actor, body={}, received_at=now)
 
-    async def receive_event(self, row: InboxRow, session: Session) -> None:
+    async def receive_event(self, row: InboxRow, session: Session, _tools: Tools) -> None:
         """Record one posted event, and set the probe timer if none is set. Raises StoreError."""
         event = PortalEventReceived.model_validate(row.body)
         self._reads.reference.discard_for_event(event.event)
@@ -92,7 +83,7 @@ class PortalWatcher:
         timers = [_build_timer(session, look_at)] if look_at else []
         await session.commit(event, actor="portal", timers=timers, inbox_done=[row.id])
 
-    async def find_missed(self, row: InboxRow, session: Session) -> None:
+    async def find_missed(self, row: InboxRow, session: Session, _tools: Tools) -> None:
         """Find changes missed while the bot was not running; if the portal cannot be read, they are reported as they come.
 
         Raises StoreError.
@@ -104,7 +95,7 @@ class PortalWatcher:
         sets = any(isinstance(event, PortalEventReceived) and event.look_at for event in events)
         await session.commit(*events, actor="system", timers=[_build_timer(session, due_at)] if sets else [], inbox_done=[row.id])
 
-    async def probe_due(self, row: InboxRow, session: Session) -> None:
+    async def probe_due(self, row: InboxRow, session: Session, _tools: Tools) -> None:
         """Read the records that are due, tell the people concerned, and store what was seen; on failure, later. Raises StoreError."""
         due = _get_state(session).due
         targets = list(due)[:MAX_LOOK]
