@@ -13,7 +13,6 @@ from typing import Final
 
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import Locale, to_visible_line
-from state.stored import JsonObject
 
 # A sum that wraps between two lines can be misread on the card where a person approves it.
 NO_BREAK_SPACE: Final = "\u00a0"
@@ -74,7 +73,7 @@ def count_fraction_digits(amount: Decimal, decimals: int = _CENTS) -> int:
         return max(decimals or _CENTS, -int(amount.normalize().as_tuple().exponent))
 
 
-def parse_currency_style(row: JsonObject) -> CurrencyStyle:
+def parse_currency_style(row: Mapping[str, object]) -> CurrencyStyle:
     """Parse a row of crm.currency.list, whose texts may be HTML (`&nbsp;`, `&#8381;`)."""
     prefix, suffix = _parse_sign(str(row.get("FORMAT_STRING") or ""))
     point = html.unescape(str(row.get("DEC_POINT") or ""))

@@ -46,6 +46,7 @@ from state.journal.store import EffectConflict, InboxRow, OutboxRow
 ANSWER: Final = "edit_value"
 """Kind of the input that is a reply to a question about a value: {confirmation_id, ask, text}."""
 _MOST_OPTIONS: Final = 8
+_NO_ANSWER: Final = Unresolved(notice=Notice(code="edit-empty"), detail="nothing was written")
 _CANCEL: Final = frozenset(load_lexicon("answers").read_words("value", "keep"))
 
 
@@ -154,7 +155,7 @@ class CardEditor:
             return
         place = FieldContext(call=card.call, before=card.entry.before or {}, state=session.state)
         try:
-            found = await read_value(words, field, place, actor=actor, tools=tools) if words else _build_empty_answer()
+            found = await read_value(words, field, place, actor=actor, tools=tools) if words else _NO_ANSWER
         except BitrixError:
             found = Unresolved(notice=Notice(code="edit-not-read-now"), detail="the portal cannot be read")
         match found:
@@ -221,10 +222,6 @@ class CardEditor:
         except BitrixError:
             return {}
         return {code: field.type for code, field in listed.items() if field.custom and not field.multiple}
-
-
-def _build_empty_answer() -> Unresolved:
-    return Unresolved(notice=Notice(code="edit-empty"), detail="nothing was written")
 
 
 def _find_reason(result: Outcome) -> Notice:

@@ -125,7 +125,10 @@ class DailyMessages:
 
     def _find_slot(self, what: What, actor: Actor | None, session: Session, *, last: int = 0) -> Slot | None:
         """Return the next time at which the message is due; None for a person who does not want it or may not have it."""
-        if actor is None or not self._is_wanted(what, actor):
+        if actor is None:
+            return None
+        wishes = to_daily_preferences(self._people.resolve_preferences(actor.key))
+        if not (wishes.digest if what == "digest" else wishes.evening and actor.role in _LEADING):
             return None
         known = max(last, find_last_day(session.state, what))
         self._warn_of_missing_days(session.now)
@@ -141,10 +144,6 @@ class DailyMessages:
                 lacking,
                 extra={"action": "holidays_missing"},
             )
-
-    def _is_wanted(self, what: What, actor: Actor) -> bool:
-        wishes = to_daily_preferences(self._people.resolve_preferences(actor.key))
-        return wishes.digest if what == "digest" else wishes.evening and actor.role in _LEADING
 
     def _list_team(self, actor: Actor) -> Sequence[int]:
         """Return the employees whose figures a lead is shown: those the lead may see; if that is everybody, all people of this bot."""

@@ -35,7 +35,8 @@ _TRACES: Final = ("CallSucceeded", "OutcomeReconciled", "ConfirmationRequested",
 
 def build_summary(store: Store, lead: Actor, everybody: Sequence[Actor], slot: Slot) -> DailyBody:
     """Return the body of the summary for `lead` about the day of `slot` until now. May raise StoreError."""
-    team = {person.key: person.name for person in everybody if _may_see(lead, person)}
+    users = find_visible_users(lead)
+    team = {one.key: one.name for one in everybody if one.key == lead.key or users is None or one.bitrix_user_id in users}
     since = to_utc(slot.day, time.min, lead.time_zone)
     events = list(_scan_since(store, int(since.timestamp() * 1000) - _DAYS * _DAY_MS))
     changed = _collect_changes(store, [event for event in events if event.ts >= format_iso(since)], team)
@@ -52,11 +53,6 @@ def build_summary(store: Store, lead: Actor, everybody: Sequence[Actor], slot: S
         waiting=_trim_lines(waiting, OPEN),
         unknown=_trim_lines(unknown, OPEN),
     )
-
-
-def _may_see(lead: Actor, person: Actor) -> bool:
-    users = find_visible_users(lead)
-    return person.key == lead.key or users is None or person.bitrix_user_id in users
 
 
 def _scan_since(store: Store, milliseconds: int) -> Iterator[StoredEvent]:

@@ -18,7 +18,7 @@ from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.approve.format_values import Context, Reader, format_value
 from orchestrator.gate.approve.preview import preview_for
 from orchestrator.gate.call import fields
-from orchestrator.gate.call.effect import Facts, Target
+from orchestrator.gate.call.effect import Facts
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.serialization import UndecodableCall, decode_call
 from orchestrator.language.text import to_visible_line
@@ -89,7 +89,6 @@ class HistoryPages:
     async def _build_call_entry(self, row: EffectRow, target: str, actor: Actor, now: datetime) -> HistoryEntry:
         effect, decision = EffectRecord.model_validate(row.call), await self._index.find_decision(row.effect_id)
         asked, undone = effect.requested_by, await self._find_undo_time(row)
-        shown = await self._build_changes(row, target, actor)
         return HistoryEntry(
             what="call",
             when=_format_when(format_iso(find_start_time(row)), actor, now),
@@ -101,9 +100,7 @@ class HistoryPages:
             undo=bool(undo_policy.parse_undo_slot(effect.slot)),
             undone=_format_when(undone, actor, now) if undone else "",
             method=_read_call(row).method,
-            verb=shown.verb,
-            entity=shown.entity,
-            lines=shown.lines,
+            **(await self._build_changes(row, target, actor)).to_json(),
         )
 
     async def _find_undo_time(self, row: EffectRow) -> str:
@@ -114,10 +111,10 @@ class HistoryPages:
         """Return the verb and the lines of the card; for a batch, those about this record."""
         try:
             call = decode_call(row.call["call"], self._deps.catalogue)
-            before = {_parse_target(name): image for name, image in EffectRecord.model_validate(row.call).before.items()}
+            before = {parse_target(name): image for name, image in EffectRecord.model_validate(row.call).before.items()}
             card = Preview.model_validate(await preview_for(actor, call, Facts(records=before), self._deps.names))
         except (UndecodableCall, KeyError, TypeError, ValueError):  # a row of an older version, or emptied by an erasure
-            return PreviewPart()
+            return PreviewPart(verb="", entity="", lines=())
         number = parse_target(target)[1]
         parts = [item for item in card.items if item.id in (number, None)] if card.items else [card]
         first = parts[0] if parts else card
@@ -200,11 +197,6 @@ def _list_written_fields(row: EffectRow, kind: str) -> set[str]:
 
 def _read_call(row: EffectRow) -> StoredCall:
     return EffectRecord.model_validate(row.call).call or StoredCall()
-
-
-def _parse_target(name: str) -> Target:
-    kind, _, number = name.rpartition(":")
-    return kind, int(number)
 
 
 def _format_title(record: JsonObject | None) -> str:

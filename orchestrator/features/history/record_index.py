@@ -4,7 +4,7 @@ Index rows are stored with the events they derive from (`state.journal.record_in
 on the length of the journal.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -13,7 +13,6 @@ from state.clock import parse_iso
 from state.events.confirmations import ConfirmationApproved, ConfirmationDenied
 from state.journal.async_store import AsyncStore
 from state.journal.store import EffectRow, Store, StoredEvent
-from state.stored import JsonObject
 
 CALLS: Final = 300
 """Maximum number of calls about one record, and of probes of it, that are returned: the newest."""
@@ -109,7 +108,7 @@ def _read_event(store: Store, event_id: str) -> Sequence[StoredEvent]:
     return [event for event in found if event.id == event_id]
 
 
-def find_origin_effect(record: JsonObject) -> str:
+def find_origin_effect(record: Mapping[str, object]) -> str:
     """Return the id of the effect that created this record, from the mark the gate sets; "" if others created it."""
 
     def field(name: str, other: str) -> str:

@@ -11,7 +11,6 @@ from orchestrator.replies.code_notes import list_examples
 from orchestrator.runtime import outbox
 from state.clock import generate_id
 from state.journal.store import OutboxRow
-from state.stored import JsonObject
 
 KIND: Final = "people"
 PAGE: Final = 8
@@ -84,7 +83,7 @@ def build_request_cards(
     return [build_row(admin.key, body, now, key=key) for admin in admins]
 
 
-def build_joined_message(about: tuple[str, str], entry: JsonObject, others: Sequence[str], screen: str) -> PeopleBody:
+def build_joined_message(about: tuple[str, str], entry: Mapping[str, object], others: Sequence[str], screen: str) -> PeopleBody:
     """Return the message that a person has joined, with a button to revoke the access.
 
     `entry` is the person's entry in the registry; `others` are the accounts that the employee already had.

@@ -18,7 +18,6 @@ from orchestrator.reports.record_changes import Change, find_watched_fields, rea
 from state.events.portal import PortalEventReceived, RecordsSeen
 from state.journal.async_store import AsyncStore
 from state.journal.store import EffectRow, StoredEvent
-from state.stored import JsonObject
 
 MARK = ("ORIGINATOR_ID", "sdelka")
 _ORIGIN = "ORIGIN_ID"
@@ -46,7 +45,7 @@ class AuthorFinder:
     find_effect: FindEffect
     own_user: int
 
-    async def find_creator(self, target: str, record: JsonObject) -> Author:
+    async def find_creator(self, target: str, record: Mapping[str, object]) -> Author:
         """Return who created the record; the mark of records created by the bot leads to the requester."""
         entity = target.rpartition(":")[0]
         if fields.find_value(record, MARK[0], entity) == MARK[1]:
@@ -60,7 +59,7 @@ class AuthorFinder:
         return Author(key=writes[-1].who) if writes and self._is_bot_user(user) else Author(user=user)
 
     def find_change_authors(
-        self, target: str, record: JsonObject, changes: Sequence[Change], entity: Entity, *, events: int | None
+        self, target: str, record: Mapping[str, object], changes: Sequence[Change], entity: Entity, *, events: int | None
     ) -> tuple[Author, ...]:
         """Return who changed each of the fields; `events` is the number of events since the last probe.
 
