@@ -52,9 +52,8 @@ def build_features(
     daily = build_daily_help(
         partial(load_agenda, reads, naming), url_of, people=members or Nobody(), workdays=load_workdays(data / "holidays.yaml")
     )
-    own = Handlers(inbox=daily.inbox, timers=daily.timers, commands=daily.commands)
     every = merge_handlers(
-        own,
+        daily,
         _build_registry_handlers(reads, naming, members),
         editing.build_handlers(reads.catalogue, reads.reference),
         leading.build_inbox_handlers(),

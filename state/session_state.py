@@ -9,7 +9,7 @@ from typing import Any, Literal
 from state.card import Card
 from state.stored import JsonObject, Stored
 
-FEATURES = ("portal", "access", "edits", "reminders", "daily", "written", "reasons", "stops")
+FEATURES = ("access", "daily", "written", "reasons", "stops")
 """Parts that only sessions have in which the feature was used."""
 
 
@@ -87,6 +87,45 @@ class OpenTurn(Stored):
     stopped: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reminder(Stored):
+    """A reminder that waits or has fired."""
+
+    due_ts: int
+    """Seconds since 1970."""
+    text: str = ""
+    target: str = ""
+    """The record it links to: "deal:481"."""
+    status: Literal["waits", "fired"] = "waits"
+    ts: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardEdit(Stored):
+    """The open question of a person who edits a card."""
+
+    code: str
+    """The field whose value was asked for, "" for the choice of the field."""
+    by: str
+    ask: int
+    """The number of the question."""
+    options: list[dict[str, Any]] = field(default_factory=list)
+    """The meanings to choose from if the answer was ambiguous: {value, label, target}."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortalState(Stored):
+    """What the portal's own session knows of the records there."""
+
+    due: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Record → {action, ts} of its first event since it was last read."""
+    seen: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Record → its watched values when it was last read."""
+    look_at: str = ""
+    tries: int = 0
+    told_at: str = ""
+
+
 def _no_objects() -> dict[str, Any]:
     return {"current_deal_id": None, "current_contact_id": None, "current_company_id": None, "current_task_id": None, "links": {}}
 
@@ -145,10 +184,10 @@ class SessionState:
     turn: OpenTurn | None = None
     trusted: list[str] = field(default_factory=list)
     """Records that persons named or turns made, as "deal:481"."""
-    portal: dict[str, Any] | None = None
+    portal: PortalState | None = None
+    edits: dict[str, CardEdit] | None = None
+    reminders: dict[str, Reminder] | None = None
     access: dict[str, Any] | None = None
-    edits: dict[str, dict[str, Any]] | None = None
-    reminders: dict[str, dict[str, Any]] | None = None
     daily: dict[str, int] | None = None
     written: dict[str, dict[str, int]] | None = None
     reasons: dict[str, dict[str, Any]] | None = None
@@ -166,6 +205,9 @@ class SessionState:
             unknown={key: UnknownCall.from_stored(one) for key, one in data["unknown"].items()},
             turn=OpenTurn.from_stored(turn) if turn else None,
             trusted=data["trusted"],
+            portal=PortalState.from_stored(data["portal"]) if "portal" in data else None,
+            edits={key: CardEdit.from_stored(one) for key, one in data["edits"].items()} if "edits" in data else None,
+            reminders={key: Reminder.from_stored(one) for key, one in data["reminders"].items()} if "reminders" in data else None,
             **{name: data[name] for name in FEATURES if name in data},
         )
 
@@ -179,6 +221,9 @@ class SessionState:
             "unknown": {key: one.to_stored() for key, one in self.unknown.items()},
             "turn": self.turn.to_stored() if self.turn else None,
             "trusted": self.trusted,
+            **({"portal": self.portal.to_stored()} if self.portal is not None else {}),
+            **({"edits": {key: one.to_stored() for key, one in self.edits.items()}} if self.edits is not None else {}),
+            **({"reminders": {key: one.to_stored() for key, one in self.reminders.items()}} if self.reminders is not None else {}),
             **{name: part for name in FEATURES if (part := getattr(self, name)) is not None},
         }
 

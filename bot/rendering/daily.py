@@ -1,17 +1,17 @@
 """Renders digest, /today, evening summary and reminders, and packs the buttons of reminders. Pure; no text is read as markup."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from bot.i18n.translate import Translator
 from bot.rendering.replies import render_heading, render_table
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
-from orchestrator.domain.outputs import Notice, Table
+from orchestrator.domain.message_views import CallGroup, CallLine, DailyBody, ReminderBody, ReminderItem, TeamLine
+from orchestrator.domain.outputs import Notice
 from orchestrator.language.date_format import format_day
-
-Body = Mapping[str, Any]
+from state.stored import JsonObject
 
 _ACTIONS: Final = {"d": "drop", "h": "hour", "m": "morning"}
 _DATA = re.compile(r"r1:([0-9a-f]{32}):([dhm]):(list|[sdlm][0-9]{1,12})")
@@ -34,42 +34,36 @@ class ReminderButton(NamedTuple):
     data: str
 
 
-def render_daily(body: Body, tr: Translator) -> Spans:
+def render_daily(body: JsonObject, tr: Translator) -> Spans:
     """Return the text of a body of kind "daily"."""
-    if body["what"] == "lost":
+    daily = DailyBody.model_validate(body)
+    if daily.what == "lost":
         return join_blocks([build_spans(tr.translate("daily-lost")), build_spans(tr.translate("daily-off"))], "\n\n")
-    return _render_evening(body, tr) if body["what"] == "evening" else _render_agenda(body, tr)
+    return _render_evening(daily, tr) if daily.what == "evening" else _render_agenda(daily, tr)
 
 
-def render_reminder(body: Body, tr: Translator) -> Spans:
+def render_reminder(body: JsonObject, tr: Translator) -> Spans:
     """Return the text of a body of kind "reminder"."""
-    if body["what"] == "elsewhere":
+    shown = ReminderBody.model_validate(body)
+    if shown.what == "elsewhere":
         return build_spans(tr.translate("reminder-elsewhere"))
-    if body["what"] == "list":
-        return _render_reminder_list(body, tr)
-    told = tr.translate(_REMINDER[body["what"]], when=body["hour"] if body["what"] == "late" and body["hour"] else body["when"])
-    return build_spans(format_bold(told), " ", Span(str(body["text"]), url=str(body.get("url") or "")))
+    if shown.what == "list":
+        return _render_reminder_list(shown, tr)
+    told = tr.translate(_REMINDER[shown.what], when=shown.hour if shown.what == "late" and shown.hour else shown.when)
+    return build_spans(format_bold(told), " ", Span(shown.text, url=shown.url))
 
 
-def build_reminder_buttons(body: Body, tr: Translator) -> list[list[ReminderButton]]:
+def build_reminder_buttons(body: JsonObject, tr: Translator) -> list[list[ReminderButton]]:
     """Return the rows of buttons for a body of kind "reminder"."""
-    match body["what"]:
+    shown, drop = ReminderBody.model_validate(body), tr.translate("button-reminder-drop")
+    match shown.what:
         case "set" | "moved":
-            return [[ReminderButton(tr.translate("button-reminder-drop"), _build_callback_data(body, "d", str(body["place"])))]]
+            return [[ReminderButton(drop, _build_callback_data(shown, "d", shown.place))]]
         case "due" | "late":
-            place = str(body["place"])
-            hour, morning = tr.translate("button-reminder-hour"), tr.translate("button-reminder-morning")
-            return [
-                [
-                    ReminderButton(hour, _build_callback_data(body, "h", place)),
-                    ReminderButton(morning, _build_callback_data(body, "m", place)),
-                ]
-            ]
+            labels = {"h": tr.translate("button-reminder-hour"), "m": tr.translate("button-reminder-morning")}
+            return [[ReminderButton(label, _build_callback_data(shown, action, shown.place)) for action, label in labels.items()]]
         case "list":
-            drop = tr.translate("button-reminder-drop")
-            return [
-                [ReminderButton(f"{drop}: {_trim_label(item['text'])}", _build_callback_data(item, "d", "list"))] for item in body["items"]
-            ]
+            return [[ReminderButton(f"{drop}: {_trim_label(item.text)}", _build_callback_data(item, "d", "list"))] for item in shown.items]
         case _:
             return []
 
@@ -80,94 +74,91 @@ def parse_reminder_click(data: str) -> dict[str, str] | None:
     return {"reminder": found[1], "action": _ACTIONS[found[2]], "place": found[3]} if found else None
 
 
-def _build_callback_data(item: Body, action: str, place: str) -> str:
-    return f"r1:{item['reminder']}:{action}:{place}"
+def _build_callback_data(item: ReminderItem, action: str, place: str) -> str:
+    return f"r1:{item.reminder}:{action}:{place}"
 
 
 def _trim_label(text: str) -> str:
     return text if len(text) <= _ON_BUTTON else f"{text[: _ON_BUTTON - 1]}…"
 
 
-def _render_reminder_list(body: Body, tr: Translator) -> Spans:
-    if not body["items"]:
+def _render_reminder_list(body: ReminderBody, tr: Translator) -> Spans:
+    if not body.items:
         return build_spans(tr.translate("reminder-none"))
-    lines = [build_spans("• ", item["when"], " — ", Span(str(item["text"]), url=str(item["url"]))) for item in body["items"]]
-    more = build_spans(tr.translate("daily-more", count=body["more"])) if body["more"] else ()
-    return build_spans(format_bold(tr.translate("reminder-list")), "\n", join_blocks([*lines, more], "\n"))
+    lines = [build_spans("• ", item.when, " — ", Span(item.text, url=item.url)) for item in body.items]
+    return build_spans(format_bold(tr.translate("reminder-list")), "\n", join_blocks([*lines, _render_rest(body.more, tr)], "\n"))
 
 
-def _render_agenda(body: Body, tr: Translator) -> Spans:
+def _render_rest(more: int, tr: Translator) -> Spans:
+    """Return how many lines of a list are not shown."""
+    return build_spans(tr.translate("daily-more", count=more)) if more else ()
+
+
+def _render_agenda(body: DailyBody, tr: Translator) -> Spans:
     """Return lists with headings, the team's numbers and what could not be read; a friendly sentence if there is nothing."""
-    day = date.fromisoformat(body["day"])
-    title = tr.translate("daily-digest", day=format_day(day, today=day, locale=tr.locale)) if body["what"] == "digest" else ""
+    day = date.fromisoformat(body.day)
+    title = tr.translate("daily-digest", day=format_day(day, today=day, locale=tr.locale)) if body.what == "digest" else ""
     blocks = [format_bold(title)] if title else []
-    for section in body["sections"]:
-        name = tr.translate_notice(Notice(code=section["code"]))
-        blocks.append(build_spans(format_bold(name), "\n", render_table(_trim_table(Table.model_validate(section["table"])), tr, gap="\n")))
-    if body.get("without_user"):  # bodies stored by older versions lack this key
+    for section in body.sections:
+        name = tr.translate_notice(Notice(code=section.code))
+        table = section.table.model_copy(update={"rows": section.table.rows[:ROWS]})  # sorted by urgency; the footer tells the total
+        blocks.append(build_spans(format_bold(name), "\n", render_table(table, tr, gap="\n")))
+    if body.without_user:
         blocks.append(build_spans(tr.translate("no-bitrix-user")))
-    elif not body["sections"] and not body["unread"]:
+    elif not body.sections and not body.unread:
         blocks.append(build_spans(tr.translate("daily-free")))
-    blocks.append(_render_team(body["team"], tr))
-    if body["unread"]:
-        blocks.append(build_spans(tr.translate("daily-unread", lists=", ".join(f"«{tr.translate(code)}»" for code in body["unread"]))))
-    if body["what"] == "digest":
+    blocks.append(_render_team(body.team, tr))
+    if body.unread:
+        blocks.append(build_spans(tr.translate("daily-unread", lists=", ".join(f"«{tr.translate(code)}»" for code in body.unread))))
+    if body.what == "digest":
         blocks.append(build_spans(tr.translate("daily-off")))
     return join_blocks(blocks, "\n\n")
 
 
-def _trim_table(table: Table) -> Table:
-    """Return the first rows: lists are sorted by urgency, and their footer tells the total."""
-    return table.model_copy(update={"rows": table.rows[:ROWS]})
-
-
-def _render_team(lines: Sequence[Body], tr: Translator) -> Spans:
+def _render_team(lines: Sequence[TeamLine], tr: Translator) -> Spans:
     if not lines:
         return ()
     rows = [
-        build_spans("• ", line["name"], ": ", _render_team_numbers(line, tr))
-        if line["name"]
+        build_spans("• ", line.name, ": ", _render_team_numbers(line, tr))
+        if line.name
         else build_spans(tr.translate("daily-team-all"), " ", _render_team_numbers(line, tr))
         for line in lines
     ]
     return build_spans(format_bold(tr.translate("today-team")), "\n", join_blocks(rows, "\n"))
 
 
-def _render_team_numbers(line: Body, tr: Translator) -> str:
-    return tr.translate("daily-team-line", **{key: int(line[key]) for key in ("overdue", "due", "closing", "idle")})
+def _render_team_numbers(line: TeamLine, tr: Translator) -> str:
+    return tr.translate("daily-team-line", **line.model_dump(exclude={"name"}))
 
 
-def _render_evening(body: Body, tr: Translator) -> Spans:
+def _render_evening(body: DailyBody, tr: Translator) -> Spans:
     """Return what was changed, by person, what waits, and what is unknown."""
-    day = date.fromisoformat(body["day"])
+    day = date.fromisoformat(body.day)
     blocks = [format_bold(tr.translate("daily-evening", day=format_day(day, today=day, locale=tr.locale)))]
-    blocks.extend(_render_person(person, tr) for person in body["people"])
-    if not body["people"]:
+    blocks.extend(_render_person(person, tr) for person in body.people)
+    if not body.people:
         blocks.append(build_spans(tr.translate("daily-evening-nothing")))
-    for code, group in (("daily-evening-waiting", body["waiting"]), ("daily-evening-unknown", body["unknown"])):
-        if group["count"]:
-            lines = [_render_open_item(line, tr) for line in group["lines"]]
-            more = build_spans(tr.translate("daily-more", count=group["more"])) if group["more"] else ()
-            blocks.append(build_spans(format_bold(tr.translate(code, count=group["count"])), "\n", join_blocks([*lines, more], "\n")))
+    for code, group in (("daily-evening-waiting", body.waiting), ("daily-evening-unknown", body.unknown)):
+        if group.count:
+            lines = [*(_render_open_item(line, tr) for line in group.lines), _render_rest(group.more, tr)]
+            blocks.append(build_spans(format_bold(tr.translate(code, count=group.count)), "\n", join_blocks(lines, "\n")))
     return join_blocks([*blocks, build_spans(tr.translate("daily-off"))], "\n\n")
 
 
-def _render_person(person: Body, tr: Translator) -> Spans:
-    lines = [build_spans("• ", _render_call(line, tr)) for line in person["lines"]]
-    more = build_spans(tr.translate("daily-more", count=person["more"])) if person["more"] else ()
-    head = format_bold(tr.translate("daily-evening-person", name=person["name"], count=person["count"]))
-    return build_spans(head, "\n", join_blocks([*lines, more], "\n"))
-
-
-def _render_open_item(line: Body, tr: Translator) -> Spans:
-    """Return the line of an open card or of a call of unknown outcome."""
-    if "preview" not in line:
-        return build_spans("• ", line["who"], ": ", _render_call(line, tr))
-    until = tr.translate("daily-until", at=line["until"]) if line["until"] else ""
-    return build_spans("• ", line["who"], ": ", render_heading(line["preview"], line["method"], tr), f" · {until}" if until else "")
-
-
-def _render_call(line: Body, tr: Translator) -> str:
-    return tr.translate(
-        "call-named", **(line["named"] or {"method": line["method"], "verb": "other", "entity": "", "count": 1, "parts": "none"})
+def _render_person(person: CallGroup, tr: Translator) -> Spans:
+    lines = [*(build_spans("• ", _render_call(line, tr)) for line in person.lines), _render_rest(person.more, tr)]
+    return build_spans(
+        format_bold(tr.translate("daily-evening-person", name=person.name, count=person.count)), "\n", join_blocks(lines, "\n")
     )
+
+
+def _render_open_item(line: CallLine, tr: Translator) -> Spans:
+    """Return the line of an open card or of a call of unknown outcome."""
+    if line.preview is None:
+        return build_spans("• ", line.who, ": ", _render_call(line, tr))
+    until = tr.translate("daily-until", at=line.until) if line.until else ""
+    return build_spans("• ", line.who, ": ", render_heading(line.preview.to_json(), line.method, tr), f" · {until}" if until else "")
+
+
+def _render_call(line: CallLine, tr: Translator) -> str:
+    return tr.translate("call-named", **(line.named or {"method": line.method, "verb": "other", "entity": "", "count": 1, "parts": "none"}))

@@ -1,49 +1,42 @@
 """Renders the questions of a card edit, and the list of open cards in a group. Pure; no text is read as markup."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from bot.i18n.translate import Translator, as_notice
+from bot.i18n.translate import Translator
 from bot.rendering.replies import render_heading
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
+from orchestrator.domain.message_views import CallLine, EditBody, WaitingBody
+from state.stored import JsonObject
 
-Body = Mapping[str, Any]
 
-
-def render_edit(body: Body, tr: Translator) -> Spans:
+def render_edit(body: JsonObject, tr: Translator) -> Spans:
     """Return the text of a body of kind "edit": which field, which value, or the outcome."""
-    match body["what"]:
-        case "fields":
-            return build_spans(format_bold(tr.translate("edit-which")))
-        case "value":
-            return _render_value_question(body, tr)
-        case _:
-            return build_spans(tr.translate_notice(as_notice(body["notice"])))
+    edit = EditBody.model_validate(body)
+    if edit.notice is not None:
+        return build_spans(tr.translate_notice(edit.notice))
+    return build_spans(format_bold(tr.translate("edit-which"))) if edit.what == "fields" else _render_value_question(edit, tr)
 
 
-def _render_value_question(body: Body, tr: Translator) -> Spans:
-    objection = build_spans("⚠️ ", tr.translate_notice(as_notice(body["objection"]))) if body.get("objection") else ()
-    asked = build_spans(
-        format_bold(tr.translate("edit-new-value", field=body["name"])), "\n", tr.translate("edit-now", value=body["value"])
-    )
-    options = join_blocks([build_spans(f"{number}. {label}") for number, label in enumerate(body.get("options") or (), start=1)], "\n")
-    how = build_spans(Span(tr.translate("edit-how-options" if options else "edit-how", kind=body.get("field_kind", "")), "italic"))
+def _render_value_question(edit: EditBody, tr: Translator) -> Spans:
+    objection = build_spans("⚠️ ", tr.translate_notice(edit.objection)) if edit.objection else ()
+    asked = build_spans(format_bold(tr.translate("edit-new-value", field=edit.name)), "\n", tr.translate("edit-now", value=edit.value))
+    options = join_blocks([build_spans(f"{number}. {label}") for number, label in enumerate(edit.options, start=1)], "\n")
+    how = build_spans(Span(tr.translate("edit-how-options" if options else "edit-how", kind=edit.field_kind), "italic"))
     return join_blocks([objection, asked, options, how], "\n\n")
 
 
-def render_waiting_cards(body: Body, tr: Translator) -> Spans:
+def render_waiting_cards(body: JsonObject, tr: Translator) -> Spans:
     """Return the text of a body of kind "waiting": the open cards of a group, each with a link to its message."""
-    rows = [_render_waiting_card(card, str(body["chat"]), tr) for card in body["cards"]]
-    more = body["count"] - len(rows)
+    waiting = WaitingBody.model_validate(body)
+    rows = [_render_waiting_card(card, waiting.chat, tr) for card in waiting.cards]
+    more = waiting.count - len(rows)
     tail = build_spans(tr.translate("card-more", count=more)) if more > 0 else ()
-    return build_spans(format_bold(tr.translate("pending", count=body["count"])), "\n", join_blocks([*rows, tail], "\n"))
+    return build_spans(format_bold(tr.translate("pending", count=waiting.count)), "\n", join_blocks([*rows, tail], "\n"))
 
 
-def _render_waiting_card(card: Body, chat: str, tr: Translator) -> Spans:
-    what = join_blocks([build_spans(Span(span.text)) for span in render_heading(card["preview"], card["method"], tr)], "")
-    words = "".join(span.text for span in what)
-    told = tr.translate("card-asked-by", who=card["who"], until=tr.format_time(card["until"]))
-    return build_spans("• ", Span(words, url=build_message_link(chat, str(card["ref"]))), f" · {told}")
+def _render_waiting_card(card: CallLine, chat: str, tr: Translator) -> Spans:
+    preview = card.preview.to_json() if card.preview else {}
+    words = "".join(span.text for span in render_heading(preview, card.method, tr))
+    told = tr.translate("card-asked-by", who=card.who, until=tr.format_time(card.until))
+    return build_spans("• ", Span(words, url=build_message_link(chat, card.ref)), f" · {told}")
 
 
 def build_message_link(session: str, ref: str) -> str:

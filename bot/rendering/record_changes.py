@@ -1,12 +1,15 @@
 """Renders a record's history with its paging buttons, and news of changes that others made to records. Pure; CRM text is never markup."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from bot.i18n.translate import Translator
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, format_title, join_blocks
+from orchestrator.domain.card_view import PreviewLine
+from orchestrator.domain.message_views import HistoryBody, HistoryEntry, NewsBody, NewsItem
+from state.stored import JsonObject
 
-Body = Mapping[str, Any]
+BELL: Final = "🔔 "
 _LINES: Final = 8
 """Fields shown of one change; the others are counted."""
 _VALUE: Final = 120
@@ -19,139 +22,121 @@ class HistoryButton(NamedTuple):
     words: tuple[str, ...]
 
 
-def render_history(body: Body, tr: Translator) -> Spans:
+def render_history(body: JsonObject, tr: Translator) -> Spans:
     """Return the text of a body of kind "history": the record, the changes of this page, and the page number."""
-    blocks = [_render_head(body, tr)]
-    blocks.extend(_render_entry(entry, tr) for entry in body["entries"])
-    if not body["entries"]:
+    history = HistoryBody.model_validate(body)
+    blocks = [_render_head(history, tr), *(_render_entry(entry, tr) for entry in history.entries)]
+    if not history.entries:
         blocks.append(build_spans(tr.translate("history-none")))
-    if body["pages"] > 1:
-        blocks.append(
-            build_spans(Span(tr.translate("history-page", page=body["page"] + 1, pages=body["pages"], total=body["total"]), "italic"))
-        )
+    if history.pages > 1:
+        place = tr.translate("history-page", page=history.page + 1, pages=history.pages, total=history.total)
+        blocks.append(build_spans(Span(place, "italic")))
     return join_blocks(blocks, "\n\n")
 
 
-def build_history_buttons(body: Body, tr: Translator) -> list[list[HistoryButton]]:
+def build_history_buttons(body: JsonObject, tr: Translator) -> list[list[HistoryButton]]:
     """Return the buttons to newer and older pages, where there are any."""
-    page, row = int(body["page"]), []
-    if page > 0:
-        row.append(HistoryButton(tr.translate("button-history-newer"), _build_page_words(body, page - 1)))
-    if page + 1 < int(body["pages"]):
-        row.append(HistoryButton(tr.translate("button-history-older"), _build_page_words(body, page + 1)))
+    history, row = HistoryBody.model_validate(body), []
+    if history.page > 0:
+        row.append(HistoryButton(tr.translate("button-history-newer"), _build_page_words(history, history.page - 1)))
+    if history.page + 1 < history.pages:
+        row.append(HistoryButton(tr.translate("button-history-older"), _build_page_words(history, history.page + 1)))
     return [row] if row else []
 
 
-def _build_page_words(body: Body, page: int) -> tuple[str, ...]:
-    return ("history", str(body["record"]).replace(":", "."), str(page), str(body["screen"]))
+def _build_page_words(body: HistoryBody, page: int) -> tuple[str, ...]:
+    return ("history", body.record.replace(":", "."), str(page), body.screen)
 
 
-def _render_head(body: Body, tr: Translator) -> Spans:
-    title = format_title(str(body["title"])) if body["title"] else ""
-    name = Span(f"{title} №{body['number']}".strip(), url=str(body.get("url") or ""))
-    gone = f" · {tr.translate('history-deleted')}" if body["deleted"] else ""
-    return format_bold(build_spans(f"{tr.translate('history-head', entity=body['entity'])} ", name, gone))
+def _render_head(body: HistoryBody, tr: Translator) -> Spans:
+    title = format_title(body.title) if body.title else ""
+    name = Span(f"{title} №{body.number}".strip(), url=body.url)
+    gone = f" · {tr.translate('history-deleted')}" if body.deleted else ""
+    return format_bold(build_spans(f"{tr.translate('history-head', entity=body.entity)} ", name, gone))
 
 
-def _render_entry(entry: Body, tr: Translator) -> Spans:
-    if entry["what"] == "portal":
-        return join_blocks(
-            [build_spans(format_bold(str(entry["when"])), f" · {tr.translate('history-portal')}"), *_render_lines(entry, tr)], "\n"
-        )
-    said = [str(entry["by"]), tr.translate("history-call", status=entry["status"]), *_render_decision(entry, tr)]
-    if entry["undo"]:
+def _render_entry(entry: HistoryEntry, tr: Translator) -> Spans:
+    if entry.what == "portal":
+        head = build_spans(format_bold(entry.when), f" · {tr.translate('history-portal')}")
+        return join_blocks([head, *_render_lines(entry.lines, tr)], "\n")
+    said = [entry.by, tr.translate("history-call", status=entry.status), *_render_decision(entry, tr)]
+    if entry.undo:
         said.append(tr.translate("history-undo"))
-    head = build_spans(format_bold(str(entry["when"])), " · ", " · ".join(part for part in said if part))
-    undone = [build_spans(tr.translate("history-undone", when=str(entry["undone"])))] if entry["undone"] else []
-    return join_blocks([head, *_render_deed(entry, tr), *_render_lines(entry, tr), *undone], "\n")
+    head = build_spans(format_bold(entry.when), " · ", " · ".join(part for part in said if part))
+    undone = [build_spans(tr.translate("history-undone", when=entry.undone))] if entry.undone else []
+    return join_blocks([head, *_render_deed(entry, tr), *_render_lines(entry.lines, tr), *undone], "\n")
 
 
-def _render_decision(entry: Body, tr: Translator) -> list[str]:
+def _render_decision(entry: HistoryEntry, tr: Translator) -> list[str]:
     """Return who approved the change and how, or that it ran without asking."""
-    if not entry["decided"]:
-        return [tr.translate("history-free")] if entry["status"] == "succeeded" else []
-    who = str(entry["decided_by"]) or tr.translate("history-self")
-    way = tr.translate("history-via", via=entry["via"]) if entry["via"] else ""
-    return [", ".join(part for part in (tr.translate("history-decided", who=who, status=entry["status"]), way) if part)]
+    if not entry.decided:
+        return [tr.translate("history-free")] if entry.status == "succeeded" else []
+    who = entry.decided_by or tr.translate("history-self")
+    way = tr.translate("history-via", via=entry.via) if entry.via else ""
+    return [", ".join(part for part in (tr.translate("history-decided", who=who, status=entry.status), way) if part)]
 
 
-def _render_deed(entry: Body, tr: Translator) -> list[Spans]:
+def _render_deed(entry: HistoryEntry, tr: Translator) -> list[Spans]:
     """Return what was done where no field shows it: a state, a new record, a comment."""
-    if entry["verb"] == "update" and entry["lines"]:
+    if entry.verb == "update" and entry.lines:
         return []
-    code = f"verb-{entry['verb']}-{entry['entity']}"
-    return [build_spans(tr.translate(code) if tr.has_message(code) else tr.translate("history-other", method=entry["method"]))]
+    code = f"verb-{entry.verb}-{entry.entity}"
+    return [build_spans(tr.translate(code) if tr.has_message(code) else tr.translate("history-other", method=entry.method))]
 
 
-def _render_lines(entry: Body, tr: Translator) -> list[Spans]:
-    lines = entry["lines"]
+def _render_lines(lines: Sequence[PreviewLine], tr: Translator) -> list[Spans]:
     told = [_render_line(line) for line in lines[:_LINES]]
     return [*told, build_spans(tr.translate("card-more", count=len(lines) - _LINES))] if len(lines) > _LINES else told
 
 
-def _render_line(line: Body) -> Spans:
-    before = f"{_trim_value(line['before'])} → " if line["before"] else ""
-    return build_spans(f"{line['name']}: {before}", format_bold(_trim_value(line["after"])))
+def _render_line(line: PreviewLine) -> Spans:
+    before = f"{_trim_value(line.before)} → " if line.before else ""
+    return build_spans(f"{line.name}: {before}", format_bold(_trim_value(line.after)))
 
 
-def _trim_value(value: Any) -> str:
-    text = " ".join(str(value).split())
+def _trim_value(value: str) -> str:
+    text = " ".join(value.split())
     return text if len(text) <= _VALUE else f"{text[: _VALUE - 1]}…"
 
 
-BELL = "🔔 "
-
-
-def render_news(body: Mapping[str, Any], tr: Translator) -> Spans:
+def render_news(body: JsonObject, tr: Translator) -> Spans:
     """Return one record with a line per change, or several records with one line each."""
-    items: Sequence[Mapping[str, Any]] = body["items"]
-    more = int(body.get("more") or 0)
-    if len(items) == 1 and not more:
-        return join_blocks(
-            [
-                build_spans(BELL, format_bold(_render_record_heading(items[0], tr)), _render_authors(items[0], tr)),
-                *(build_spans(line) for line in _format_news_lines(items[0])),
-            ],
-            "\n",
-        )
+    news = NewsBody.model_validate(body)
+    if len(news.items) == 1 and not news.more:
+        item = news.items[0]
+        head = build_spans(BELL, format_bold(_render_record_heading(item, tr)), _render_authors(item, tr))
+        return join_blocks([head, *(build_spans(line) for line in _format_news_lines(item))], "\n")
     rows = [
         build_spans(
             "• ",
             _render_record_heading(item, tr),
             _render_authors(item, tr),
-            f" — {'; '.join(_format_news_lines(item))}" if item["lines"] else "",
+            f" — {'; '.join(_format_news_lines(item))}" if item.lines else "",
         )
-        for item in items
+        for item in news.items
     ]
-    rows.append(build_spans(tr.translate("news-more", count=more) if more else ""))
-    return build_spans(BELL, format_bold(tr.translate("news-several", count=len(items) + more)), "\n", join_blocks(rows, "\n"))
+    rows.append(build_spans(tr.translate("news-more", count=news.more) if news.more else ""))
+    title = tr.translate("news-several", count=len(news.items) + news.more)
+    return build_spans(BELL, format_bold(title), "\n", join_blocks(rows, "\n"))
 
 
-def _render_record_heading(item: Mapping[str, Any], tr: Translator) -> Spans:
+def _render_record_heading(item: NewsItem, tr: Translator) -> Spans:
     """Return the record's kind and its name, which links to its page."""
-    what = f"{item['what']}-" if item["what"] in {"added", "deleted"} else ""
-    code = f"news-{what}{item['entity']}"
-    words = tr.translate(code)
-    kind = str(item.get("kind") or "")
-    if kind and not what:
-        words = kind[0].upper() + kind[1:]
-    return build_spans(words, " ", Span(format_title(str(item["title"])), url=str(item.get("url") or "")))
+    what = f"{item.what}-" if item.what in {"added", "deleted"} else ""
+    words = tr.translate(f"news-{what}{item.entity}")
+    if item.kind and not what:
+        words = item.kind[0].upper() + item.kind[1:]
+    return build_spans(words, " ", Span(format_title(item.title), url=item.url))
 
 
-def _render_authors(item: Mapping[str, Any], tr: Translator) -> str:
-    names = [tr.translate("news-via", name=who["name"]) if who["via"] else str(who["name"]) for who in item["who"]]
+def _render_authors(item: NewsItem, tr: Translator) -> str:
+    names = [tr.translate("news-via", name=who.name) if who.via else who.name for who in item.who]
     if not names:
         return ""
-    code = f"news-{item['what'] if item['what'] in {'added', 'deleted'} else 'changed'}-by"
+    code = f"news-{item.what if item.what in {'added', 'deleted'} else 'changed'}-by"
     return f" · {tr.translate(code, who=', '.join(names))}"
 
 
-def _format_news_lines(item: Mapping[str, Any]) -> list[str]:
-    return [
-        f"{line['name']}: {line['before']} → {line['after']}" if line["before"] else _format_present_value(line) for line in item["lines"]
-    ]
-
-
-def _format_present_value(line: Mapping[str, Any]) -> str:
-    """Return the present value, where the one before is unknown."""
-    return f"{line['name']}: {line['after']}"
+def _format_news_lines(item: NewsItem) -> list[str]:
+    """Return "name: before → after", without the value before where it is unknown."""
+    return [f"{line.name}: {line.before} → {line.after}" if line.before else f"{line.name}: {line.after}" for line in item.lines]

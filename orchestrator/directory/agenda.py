@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from bitrix.bulk.lists import extract_rows
@@ -20,12 +20,14 @@ from orchestrator.directory.labels import parse_amount
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.message_views import TeamLine
 from orchestrator.domain.outputs import Notice, Row, Table
 from orchestrator.language.date_format import format_day, parse_portal_date, to_bitrix_date, to_bitrix_datetime
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import format_sum_short
 from orchestrator.language.time_zones import parse_moment
 from state.canonical import to_storable
+from state.stored import JsonObject
 
 IDLE: Final = timedelta(days=7)
 AHEAD: Final = timedelta(days=7)
@@ -52,17 +54,6 @@ _TEAM_NUMBERS: Final = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class TeamLine:
-    """How many records of one person (`name` "": of the whole team) are overdue, due today, closing and idle."""
-
-    name: str
-    overdue: int = 0
-    due: int = 0
-    closing: int = 0
-    idle: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
 class Agenda:
     """A person's day: the lists that are not empty with their headings, the team's numbers, and the lists that could not be read."""
 
@@ -79,11 +70,11 @@ class _List:
 
     code: str
     entity: str
-    filter: Mapping[str, Any]
+    filter: Mapping[str, object]
     date: str
     """The date field that the list is sorted by and that each row shows."""
 
-    def build_command(self, key: str, owner: Any, *, select: Sequence[str]) -> Command:
+    def build_command(self, key: str, owner: int | Sequence[int], *, select: Sequence[str]) -> Command:
         wanted = {_OWNER[self.entity]: owner, **self.filter}
         params = {"filter": wanted, "select": list(select), "order": {self.date: "ASC", "ID": "ASC"}}
         return Command(key=key, method=_METHODS[self.entity], params=params)
@@ -192,7 +183,7 @@ async def _build_table(one: _List, command: Command, outcome: CommandOutcome, sh
     return Table(rows=tuple(made), shown=len(made), total=max(total, len(made)), sum_text=sums)
 
 
-async def _build_row(one: _List, row: Mapping[str, Any], shown: _ViewContext) -> Row:
+async def _build_row(one: _List, row: JsonObject, shown: _ViewContext) -> Row:
     label = mask(await shown.naming.build_label(one.entity, row, shown.actor.locale))
     number = int(row.get("ID") or row.get("id") or 0)
     url = shown.naming.build_card_url(one.entity, number, user=shown.actor.bitrix_user_id or 0)
@@ -200,7 +191,7 @@ async def _build_row(one: _List, row: Mapping[str, Any], shown: _ViewContext) ->
     return Row(label=f"{label} · {when}" if when else label, url=url)
 
 
-async def _format_when(one: _List, row: Mapping[str, Any], shown: _ViewContext) -> str:
+async def _format_when(one: _List, row: JsonObject, shown: _ViewContext) -> str:
     """Return the date the list is about, or the time where that is today; "" where the record has none."""
     text = str(row.get(one.date) or row.get(one.date.lower()) or "")
     here = shown.now.astimezone(ZoneInfo(shown.actor.time_zone))
@@ -219,7 +210,7 @@ async def _format_when(one: _List, row: Mapping[str, Any], shown: _ViewContext) 
     return f"{at:%H:%M}" if at.date() == here.date() else format_day(at.date(), today=here.date(), locale=shown.actor.locale)
 
 
-async def _format_sums(rows: Sequence[Mapping[str, Any]], shown: _ViewContext) -> str:
+async def _format_sums(rows: Sequence[JsonObject], shown: _ViewContext) -> str:
     """Return the sums as "12,4 млн ₽", one part for each currency."""
     totals: dict[str, Decimal] = {}
     for row in rows:

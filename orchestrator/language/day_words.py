@@ -5,7 +5,7 @@ Each recogniser reads one kind of phrase and blanks it out, so that no digit is 
 
 import re
 from calendar import monthrange
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
@@ -17,6 +17,24 @@ from orchestrator.language.number_words import PATTERN, VALUES
 _WEEK: Final = 7
 _FRIDAY: Final = 4
 _DECEMBER: Final = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Groups:
+    """What a phrase says in the groups of its pattern; "" in a group that it or its pattern does not have."""
+
+    text: str
+    """The whole phrase."""
+    year: str = ""
+    month: str = ""
+    """Its number."""
+    month_name: str = ""
+    day: str = ""
+    word: str = ""
+    weekday: str = ""
+    which: str = ""
+    number: str = ""
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,30 +61,30 @@ _WEEKDAYS: Final = _WORDS.read_words("weekdays")
 _NEAR_DAYS: Final = _WORDS.read_table("near_days") | _WORDS.read_table("near_days_english")
 _WHICH_YEARS: Final = _WORDS.read_table("which_year")
 _BEGINNINGS: Final = _WORDS.read_lists("beginnings")
-_UNITS: Final = _WORDS.read_lists("units")
+_UNITS: Final = {unit: starts for unit, starts in _WORDS.read_lists("units").items() if unit != "half"}
+_HALF: Final = _WORDS.read_words("units", "half")
 _MONTH: Final = "|".join(_MONTHS)
 _WEEKDAY: Final = "|".join(_WEEKDAYS)
 _MONEY: Final = rf"(?! ?(?:{_WORDS.join_patterns('money_follows')}))"
-_NEVER: Final = r"(?P<which>(?!))?"  # a group that its reader asks for and this phrase does not have
 _YEAR: Final = (
     rf"(?: (?P<year>(?:19|20)[0-9]{{2}})(?![0-9]){_MONEY}(?: ?{_WORDS.read_text('year_mark')})?"
     rf"| (?P<which>{'|'.join(_WHICH_YEARS)}) {_WORDS.read_text('of_year')})?"
 )
 _PAIR: Final = _WORDS.read_words("pair")
-_NUMBER: Final = rf"(?P<n>[0-9]{{1,3}}|(?:{PATTERN})(?: (?:{PATTERN}))?|{'|'.join(_PAIR)}|an?|half an?)"
+_NUMBER: Final = rf"(?P<number>[0-9]{{1,3}}|(?:{PATTERN})(?: (?:{PATTERN}))?|{'|'.join(_PAIR)}|an?|half an?)"
 # A decimal or a sum is no date: «1.12 млн».
 _NO_SUM: Final = rf"(?!\w)(?!\.?[0-9]){_MONEY}"
-_DAY_MONTH: Final = r"(?P<d>0?[1-9]|[12][0-9]|3[01])\.(?P<m>0[1-9]|1[0-2])"
+_DAY_MONTH: Final = r"(?P<day>0?[1-9]|[12][0-9]|3[01])\.(?P<month>0[1-9]|1[0-2])"
 _B: Final = r"(?<![\w.,:/-])"
 
-Recogniser = Callable[[re.Match[str], date], DayPhrase]
+Recogniser = Callable[[Groups, date], DayPhrase]
 
 
 def find_days(text: str, today: date) -> tuple[list[DayPhrase], str]:
     """Return the day phrases of a folded text, and the text with these phrases blanked out; raises `UnclearPhrase`."""
     found: list[DayPhrase] = []
     for pattern, read in _RECOGNISERS:
-        found += [read(match, today) for match in pattern.finditer(text)]
+        found += [read(Groups(text=match.group(), **match.groupdict("")), today) for match in pattern.finditer(text)]
         text = pattern.sub(lambda match: "|" * len(match.group()), text)
     return found, text
 
@@ -88,29 +106,31 @@ def _find_index(patterns: tuple[str, ...], word: str) -> int:
     return next(i for i, pattern in enumerate(patterns) if re.fullmatch(pattern, word))
 
 
-def _read_full_date(match: re.Match[str], today: date) -> DayPhrase:
-    year = int(match["y"])
-    century = today.year // 100 * 100 if len(match["y"]) == 2 else 0  # noqa: PLR2004 — a year of two digits
-    day, month = int(match["d"]), int(match["m"])
-    if "/" in match.group() and day != month and max(day, month) <= _DECEMBER:
+def _find_meaning(word: str, beginnings: Mapping[str, tuple[str, ...]]) -> str:
+    """Return the name under which the beginning of the word is listed, "" if it is not."""
+    return next((name for name, starts in beginnings.items() if word.startswith(starts)), "")
+
+
+def _read_full_date(said: Groups, today: date) -> DayPhrase:
+    century = today.year // 100 * 100 if len(said.year) == 2 else 0  # noqa: PLR2004 — a year of two digits
+    day, month = int(said.day), int(said.month)
+    if "/" in said.text and day != month and max(day, month) <= _DECEMBER:
         raise UnclearPhrase("which_day")
-    if "/" in match.group() and month > _DECEMBER:
+    if "/" in said.text and month > _DECEMBER:
         day, month = month, day
-    return DayPhrase((build_day(century + year, month, day),))
+    return DayPhrase((build_day(century + int(said.year), month, day),))
 
 
-def _read_month_date(match: re.Match[str], today: date) -> DayPhrase:
-    month, day = _find_index(_MONTHS, match["month"]) + 1, int(match["d"])
-    if match["year"]:
-        return DayPhrase((build_day(int(match["year"]), month, day),))
-    if match["which"]:
-        shift = int(_WHICH_YEARS[match["which"]])
-        return DayPhrase((build_day(today.year + shift, month, day),))
+def _read_month_date(said: Groups, today: date) -> DayPhrase:
+    month, day = _find_index(_MONTHS, said.month_name) + 1, int(said.day)
+    if said.year or said.which:
+        year = int(said.year) if said.year else today.year + int(_WHICH_YEARS[said.which])
+        return DayPhrase((build_day(year, month, day),))
     return DayPhrase((_pick_nearest_year(month, day, today),))
 
 
-def _read_short_date(match: re.Match[str], today: date) -> DayPhrase:
-    return DayPhrase((_pick_nearest_year(int(match["m"]), int(match["d"]), today),))
+def _read_short_date(said: Groups, today: date) -> DayPhrase:
+    return DayPhrase((_pick_nearest_year(int(said.month), int(said.day), today),))
 
 
 def _pick_nearest_year(month: int, day: int, today: date) -> date:
@@ -128,8 +148,8 @@ def _pick_nearest_year(month: int, day: int, today: date) -> date:
     return min(options, key=lambda option: abs(option - today))
 
 
-def _read_day_of_month(match: re.Match[str], today: date) -> DayPhrase:
-    number = int(match["d"])
+def _read_day_of_month(said: Groups, today: date) -> DayPhrase:
+    number = int(said.day)
     year, month = (today.year, today.month) if number >= today.day else _add_to_month(today.year, today.month, 1)
     return DayPhrase((build_day(year, month, number),))
 
@@ -145,50 +165,51 @@ def add_months(day: date, count: int) -> date:
     return build_day(year, month, min(day.day, monthrange(year, month)[1]))
 
 
-def _read_near_day(match: re.Match[str], today: date) -> DayPhrase:
-    return DayPhrase((today + timedelta(days=int(_NEAR_DAYS[match["word"]])),))
+def _read_near_day(said: Groups, today: date) -> DayPhrase:
+    return DayPhrase((today + timedelta(days=int(_NEAR_DAYS[said.word])),))
 
 
-def _read_weekday(match: re.Match[str], today: date) -> DayPhrase:
-    weekday, which = _find_index(_WEEKDAYS, match["weekday"]), match["which"] or ""
-    if which.startswith(_BEGINNINGS["every"]):
-        raise UnclearPhrase("repeats")
+def _read_weekday(said: Groups, today: date) -> DayPhrase:
+    weekday = _find_index(_WEEKDAYS, said.weekday)
     of_this_week = to_monday(today) + timedelta(days=weekday)
-    if which.startswith(_BEGINNINGS["next"]):
-        return DayPhrase((of_this_week + timedelta(weeks=1),))
-    if which.startswith(_BEGINNINGS["last"]):
-        return DayPhrase((of_this_week - timedelta(weeks=1),))
-    if which.startswith(_BEGINNINGS["this"]):
-        return DayPhrase((of_this_week,))
+    match _find_meaning(said.which, _BEGINNINGS):
+        case "every":
+            raise UnclearPhrase("repeats")
+        case "next":
+            return DayPhrase((of_this_week + timedelta(weeks=1),))
+        case "last":
+            return DayPhrase((of_this_week - timedelta(weeks=1),))
+        case "this":
+            return DayPhrase((of_this_week,))
     coming = today + timedelta(days=(weekday - today.weekday()) % _WEEK)
     return DayPhrase((coming, coming + timedelta(weeks=1)) if coming == today else (coming,), weekday=weekday)
 
 
-def _read_week(match: re.Match[str], today: date) -> DayPhrase:
-    which = match["which"]
-    shift = -1 if which.startswith(_BEGINNINGS["last"]) else int(which.startswith(_BEGINNINGS["next"]))
+def _read_week(said: Groups, today: date) -> DayPhrase:
+    shift = {"last": -1, "next": 1}.get(_find_meaning(said.which, _BEGINNINGS), 0)
     monday = to_monday(today) + timedelta(weeks=shift)
     days = tuple(monday + timedelta(days=number) for number in range(_FRIDAY + 1))
     return DayPhrase(tuple(day for day in days if day >= today) or days[-1:], week=monday)
 
 
-def _read_span(match: re.Match[str], today: date) -> DayPhrase:
-    unit, count = match["unit"], _parse_count(match["n"] or "1")
-    if unit.startswith(_UNITS["minutes"]):
-        return DayPhrase(span=timedelta(minutes=count))
-    half = unit.startswith(_UNITS["half"]) or (match["n"] or "").startswith("half")
-    if unit.startswith(_UNITS["hours"]):
-        return DayPhrase(span=timedelta(minutes=30 if half else 60 * count))
-    if unit.startswith(_UNITS["years"]):
-        return DayPhrase((add_months(today, 6 if half else 12 * count),))
-    if half:
-        raise UnclearPhrase("which_day")
-    if unit.startswith(_UNITS["weeks"]):
-        day = today + timedelta(weeks=count)
-        return DayPhrase((day,), week=to_monday(day))
-    if unit.startswith(_UNITS["months"]):
-        return DayPhrase((add_months(today, count),))
-    return DayPhrase((today + timedelta(days=count),))
+def _read_span(said: Groups, today: date) -> DayPhrase:
+    count, half = _parse_count(said.number or "1"), said.unit.startswith(_HALF) or said.number.startswith("half")
+    match _find_meaning(said.unit, _UNITS):
+        case "minutes":
+            return DayPhrase(span=timedelta(minutes=count))
+        case "hours":
+            return DayPhrase(span=timedelta(minutes=30 if half else 60 * count))
+        case "years":
+            return DayPhrase((add_months(today, 6 if half else 12 * count),))
+        case _ if half:
+            raise UnclearPhrase("which_day")
+        case "weeks":
+            day = today + timedelta(weeks=count)
+            return DayPhrase((day,), week=to_monday(day))
+        case "months":
+            return DayPhrase((add_months(today, count),))
+        case _:
+            return DayPhrase((today + timedelta(days=count),))
 
 
 def _parse_count(written: str) -> int:
@@ -199,20 +220,22 @@ def _parse_count(written: str) -> int:
     return sum(VALUES.get(word, 0) for word in written.split()) or 1
 
 
-def _read_end(match: re.Match[str], today: date) -> DayPhrase:
-    unit, later = match["unit"], int((match["which"] or "").startswith(_BEGINNINGS["next"]))
-    if unit.startswith(_UNITS["days"]):
-        return DayPhrase((today,))
-    if unit.startswith(_UNITS["weeks"]):
-        return _find_end_of_week(today + timedelta(weeks=later))
-    if unit.startswith(_UNITS["months"]):
-        return DayPhrase((_find_last_day(*_add_to_month(today.year, today.month, later)),))
-    if unit.startswith(_UNITS["quarters"]):
-        return DayPhrase((_find_last_day(*_add_to_month(today.year, (today.month + 2) // 3 * 3, later * 3)),))
-    if unit.startswith(_UNITS["years"]):
-        return DayPhrase((date(today.year + later, _DECEMBER, 31),))
-    month = _find_index(_MONTHS, unit) + 1
-    return DayPhrase((_find_last_day(today.year + (month < today.month), month),))
+def _read_end(said: Groups, today: date) -> DayPhrase:
+    later = int(_find_meaning(said.which, _BEGINNINGS) == "next")
+    match _find_meaning(said.unit, _UNITS):
+        case "days":
+            return DayPhrase((today,))
+        case "weeks":
+            return _find_end_of_week(today + timedelta(weeks=later))
+        case "months":
+            return DayPhrase((_find_last_day(*_add_to_month(today.year, today.month, later)),))
+        case "quarters":
+            return DayPhrase((_find_last_day(*_add_to_month(today.year, (today.month + 2) // 3 * 3, later * 3)),))
+        case "years":
+            return DayPhrase((date(today.year + later, _DECEMBER, 31),))
+        case _:
+            month = _find_index(_MONTHS, said.unit) + 1
+            return DayPhrase((_find_last_day(today.year + (month < today.month), month),))
 
 
 def _find_end_of_week(day: date) -> DayPhrase:
@@ -227,7 +250,7 @@ def _find_last_day(year: int, month: int) -> date:
 
 
 def _build_refusal(reason: WhenReason) -> Recogniser:
-    def refuse(_match: re.Match[str], _today: date) -> DayPhrase:
+    def refuse(_said: Groups, _today: date) -> DayPhrase:
         raise UnclearPhrase(reason)
 
     return refuse
@@ -242,8 +265,8 @@ _EVERY_WEEKDAY: Final = (
     rf"|{_WORDS.join_patterns('repeatedly')})(?!\w)"
 )
 _MONTH_FIRST: Final = (
-    rf"(?<!\w)(?P<month>{_MONTH})\.? (?P<d>[0-9]{{1,2}})(?:st|nd|rd|th)?(?![\w:]|[.,][0-9])"
-    rf"(?:,? (?P<year>20[0-9]{{2}})(?!\w))?{_NEVER}"
+    rf"(?<!\w)(?P<month_name>{_MONTH})\.? (?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?![\w:]|[.,][0-9])"
+    rf"(?:,? (?P<year>20[0-9]{{2}})(?!\w))?"
 )
 _NEAR_DAY: Final = rf"(?<!\w)(?P<word>{_WORDS.join_patterns('near_day_patterns')})(?!\w)"
 _NO_DAY: Final = (
@@ -252,24 +275,26 @@ _NO_DAY: Final = (
     rf"|{_WORDS.join_patterns('days_off')})(?!\w)"
 )
 _RANGE: Final = rf"(?<!\w)(?:{_WORDS.join_patterns('from')}) [0-9]{{1,2}} (?:{_WORDS.join_patterns('until')}) [0-9]{{1,2}}(?= )"
-_DAY_FIRST: Final = rf"{_B}(?P<d>[0-9]{{1,2}})(?:{_WORDS.join_patterns('day_endings')})? (?:of )?(?P<month>{_MONTH})(?!\w)\.?{_YEAR}(?!\w)"
-_DAY_OF_MONTH: Final = rf"{_B}(?P<d>[0-9]{{1,2}})(?:{_WORDS.read_text('of_month_ending')})? {_WORDS.read_text('of_month')}(?!\w)"
-_AT_DAY: Final = rf"(?<!\w)(?:{_WORDS.join_patterns('at_hour')}) (?P<d>2[4-9]|3[01])\.(?P<m>0[1-9]|1[0-2]){_NO_SUM}"
+_DAY_FIRST: Final = (
+    rf"{_B}(?P<day>[0-9]{{1,2}})(?:{_WORDS.join_patterns('day_endings')})? (?:of )?(?P<month_name>{_MONTH})(?!\w)\.?{_YEAR}(?!\w)"
+)
+_DAY_OF_MONTH: Final = rf"{_B}(?P<day>[0-9]{{1,2}})(?:{_WORDS.read_text('of_month_ending')})? {_WORDS.read_text('of_month')}(?!\w)"
+_AT_DAY: Final = rf"(?<!\w)(?:{_WORDS.join_patterns('at_hour')}) (?P<day>2[4-9]|3[01])\.(?P<month>0[1-9]|1[0-2]){_NO_SUM}"
 _RECOGNISERS: Final[tuple[tuple[re.Pattern[str], Recogniser], ...]] = tuple(
     (re.compile(pattern), read)
     for pattern, read in (
         (_RANGE, _build_refusal("several")),
         (_EVERY_WEEKDAY, _build_refusal("repeats")),
-        (r"(?<![\w-])(?P<y>[0-9]{4})-(?P<m>[0-9]{2})-(?P<d>[0-9]{2})(?![\w-])", _read_full_date),
-        (rf"{_B}(?P<d>[0-9]{{1,2}})\.(?P<m>[0-9]{{1,2}})\.(?P<y>[0-9]{{4}}|[0-9]{{2}})(?!\.?[\w])", _read_full_date),
-        (rf"{_B}(?P<d>[0-9]{{1,2}})/(?P<m>[0-9]{{1,2}})/(?P<y>[0-9]{{4}}|[0-9]{{2}})(?![\w/])", _read_full_date),
+        (r"(?<![\w-])(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})(?![\w-])", _read_full_date),
+        (rf"{_B}(?P<day>[0-9]{{1,2}})\.(?P<month>[0-9]{{1,2}})\.(?P<year>[0-9]{{4}}|[0-9]{{2}})(?!\.?[\w])", _read_full_date),
+        (rf"{_B}(?P<day>[0-9]{{1,2}})/(?P<month>[0-9]{{1,2}})/(?P<year>[0-9]{{4}}|[0-9]{{2}})(?![\w/])", _read_full_date),
         (_DAY_FIRST, _read_month_date),
         (_MONTH_FIRST, _read_month_date),
         (rf"(?<!\w)(?:(?:{_WORDS.join_patterns('by_end')}) )?{_END_OF} (?:{_WHICH} )?{_END_UNIT}(?!\w)", _read_end),
-        (rf"(?<!\w)(?:by )?{_NEVER}(?P<unit>eod|eow|eom)(?!\w)", _read_end),
+        (r"(?<!\w)(?:by )?(?P<unit>eod|eow|eom)(?!\w)", _read_end),
         (rf"(?<!\w)(?:{_WORDS.join_patterns('in_time')}) (?:{_NUMBER} )?{_UNIT}(?!\w)", _read_span),
         (_DAY_OF_MONTH, _read_day_of_month),
-        (r"(?<!\w)(?:on|by|until) the (?P<d>[0-9]{1,2})(?:st|nd|rd|th)(?!\w)", _read_day_of_month),
+        (r"(?<!\w)(?:on|by|until) the (?P<day>[0-9]{1,2})(?:st|nd|rd|th)(?!\w)", _read_day_of_month),
         (_NEAR_DAY, _read_near_day),
         (rf"(?<!\w)(?:(?:{_WORDS.join_patterns('in_week')}) )?{_WHICH} (?:{_WORDS.join_patterns('week')})(?!\w)", _read_week),
         (rf"(?<!\w)(?:{_WHICH} )?(?P<weekday>{_WEEKDAY})(?![\w-])\.?", _read_weekday),

@@ -22,28 +22,27 @@ _PARTS: Final = (
 _NOON_WORDS: Final = re.compile(_WORDS.join_patterns("noon"))
 _HALF_NAMES: Final = _WORDS.read_table("halves")
 _HALF: Final = rf"(?P<half>{_WORDS.join_patterns('half_patterns')})"
-_CLOCK: Final = re.compile(rf"(?<![\w.,:/+-])(?P<h>[0-9]{{1,2}}):(?P<m>[0-9]{{2}})(?::[0-9]{{2}})?(?![\w:]|[.,][0-9])(?: ?{_HALF}(?!\w))?")
+_AFTER_CLOCK: Final = rf"(?![\w:]|[.,][0-9])(?: ?{_HALF}(?!\w))?"
+_CLOCK: Final = re.compile(rf"(?<![\w.,:/+-])(?P<hour>[0-9]{{1,2}}):(?P<minute>[0-9]{{2}})(?::[0-9]{{2}})?{_AFTER_CLOCK}")
 _DOTTED: Final = re.compile(
-    rf"(?<!\w)(?:{_WORDS.join_patterns('before_dotted')}) (?P<h>[0-9]{{1,2}})\.(?P<m>[0-9]{{2}})(?![\w:]|[.,][0-9])(?: ?{_HALF}(?!\w))?"
+    rf"(?<!\w)(?:{_WORDS.join_patterns('before_dotted')}) (?P<hour>[0-9]{{1,2}})\.(?P<minute>[0-9]{{2}}){_AFTER_CLOCK}"
 )
 _UNIT: Final = rf"(?:{_WORDS.join_patterns('unit')})"
-_HALVED: Final = re.compile(rf"(?<![\w.,:/+-])(?P<h>[0-9]{{1,2}})(?: ?{_UNIT}\.?)? ?{_HALF}(?!\w)")
+_HALVED: Final = re.compile(rf"(?<![\w.,:/+-])(?P<hour>[0-9]{{1,2}})(?: ?{_UNIT}\.?)? ?{_HALF}(?!\w)")
 # «на 15 часов» is an hour, «на 3 часа» how long something takes.
 _UNITED: Final = re.compile(
     rf"(?<!\w)(?:(?:{_WORDS.join_patterns('before_united')})|{_WORDS.read_text('before_long_hour')}(?= (?:[89]|[12][0-9]) ))"
-    rf" (?P<h>[0-9]{{1,2}}) ?{_UNIT}(?!\w)"
+    rf" (?P<hour>[0-9]{{1,2}}) ?{_UNIT}(?!\w)"
 )
 _NOT_AN_HOUR: Final = rf"(?![\w%:₽$€]|[.,/-][0-9]| [0-9%₽$€]| ?(?:{_WORDS.join_patterns('not_an_hour')}))"
 _BARE: Final = re.compile(
-    rf"(?<!\w)(?:(?:{_WORDS.join_patterns('at')}) (?P<h>[0-9]{{1,2}}){_NOT_AN_HOUR}"
+    rf"(?<!\w)(?:(?:{_WORDS.join_patterns('at')}) (?P<hour>[0-9]{{1,2}}){_NOT_AN_HOUR}"
     rf"|(?:{_WORDS.join_patterns('until')}) (?P<late>[0-9]{{1,2}})(?= *(?:$|[,;!?|]|\.(?:\s|$))))"
 )
 _VAGUE: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('vague')})(?!\w)")
-_ONE_O_CLOCK: Final = re.compile(
-    rf"(?<!\w){_WORDS.read_text('one_o_clock')}(?: (?P<half>{_WORDS.join_patterns('one_o_clock_halves')}))?(?!\w)"
-)
+_ONE_O_CLOCK: Final = re.compile(rf"(?<!\w){_WORDS.read_text('one_o_clock')}(?: ({_WORDS.join_patterns('one_o_clock_halves')}))?(?!\w)")
 _HOUR_VALUES: Final = {word: str(number) for number, word in enumerate(_WORDS.read_words("hour_words"), start=2)}
-_WORD_HOURS: Final = re.compile(rf"(?<!\w)(?P<word>{'|'.join(_HOUR_VALUES)})(?= (?:{_WORDS.join_patterns('after_hour_word')}))")
+_WORD_HOURS: Final = re.compile(rf"(?<!\w)(?:{'|'.join(_HOUR_VALUES)})(?= (?:{_WORDS.join_patterns('after_hour_word')}))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +54,12 @@ class Hour:
 
 def find_hour(text: str) -> Hour | None:
     """Return the hour that a folded text names, None if there is none; raises `UnclearPhrase` for several hours or an impossible one."""
-    text = _WORD_HOURS.sub(lambda match: _HOUR_VALUES[match["word"]], text)
+    text = _WORD_HOURS.sub(lambda match: _HOUR_VALUES[match.group()], text)
     hours: list[tuple[int, int, str | None, bool]] = []
     for pattern in (_CLOCK, _DOTTED, _HALVED, _UNITED, _BARE):
-        hours += [_parse_match(match) for match in pattern.finditer(text)]
+        hours += [_read_groups(**match.groupdict()) for match in pattern.finditer(text)]
         text = pattern.sub("|", text)
-    hours += [(1, 0, _find_half(match["half"]), False) for match in _ONE_O_CLOCK.finditer(text)]
+    hours += [(1, 0, _find_half(match[1]), False) for match in _ONE_O_CLOCK.finditer(text)]
     if len(hours) > 1:
         raise UnclearPhrase("several")
     part = _find_part(text)
@@ -77,10 +76,11 @@ def _find_half(word: str | None) -> str | None:
     return _HALF_NAMES[word.replace(".", "")] if word else None
 
 
-def _parse_match(match: re.Match[str]) -> tuple[int, int, str | None, bool]:
-    groups = match.groupdict()
-    minute = groups.get("m")
-    return int(groups["h"] or groups["late"]), int(minute or 0), _find_half(groups.get("half")), minute is not None
+def _read_groups(
+    hour: str | None, minute: str | None = None, half: str | None = None, late: str | None = None
+) -> tuple[int, int, str | None, bool]:
+    """Return the hour, the minute, the half of the day, and whether the minute was written; the arguments are a pattern's groups."""
+    return int(hour or late or 0), int(minute or 0), _find_half(half), minute is not None
 
 
 def _find_part(text: str) -> tuple[str, time] | None:

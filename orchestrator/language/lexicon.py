@@ -7,7 +7,7 @@ with the file and the key: the data folder is then older than the code.
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import yaml
 
@@ -21,7 +21,7 @@ _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 class Lexicon:
     """One file of word lists; a key is a path such as ("units", "weeks")."""
 
-    def __init__(self, name: str, content: Mapping[Any, Any]) -> None:
+    def __init__(self, name: str, content: Mapping[str, object]) -> None:
         """`name` is the file's, for messages about what is missing."""
         self._name = name
         self._content = content
@@ -58,25 +58,25 @@ class Lexicon:
         """What a person reads, Russian and English."""
         return {"ru": self.read_text(*key, "ru"), "en": self.read_text(*key, "en")}
 
-    def _find(self, key: tuple[str, ...]) -> Any:
-        found: Any = self._content
+    def _find(self, key: tuple[str, ...]) -> object:
+        found: object = self._content
         for name in key:
             if not isinstance(found, Mapping) or name not in found:
                 raise SettingsError(f"{self._name}: no key {'.'.join(map(str, key))}; copy the data folder of this version")
             found = found[name]
         return found
 
-    def _check_text(self, found: Any, key: tuple[str, ...]) -> str:
+    def _check_text(self, found: object, key: tuple[str, ...]) -> str:
         if not isinstance(found, str):
             raise SettingsError(f"{self._name}: {'.'.join(map(str, key))} must be text, not {type(found).__name__}")
         return found
 
-    def _check_list(self, found: Any, key: tuple[str, ...]) -> list[Any]:
+    def _check_list(self, found: object, key: tuple[str, ...]) -> list[object]:
         if not isinstance(found, list):
             raise SettingsError(f"{self._name}: {'.'.join(map(str, key))} must be a list, not {type(found).__name__}")
         return found
 
-    def _check_mapping(self, found: Any, key: tuple[str, ...]) -> Mapping[Any, Any]:
+    def _check_mapping(self, found: object, key: tuple[str, ...]) -> Mapping[str, object]:
         if not isinstance(found, Mapping):
             raise SettingsError(f"{self._name}: {'.'.join(map(str, key))} must be a table, not {type(found).__name__}")
         return found

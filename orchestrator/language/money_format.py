@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import Locale, to_visible_line
@@ -73,7 +73,7 @@ def count_fraction_digits(amount: Decimal, decimals: int = _CENTS) -> int:
         return max(decimals or _CENTS, -int(amount.normalize().as_tuple().exponent))
 
 
-def parse_currency_style(row: Mapping[str, Any]) -> CurrencyStyle:
+def parse_currency_style(row: Mapping[str, object]) -> CurrencyStyle:
     """Parse a row of crm.currency.list, whose texts may be HTML (`&nbsp;`, `&#8381;`)."""
     prefix, suffix = _parse_sign(str(row.get("FORMAT_STRING") or ""))
     point = html.unescape(str(row.get("DEC_POINT") or ""))
@@ -109,7 +109,7 @@ def _clean_piece(part: str) -> str:
     return f"{NO_BREAK_SPACE if shown[0].isspace() else ''}{inner}{NO_BREAK_SPACE if shown[-1].isspace() else ''}"
 
 
-def _parse_separator(value: Any, point: str) -> str:
+def _parse_separator(value: object, point: str) -> str:
     """Return the thousands separator; for null, which the portal sends for its default, the usual one for that decimal point."""
     if value is None:
         return "," if point == "." else NO_BREAK_SPACE

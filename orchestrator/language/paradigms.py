@@ -4,7 +4,6 @@ Genders are separate rows, so Достоевский and Достоевская 
 nominatives, so Иван and Иванов are two words.
 """
 
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -13,7 +12,7 @@ from orchestrator.language.lexicon import load_lexicon
 _WORDS: Final = load_lexicon("declension")
 _LETTERS: Final = _WORDS.read_table("letters")
 _PLURALS: Final = _WORDS.read_table("plurals")
-_VOWELS: Final = _LETTERS["vowels"]
+_VOWELS: Final = _WORDS.read_text("letters", "vowels")
 
 
 class Paradigm(NamedTuple):
@@ -31,14 +30,13 @@ class Reading(NamedTuple):
     nominative: bool
 
 
-def _build_paradigm(row: Mapping[str, str]) -> Paradigm:
+def _build_paradigm(endings: str, letters: str = "", syllables: str = "") -> Paradigm:
     """A row of the list: the stem ends in one of its letters or of its syllables."""
-    finals = row["syllables"].split() if "syllables" in row else row["letters"].format_map(_LETTERS)
-    endings = row["endings"].format_map(_PLURALS).split()
-    return Paradigm(tuple(finals), tuple("" if ending == "-" else ending for ending in endings))
+    finals = syllables.split() or letters.format_map(_LETTERS)
+    return Paradigm(tuple(finals), tuple("" if ending == "-" else ending for ending in endings.format_map(_PLURALS).split()))
 
 
-PARADIGMS: Final = tuple(map(_build_paradigm, _WORDS.read_rows("paradigms")))
+PARADIGMS: Final = tuple(_build_paradigm(**row) for row in _WORDS.read_rows("paradigms"))
 _SHORTEST_STEM: Final = 2
 _FLEETING: Final = _WORDS.read_words("fleeting", "syllables")
 _BEFORE_LAST: Final = _WORDS.read_text("fleeting", "last_letters")

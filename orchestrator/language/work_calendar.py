@@ -2,13 +2,13 @@
 
 import re
 from calendar import isleap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache, lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 import yaml
@@ -81,9 +81,10 @@ def load_workdays(path: Path) -> Workdays:
 
 
 @cache
-def _parse_yaml(text: str) -> Any:
+def _parse_yaml(text: str) -> Mapping[str, Iterable[object] | None]:
     """Parse YAML, the same text only once per process."""
-    return yaml.safe_load(text) or {}
+    content: Mapping[str, Iterable[object] | None] = yaml.safe_load(text) or {}
+    return content
 
 
 @lru_cache(maxsize=16)
@@ -121,12 +122,12 @@ def is_quiet(now: datetime, zone: str) -> bool:
     return here.weekday() > _FRIDAY or here.time() >= _QUIET_FROM or here.time() < _QUIET_TO
 
 
-def _parse_month_day(text: Any) -> tuple[int, int]:
+def _parse_month_day(text: object) -> tuple[int, int]:
     if not isinstance(text, str) or not _YEARLY.fullmatch(text):
         raise ValueError(f'{text!r} is not written as "MM-DD"')
     day = date.fromisoformat(f"2024-{text}")  # 2024 is a leap year, so that 29 February can be a holiday
     return day.month, day.day
 
 
-def _parse_dates(given: Iterable[Any] | None) -> frozenset[date]:
+def _parse_dates(given: Iterable[object] | None) -> frozenset[date]:
     return frozenset(item if isinstance(item, date) else date.fromisoformat(str(item)) for item in given or ())

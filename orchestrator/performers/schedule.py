@@ -69,7 +69,7 @@ class SchedulePerformer:
 
 def _count_waiting(store: Store, session: str) -> int:
     state, _ = load_state(store, f"session:{session}")
-    return sum(entry["status"] == "waits" for entry in list_reminders(state).values())
+    return sum(entry.status == "waits" for entry in list_reminders(state).values())
 
 
 def _is_kept(store: Store, session: str, known: str) -> bool:

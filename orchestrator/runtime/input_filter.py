@@ -26,9 +26,9 @@ async def recognize_answer(row: InboxRow, session: Session, store: AsyncStore) -
     reply_to = row.body.get("reply_to")
     if reply_to:
         for confirmation_id, edit in list_edits(session.state).items():
-            key = build_question_key(confirmation_id, edit["ask"])
-            if edit["by"] == person and (await store.find_sent_ref(session.key, key)).partition("@")[0] == str(reply_to):
-                return _to_kind(row, "edit_value", {"confirmation_id": confirmation_id, "ask": edit["ask"]})
+            key = build_question_key(confirmation_id, edit.ask)
+            if edit.by == person and (await store.find_sent_ref(session.key, key)).partition("@")[0] == str(reply_to):
+                return _to_kind(row, "edit_value", {"confirmation_id": confirmation_id, "ask": edit.ask})
     if find_awaited_denial(session.state, person, session.now) is not None:
         return _to_kind(row, "reason", {})
     return None

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from state.events.base import Event
 from state.events.personal import Personal
-from state.session_state import SessionState
+from state.session_state import CardEdit, SessionState
 
 State = SessionState
 
@@ -36,8 +36,8 @@ class EditClosed(Event):
     how: Literal["replaced", "cancelled", "late"]
 
 
-def list_edits(state: State) -> dict[str, dict[str, Any]]:
-    """Return the open questions of a session by card: {code, by, ask, options}."""
+def list_edits(state: State) -> dict[str, CardEdit]:
+    """Return the open questions of a session by card."""
     return state.edits or {}
 
 
@@ -50,7 +50,7 @@ def _fold_question(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
     edits = state.edits = state.edits if state.edits is not None else {}
     edits.pop(data["confirmation_id"], None)  # asked again: young again
-    edits[data["confirmation_id"]] = {key: data[key] for key in ("code", "by", "ask", "options")}
+    edits[data["confirmation_id"]] = CardEdit.create(**{key: data[key] for key in ("code", "by", "ask", "options")})
     while len(edits) > KEEP_EDITS:
         del edits[next(iter(edits))]
 

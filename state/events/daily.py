@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from state.events.base import Event
 from state.events.personal import Personal
-from state.session_state import SessionState
+from state.session_state import Reminder, SessionState
 
 State = SessionState
 
@@ -55,7 +55,7 @@ class DailySent(Event):
     outcome: Literal["sent", "failed"] = "sent"
 
 
-def list_reminders(state: State) -> dict[str, dict[str, Any]]:
+def list_reminders(state: State) -> dict[str, Reminder]:
     """Return the reminders of a session by id, in the order in which they were set."""
     return state.reminders or {}
 
@@ -68,16 +68,17 @@ def find_last_day(state: State, what: str) -> int:
 def _fold_setting(state: State, data: dict[str, Any], ts: str) -> None:
     if not data.get("text"):  # the person was erased: the timer was removed with the text
         return
-    kept = {"due_ts": data["due_ts"], "text": data.get("text", ""), "target": data.get("target", ""), "status": "waits", "ts": ts}
+    kept = Reminder.create(due_ts=data["due_ts"], text=data["text"], target=data.get("target", ""), status="waits", ts=ts)
     state.reminders = state.reminders if state.reminders is not None else {}
     state.reminders[data["effect_id"]] = kept
 
 
 def _fold_moving(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
-    entry = list_reminders(state).get(data["effect_id"])
+    known = list_reminders(state)
+    entry = known.get(data["effect_id"])
     if entry is not None:
-        entry.update(due_ts=data["due_ts"], status="waits")
+        known[data["effect_id"]] = entry.with_values(due_ts=data["due_ts"], status="waits")
 
 
 def _fold_firing(state: State, data: dict[str, Any], ts: str) -> None:
@@ -86,8 +87,8 @@ def _fold_firing(state: State, data: dict[str, Any], ts: str) -> None:
     entry = known.pop(data["effect_id"], None)
     if entry is None:
         return
-    known[data["effect_id"]] = entry | {"status": "fired"}  # re-inserted at the end, as the newest of the fired ones
-    fired = [key for key, item in known.items() if item["status"] == "fired"]
+    known[data["effect_id"]] = entry.with_values(status="fired")  # re-inserted at the end, as the newest of the fired ones
+    fired = [key for key, item in known.items() if item.status == "fired"]
     for key in fired[: max(0, len(fired) - KEEP_FIRED)]:
         del known[key]
 

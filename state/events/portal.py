@@ -6,7 +6,7 @@ from pydantic import Field
 
 from state.events.base import Event, Fold, keep_last
 from state.events.personal import Personal
-from state.session_state import SessionState
+from state.session_state import PortalState, SessionState
 
 State = SessionState
 
@@ -47,39 +47,39 @@ class RecordsSeen(Event):
     """The time of the next scheduled reading, if records are still due."""
 
 
-def _ensure_portal(state: State) -> dict[str, Any]:
+def _ensure_portal(state: State) -> PortalState:
     """Return the portal's part of `state`, created if missing; only the portal's own session has it."""
     if state.portal is None:
-        state.portal = {"due": {}, "seen": {}, "look_at": "", "tries": 0, "told_at": ""}
+        state.portal = PortalState.create(due={}, seen={}, look_at="", tries=0, told_at="")
     return state.portal
 
 
 def _fold_portal_event(state: State, data: dict[str, Any], ts: str) -> None:
     portal = _ensure_portal(state)
-    target, action = data.get("target"), data.get("action")
+    target = data.get("target")
     if target:
-        before = portal["due"].get(target) or {"action": action, "ts": ts}
-        portal["due"][target] = {**before, "action": "add" if before["action"] == "add" and action == "update" else action}
-        keep_last(portal["due"], KEEP_DUE)
+        action = data["action"]
+        before = portal.due.get(target) or {"action": action, "ts": ts}
+        portal.due[target] = {**before, "action": "add" if before["action"] == "add" and action == "update" else action}
+        keep_last(portal.due, KEEP_DUE)
     if data.get("look_at"):
-        portal["look_at"] = data["look_at"]
+        state.portal = portal.with_values(look_at=data["look_at"])
 
 
 def _fold_failed_probe(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
-    _ensure_portal(state).update(tries=data["tries"], look_at=data["look_at"])
+    state.portal = _ensure_portal(state).with_values(tries=data["tries"], look_at=data["look_at"])
 
 
 def _fold_seen_records(state: State, data: dict[str, Any], ts: str) -> None:
     portal = _ensure_portal(state)
     for target in (*sorted(data["records"]), *data["gone"]):
-        portal["due"].pop(target, None)
-        portal["seen"].pop(target, None)  # re-inserted below, so that it counts as the newest
-    portal["seen"].update(sorted(data["records"].items()))
-    keep_last(portal["seen"], KEEP_SEEN)
-    portal.update(tries=0, look_at=data.get("look_at", ""))
-    if data.get("told"):
-        portal["told_at"] = ts
+        portal.due.pop(target, None)
+        portal.seen.pop(target, None)  # re-inserted below, so that it counts as the newest
+    portal.seen.update(sorted(data["records"].items()))
+    keep_last(portal.seen, KEEP_SEEN)
+    told = {"told_at": ts} if data.get("told") else {}
+    state.portal = portal.with_values(tries=0, look_at=data.get("look_at", ""), **told)
 
 
 FOLDS: Final[dict[str, Fold]] = {

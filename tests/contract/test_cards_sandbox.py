@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.message_views import EditableField
 from orchestrator.features.cards import open_cards
-from orchestrator.features.cards.field_input import EditableField
 from orchestrator.runtime import outbox
 from state.card import Card
 from state.clock import SystemClock, format_iso

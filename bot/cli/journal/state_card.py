@@ -47,8 +47,8 @@ def format_state(then: ReplayedState, voice: Narrator) -> Iterator[str]:
     )
     yield from _format_block("last words", (f"{item.role}: {to_one_line(item.text)}" for item in then.state.history[-_MAX_SHOWN:]))
     if then.state.portal:
-        due = then.state.portal["due"]
-        yield from _format_block("portal", [f"{len(then.state.portal['seen'])} records known, {len(due)} due to be looked at"])
+        due = then.state.portal.due
+        yield from _format_block("portal", [f"{len(then.state.portal.seen)} records known, {len(due)} due to be looked at"])
 
 
 def _format_block(title: str, lines: Iterable[str]) -> Iterator[str]:

@@ -6,16 +6,18 @@ replaces the old card closes it as «заменено».
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
 from orchestrator.directory.answers import Ambiguous, Option, Resolved, Unresolved
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.card_view import Preview
+from orchestrator.domain.message_views import EditableField
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.cards import open_cards
-from orchestrator.features.cards.field_input import EditableField, FieldContext, list_editable_fields, read_value, replace_value
+from orchestrator.features.cards.field_input import FieldContext, list_editable_fields, read_value, replace_value
 from orchestrator.features.cards.open_cards import REFRESH, refresh_open_cards
 from orchestrator.features.cards.resubmit import (
     OUTDATED,
@@ -23,7 +25,9 @@ from orchestrator.features.cards.resubmit import (
     build_current_card,
     build_toast,
     describe_status,
+    is_click,
     is_undo,
+    read_word,
     submit_again,
 )
 from orchestrator.gate.approve import confirmations
@@ -42,6 +46,7 @@ from state.journal.store import EffectConflict, InboxRow, OutboxRow
 ANSWER: Final = "edit_value"
 """Kind of the input that is a reply to a question about a value: {confirmation_id, ask, text}."""
 _MOST_OPTIONS: Final = 8
+_NO_ANSWER: Final = Unresolved(notice=Notice(code="edit-empty"), detail="nothing was written")
 _CANCEL: Final = frozenset(load_lexicon("answers").read_words("value", "keep"))
 
 
@@ -56,7 +61,7 @@ class _EditableCard:
     @property
     def id(self) -> str:
         """The id of the confirmation."""
-        return str(self.entry.confirmation_id)
+        return self.entry.confirmation_id
 
 
 def build_handlers(catalogue: Catalogue, lists: FieldLists) -> Handlers:
@@ -77,7 +82,7 @@ class CardEditor:
     async def begin(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Handle the click ("edit", id): ask which field to change, or for the value if there is only one field."""
         actor = await admit_actor(row, session, tools)
-        card = await self._find_card(_get_word(row, 1), actor, session) if actor is not None else None
+        card = await self._find_card(read_word(row, 1), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
             await _report_objection(card, row, actor, session, tools)
             return
@@ -94,11 +99,11 @@ class CardEditor:
     async def select_field(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Handle the click ("field", id, n): ask for the new value of the n-th field."""
         actor = await admit_actor(row, session, tools)
-        card = await self._find_card(_get_word(row, 1), actor, session) if actor is not None else None
+        card = await self._find_card(read_word(row, 1), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
             await _report_objection(card, row, actor, session, tools)
             return
-        number = _get_word(row, 2)
+        number = read_word(row, 2)
         if not number.isdecimal() or int(number) >= len(card.fields):
             await _report_objection(OUTDATED, row, actor, session, tools)
             return
@@ -109,28 +114,28 @@ class CardEditor:
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
-        edit = list_edits(session.state).get(_get_word(row, 1))
-        if edit is None or edit["by"] != actor.key:
+        edit = list_edits(session.state).get(read_word(row, 1))
+        if edit is None or edit.by != actor.key:
             await _report_objection(Notice(code="edit-over"), row, actor, session, tools)
             return
-        await _cancel_edit(_get_word(row, 1), row, actor, session)
+        await _cancel_edit(read_word(row, 1), row, actor, session)
 
     async def pick(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Handle the click ("pick", id, ask, n): take one of the offered meanings of an ambiguous reply."""
         actor = await admit_actor(row, session, tools)
-        card = await self._find_card(_get_word(row, 1), actor, session) if actor is not None else None
+        card = await self._find_card(read_word(row, 1), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
             await _report_objection(card, row, actor, session, tools)
             return
         edit = list_edits(session.state).get(card.id)
-        ask, number = _get_word(row, 2), _get_word(row, 3)
-        options = edit["options"] if edit is not None and edit["by"] == actor.key and ask == str(edit["ask"]) else []
-        field = next((one for one in card.fields if edit is not None and one.code == edit["code"]), None)
+        ask, number = read_word(row, 2), read_word(row, 3)
+        options = edit.options if edit is not None and edit.by == actor.key and ask == str(edit.ask) else []
+        field = next((one for one in card.fields if edit is not None and one.code == edit.code), None)
         if field is None or not number.isdecimal() or int(number) >= len(options):
             await _report_objection(Notice(code="edit-over"), row, actor, session, tools)
             return
-        option = options[int(number)]
-        await self._request_change(card, field, option["value"], str(option["label"]), row=row, actor=actor, session=session, tools=tools)
+        option = Option(**options[int(number)])
+        await self._request_change(card, field, option.value, option.label, row=row, actor=actor, session=session, tools=tools)
 
     async def receive_answer(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Read a reply to the question and make the new request; explain an invalid value and ask again."""
@@ -140,8 +145,8 @@ class CardEditor:
             await _report_objection(card, row, actor, session, tools)
             return
         edit = list_edits(session.state).get(card.id)
-        field = next((one for one in card.fields if edit is not None and one.code == edit["code"]), None)
-        if edit is None or field is None or edit["by"] != actor.key or edit["ask"] != row.body["ask"]:
+        field = next((one for one in card.fields if edit is not None and one.code == edit.code), None)
+        if edit is None or field is None or edit.by != actor.key or edit.ask != row.body["ask"]:
             await _report_objection(Notice(code="edit-over"), row, actor, session, tools)
             return
         words = str(row.body["text"]).strip()
@@ -150,7 +155,7 @@ class CardEditor:
             return
         place = FieldContext(call=card.call, before=card.entry.before or {}, state=session.state)
         try:
-            found = await read_value(words, field, place, actor=actor, tools=tools) if words else _build_empty_answer()
+            found = await read_value(words, field, place, actor=actor, tools=tools) if words else _NO_ANSWER
         except BitrixError:
             found = Unresolved(notice=Notice(code="edit-not-read-now"), detail="the portal cannot be read")
         match found:
@@ -165,7 +170,7 @@ class CardEditor:
         self,
         card: _EditableCard,
         field: EditableField,
-        value: Any,
+        value: object,
         said: str,
         *,
         row: InboxRow,
@@ -199,7 +204,11 @@ class CardEditor:
             call = decode_call(stored.call["call"], self._catalogue) if stored is not None else None
         except UndecodableCall:
             call = None
-        fields = list_editable_fields(call, entry.preview or {}, await self._load_custom_types(call)) if call is not None else []
+        fields = (
+            list_editable_fields(call, Preview.model_validate(entry.preview or {}), await self._load_custom_types(call))
+            if call is not None
+            else []
+        )
         if call is None or not fields or is_undo(entry):
             return Notice(code="edit-not-here")
         return _EditableCard(entry=entry, call=call, fields=fields)
@@ -215,25 +224,16 @@ class CardEditor:
         return {code: field.type for code, field in listed.items() if field.custom and not field.multiple}
 
 
-def _build_empty_answer() -> Unresolved:
-    return Unresolved(notice=Notice(code="edit-empty"), detail="nothing was written")
-
-
 def _find_reason(result: Outcome) -> Notice:
     if result.status == "planned":
         return Notice(code="shadow-now")
     return result.reason or Notice(code="portal-refused", args={"text": result.detail})
 
 
-def _get_word(row: InboxRow, number: int) -> str:
-    words = row.body["words"]
-    return str(words[number]) if len(words) > number else ""
-
-
 def _next_question_number(card: _EditableCard, session: Session) -> int:
     """Return the number of the next question about the card; replies to earlier questions become invalid."""
     edit = list_edits(session.state).get(card.id)
-    return edit["ask"] + 1 if edit is not None else 1
+    return edit.ask + 1 if edit is not None else 1
 
 
 async def _ask(
@@ -252,7 +252,7 @@ async def _ask(
     event = EditAsked(confirmation_id=card.id, code=field.code, by=actor.key, ask=ask, options=kept)
     labels = [option.label for option in options]
     out = [open_cards.build_question_row(session.key, card.id, field, session.now, ask=ask, objection=objection, options=labels)]
-    if row.body.get("callback_id"):
+    if is_click(row):
         out.insert(0, build_toast(row, objection or Notice(code="toast-new-value", args={"field": field.name}), session))
     if len(card.fields) > 1:
         out.insert(0, open_cards.build_picker_result_row(session.key, card.id, "edit-field", session.now, field=field.name))
@@ -270,7 +270,7 @@ async def _replace_card(card: _EditableCard, new_id: str, field: EditableField, 
         outbox.build_card_row(session.key, entries[new_id], session.now),
     ]
     out.extend(_build_closed_picker(card, session, "edit-done", field=field.name))
-    if row.body.get("callback_id"):
+    if is_click(row):
         out.append(build_toast(row, Notice(code="toast-new-card"), session))
     timer = confirmations.drop_timer(card.entry, session)
     try:
@@ -292,13 +292,13 @@ async def _drop_late_card(card: _EditableCard, new_id: str, *, row: InboxRow, ac
         outbox.build_reply_row(session.key, build_reply(notice), session.now),
         *_build_closed_picker(card, session, "edit-over"),
     ]
-    if row.body.get("callback_id"):
+    if is_click(row):
         out.append(build_toast(row, notice, session))
     timer = confirmations.drop_timer(entries[new_id], session)
     await session.commit(new.event, over, actor=actor.key, effects=[new.change], timers=[timer], outbox=out, inbox_done=[row.id])
 
 
-def _build_closed_picker(card: _EditableCard, session: Session, code: str, **args: Any) -> list[OutboxRow]:
+def _build_closed_picker(card: _EditableCard, session: Session, code: str, **args: str) -> list[OutboxRow]:
     return [open_cards.build_picker_result_row(session.key, card.id, code, session.now, **args)] if len(card.fields) > 1 else []
 
 
@@ -307,9 +307,9 @@ async def _cancel_edit(confirmation_id: str, row: InboxRow, actor: Actor, sessio
     entry = session.state.cards.get(confirmation_id)
     event = EditClosed(confirmation_id=confirmation_id, how="cancelled")
     out = [build_toast(row, Notice(code="edit-cancelled"), session)]
-    if row.body.get("callback_id"):
+    if is_click(row):
         out.append(open_cards.build_picker_result_row(session.key, confirmation_id, "edit-cancelled", session.now))
-    if entry is not None and entry.status == "requested" and not row.body.get("callback_id"):
+    if entry is not None and entry.status == "requested" and not is_click(row):
         out.append(open_cards.build_fresh_card_row(session.key, entry, session.now))
     await session.commit(event, actor=actor.key, outbox=out, inbox_done=[row.id])
 
@@ -320,7 +320,7 @@ async def _report_objection(
     """Tell why a click or reply was rejected, and redraw a card that is already decided. Does nothing for a person without access."""
     if actor is None or not isinstance(found, Notice):
         return
-    named = str(row.body["words"][1]) if len(row.body.get("words") or ()) > 1 else str(row.body.get("confirmation_id", ""))
+    named = read_word(row, 1) or str(row.body.get("confirmation_id", ""))
     entry = session.state.cards.get(named)
     settled = entry is not None and entry.status != "requested"
     events = [EditClosed(confirmation_id=named, how="late")] if settled and named in list_edits(session.state) else []

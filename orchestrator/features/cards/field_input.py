@@ -5,10 +5,12 @@ A text that cannot be read with certainty gives no value: the caller says so and
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from orchestrator.directory.answers import Resolution, Resolved, Unresolved
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.card_view import Preview
+from orchestrator.domain.message_views import EditableField
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.effect import MARKS, Call
@@ -17,6 +19,7 @@ from orchestrator.language.money_parser import UnclearSum, format_sum, parse_sum
 from orchestrator.runtime.turn import Tools
 from state.canonical import to_storable_text
 from state.session_state import SessionState
+from state.stored import JsonObject
 
 LONGEST: Final = 2000
 """Maximum characters of a text value."""
@@ -36,20 +39,10 @@ _WORDS: Final = load_lexicon("answers")
 _YES: Final = frozenset(_WORDS.read_words("value", "yes"))
 _NO: Final = frozenset(_WORDS.read_words("value", "no"))
 _ME: Final = frozenset(_WORDS.read_words("value", "me"))
-_FLAGS: Final[Mapping[Any, Any]] = {"Y": "N", "N": "Y", "1": "0", "0": "1"}
+_FLAGS: Final[Mapping[object, str]] = {"Y": "N", "N": "Y", "1": "0", "0": "1"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class EditableField:
-    """A field that can be changed on the card; `name` and `value` are as the card shows them."""
-
-    code: str
-    name: str
-    value: str
-    kind: str
-
-
-def list_editable_fields(call: Call, preview: Mapping[str, Any], own_types: Mapping[str, str]) -> list[EditableField]:
+def list_editable_fields(call: Call, preview: Preview, own_types: Mapping[str, str]) -> list[EditableField]:
     """Return the fields that a single answer can change, in the card's order; none for batches, lists and phones.
 
     `own_types` are the portal's types of its custom fields.
@@ -58,11 +51,10 @@ def list_editable_fields(call: Call, preview: Mapping[str, Any], own_types: Mapp
         return []
     written = critical_fields.extract_written_fields(call)
     found = []
-    for line in preview.get("lines") or ():
-        code = str(line["field"])
-        kind = find_answer_kind(call, code, own_types)
-        if kind and isinstance(written.get(code), str | int | float | bool):
-            found.append(EditableField(code=code, name=str(line["name"]), value=str(line["after"]), kind=kind))
+    for line in preview.lines:
+        kind = find_answer_kind(call, line.field, own_types)
+        if kind and isinstance(written.get(line.field), str | int | float | bool):
+            found.append(EditableField(code=line.field, name=line.name, value=line.after, kind=kind))
     return found
 
 
@@ -74,18 +66,18 @@ def find_answer_kind(call: Call, code: str, own_types: Mapping[str, str]) -> str
     return _CUSTOM_TYPES.get(own_types.get(code, ""), "")
 
 
-def replace_value(params: Mapping[str, Any], code: str, value: Any) -> dict[str, Any]:
+def replace_value(params: JsonObject, code: str, value: object) -> dict[str, object]:
     """Return the params with the field set and without marks, so that the gate does not find the old call instead."""
     return _set_value(strip_marks(params), code, value)
 
 
-def _set_value(params: Mapping[str, Any], code: str, value: Any) -> dict[str, Any]:
+def _set_value(params: JsonObject, code: str, value: object) -> dict[str, object]:
     if code in params and not isinstance(params[code], Mapping):
         return {**params, code: value}
     return {key: _set_value(item, code, value) if isinstance(item, Mapping) else item for key, item in params.items()}
 
 
-def strip_marks(params: Mapping[str, Any]) -> dict[str, Any]:
+def strip_marks(params: JsonObject) -> dict[str, object]:
     """Return the params as requested, without the marks that the gate added to the call."""
     return {key: strip_marks(item) if isinstance(item, Mapping) else item for key, item in params.items() if key not in MARKS}
 
@@ -95,7 +87,7 @@ class FieldContext:
     """What the new value belongs to: the card's call and the record as it was."""
 
     call: Call
-    before: Mapping[str, Any]
+    before: Mapping[str, JsonObject]
     state: SessionState
 
 
@@ -125,7 +117,7 @@ def _read_text(said: str) -> Resolution:
     return Resolved(value=said, label=said, named_by_person=True)
 
 
-def _read_flag(said: str, present: Any) -> Resolution:
+def _read_flag(said: str, present: str | float) -> Resolution:
     """Read «да» or «нет», written in the form that the field has now."""
     word = said.lower().strip(" .!")
     if word not in _YES | _NO:

@@ -7,11 +7,12 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from orchestrator.domain.address import Address
+from orchestrator.domain.card_view import Preview
+from orchestrator.domain.message_views import CallLine, EditableField, EditBody, WaitingBody
 from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.features.cards.field_input import EditableField
 from orchestrator.gate.approve import confirmations
 from orchestrator.runtime import outbox
 from orchestrator.runtime.input_filter import build_system_row
@@ -55,19 +56,14 @@ async def build_pending_rows(session: Session, store: AsyncStore, *, of_others: 
     refs = {entry.confirmation_id: await store.find_sent_ref(session.key, f"card:{entry.confirmation_id}") for entry in entries}
     linked = [entry for entry in entries if refs[entry.confirmation_id]][:MAX_LINKS]
     lines = [_build_line(entry, refs[entry.confirmation_id]) for entry in linked]
-    body = {"chat": session.key, "count": len(entries), "cards": lines}
-    listed = outbox.build_row(session.key, PENDING_LIST, body, session.now)
+    body = WaitingBody(chat=session.key, count=len(entries), cards=lines)
+    listed = outbox.build_row(session.key, PENDING_LIST, body.to_json(), session.now)
     return [listed, *(build_fresh_card_row(session.key, entry, session.now) for entry in entries if entry not in linked)]
 
 
-def _build_line(entry: Card, ref: str) -> dict[str, Any]:
-    return {
-        "preview": {key: value for key, value in entry.preview.items() if key != "lines"},
-        "method": entry.method,
-        "who": entry.requested_by_name,
-        "until": entry.expires_at,
-        "ref": ref,
-    }
+def _build_line(entry: Card, ref: str) -> CallLine:
+    preview = Preview.model_validate({key: value for key, value in entry.preview.items() if key != "lines"})
+    return CallLine(preview=preview, method=entry.method, who=entry.requested_by_name, until=entry.expires_at, ref=ref)
 
 
 async def refresh_open_cards(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -110,9 +106,9 @@ class CardRefresher:
 
 
 EDIT = "edit"
-"""Kind of the rows of an edit: {what, confirmation_id, …}, see `bot/rendering/cards.py`."""
+"""Kind of the rows of an edit, with an `EditBody`."""
 PENDING_LIST = "waiting"
-"""Kind of the list of open cards in a group: {chat, cards: [{preview, method, who, until, ref}]}."""
+"""Kind of the list of open cards in a group, a `WaitingBody`."""
 
 
 def build_fresh_card_row(session: str, entry: Card, now: datetime, *, leads: Literal["too", "not"] = "not") -> OutboxRow:
@@ -127,31 +123,30 @@ def build_fresh_card_row(session: str, entry: Card, now: datetime, *, leads: Lit
 
 def build_picker_row(session: str, confirmation_id: str, fields: Sequence[EditableField], now: datetime) -> OutboxRow:
     """Return the question which of the fields to change."""
-    shown = [{"name": field.name, "value": field.value} for field in fields]
-    body = {"what": "fields", "confirmation_id": confirmation_id, "fields": shown}
-    return outbox.build_row(session, EDIT, body, now, key=f"edit:{confirmation_id}")
+    shown = [EditableField(name=field.name, value=field.value) for field in fields]
+    body = EditBody(what="fields", confirmation_id=confirmation_id, fields=shown)
+    return outbox.build_row(session, EDIT, body.to_json(), now, key=f"edit:{confirmation_id}")
 
 
-def build_picker_result_row(session: str, confirmation_id: str, code: str, now: datetime, **args: Any) -> OutboxRow:
+def build_picker_result_row(session: str, confirmation_id: str, code: str, now: datetime, **args: str) -> OutboxRow:
     """Return the result of the edit, which replaces the choice of fields; `code` is that of the sentence."""
-    notice = Notice(code=code, args=args)
-    body = {"what": "told", "confirmation_id": confirmation_id, "notice": notice.model_dump(mode="json")}
-    return outbox.build_row(session, EDIT, body, now, key=f"edit:{confirmation_id}")
+    body = EditBody(what="told", confirmation_id=confirmation_id, notice=Notice(code=code, args=args))
+    return outbox.build_row(session, EDIT, body.to_json(), now, key=f"edit:{confirmation_id}")
 
 
 def build_question_row(
     session: str, confirmation_id: str, field: EditableField, now: datetime, *, ask: int, objection: Notice | None, options: Sequence[str]
 ) -> OutboxRow:
     """Return the question for a value; `objection` says what was wrong with the last answer, `options` what it may have meant."""
-    body = {
-        "what": "value",
-        "confirmation_id": confirmation_id,
-        "name": field.name,
-        "value": field.value,
-        "field_kind": field.kind,
-        "objection": objection.model_dump(mode="json") if objection else None,
-        "options": list(options),
-        "ask": ask,
-        "private": not Address.parse(session).is_group,
-    }
-    return outbox.build_row(session, EDIT, body, now, key=build_question_key(confirmation_id, ask))
+    body = EditBody(
+        what="value",
+        confirmation_id=confirmation_id,
+        name=field.name,
+        value=field.value,
+        field_kind=field.kind,
+        objection=objection.model_dump() if objection else None,  # its args are stored even if there are none
+        options=options,
+        ask=ask,
+        private=not Address.parse(session).is_group,
+    )
+    return outbox.build_row(session, EDIT, body.to_json(), now, key=build_question_key(confirmation_id, ask))

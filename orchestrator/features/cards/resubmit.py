@@ -3,11 +3,11 @@
 It goes through the gate with the exact params of the old card, and always ends in a card of its own.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.effect import Effect, EffectKind, Provenance
+from orchestrator.domain.effect import Effect, Provenance
+from orchestrator.domain.effect_record import EffectRecord
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.cards.field_input import strip_marks
@@ -20,9 +20,21 @@ from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Tools, admit_actor
 from state.card import Card
 from state.journal.store import InboxRow, OutboxRow
+from state.stored import JsonObject
 
 OUTDATED: Final = Notice(code="card-outdated")
 _FINAL_CODES: Final = frozenset({"no-access-any-more", "shadow-now", "card-outdated", "came-back-done", "came-back-unclear"})
+
+
+def is_click(row: InboxRow) -> bool:
+    """Whether the input is a click that still waits for its answer."""
+    return bool(row.body.get("callback_id"))
+
+
+def read_word(row: InboxRow, number: int) -> str:
+    """Return a word of the button that was clicked, "" if it has no such word."""
+    words = row.body.get("words") or ()
+    return str(words[number]) if len(words) > number else ""
 
 
 def is_undo(entry: Card) -> bool:
@@ -48,8 +60,7 @@ async def ask_again(row: InboxRow, session: Session, tools: Tools) -> None:
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
-    words = row.body["words"]
-    entry = session.state.cards.get(words[1] if len(words) > 1 else "")
+    entry = session.state.cards.get(read_word(row, 1))
     objection = _find_objection(entry, actor)
     if objection is not None or entry is None:
         shown = [build_current_card(entry, session, tools)] if entry and entry.is_known else []
@@ -60,19 +71,19 @@ async def ask_again(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def submit_again(
-    entry: Card, params: Mapping[str, Any], slot: str, actor: Actor, session: Session, tools: Tools, *, said: str = ""
+    entry: Card, params: JsonObject, slot: str, actor: Actor, session: Session, tools: Tools, *, said: str = ""
 ) -> Outcome | Pending:
     """Submit the request of `entry` with these params to the gate; `said` is the person's text that led to them."""
     stored = await session.find_effect(entry.effect_id)
     ran = await check_repeated_request(stored, tools.gate.deps)
     if ran is not None:
         return Outcome(status="refused", effect_id=entry.effect_id, method=entry.method, reason=ran.reason, detail=ran.detail)
-    kind: EffectKind = stored.call["call"]["kind"] if stored is not None else "bitrix"
+    call = EffectRecord.model_validate(stored.call).call if stored is not None else None
     provenance = Provenance.model_validate(entry.provenance or {})
     if said:
         provenance = provenance.model_copy(update={"person_text": f"{provenance.person_text}\n{said}".strip()})
     effect = Effect(
-        kind=kind,
+        kind=call.kind if call is not None else "bitrix",
         method=entry.method,
         params=params,
         comment=entry.comment,
@@ -121,6 +132,6 @@ def _build_answer_rows(result: Outcome | Pending, row: InboxRow, session: Sessio
 
 def build_toast(row: InboxRow, notice: Notice, session: Session) -> OutboxRow:
     """Return the single answer to a click, or a message if the input is not a click."""
-    if row.body.get("callback_id"):
+    if is_click(row):
         return outbox.build_toast_row(session.key, row.body["callback_id"], notice, session.now)
     return outbox.build_reply_row(session.key, build_reply(notice), session.now)

@@ -7,13 +7,14 @@ changed preference sends it twice. Rights, preferences and time zone are read an
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, time, timedelta
-from typing import Any, Final, Literal, cast
+from typing import Final, Literal, cast
 from zoneinfo import ZoneInfo
 
 from bitrix.errors import BitrixError, NoAccess, Refused
 from bitrix.limits.limiter import Priority
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
+from orchestrator.domain.message_views import DailyBody
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.daily import message_bodies
 from orchestrator.features.daily.message_bodies import build_agenda_body, build_daily_row
@@ -82,7 +83,9 @@ class DailyMessages:
         log.warning("a daily message is put off: %s", error, extra={"action": "daily_put_off", "session": session.key})
         later = Slot(day=slot.day, at=session.now + AGAIN)
         if isinstance(error, BitrixError) and later.at >= slot.at + LATEST:
-            await self._finish(row, session, actor, DailySent(what=what, day=slot.day.toordinal(), outcome="failed"), {"what": "lost"})
+            await self._finish(
+                row, session, actor, DailySent(what=what, day=slot.day.toordinal(), outcome="failed"), DailyBody(what="lost")
+            )
             return
         await session.commit(actor="system", timers=[self._build_timer(what, session, later)], inbox_done=[row.id])
 
@@ -107,13 +110,13 @@ class DailyMessages:
                 )
         await session.commit(actor=actor.key, outbox=[told], inbox_done=[row.id])
 
-    async def _build_body(self, what: What, actor: Actor, slot: Slot, *, now: datetime, tools: Tools) -> Mapping[str, Any]:
+    async def _build_body(self, what: What, actor: Actor, slot: Slot, *, now: datetime, tools: Tools) -> DailyBody:
         if what == "digest":
             found = await self._agenda(actor, now, team=self._list_team(actor), priority=Priority.BULK)
             return build_agenda_body(what, found, slot.day)
         return await tools.store.read(message_bodies.build_summary, actor, self._people.list_people(), slot)
 
-    async def _finish(self, row: InboxRow, session: Session, actor: Actor, event: DailySent, body: Mapping[str, Any] | None = None) -> None:
+    async def _finish(self, row: InboxRow, session: Session, actor: Actor, event: DailySent, body: DailyBody | None = None) -> None:
         told = [build_daily_row(session.key, body, session.now)] if body is not None else []
         following = self._find_slot(event.what, actor, session, last=event.day)
         await session.commit(
@@ -122,7 +125,10 @@ class DailyMessages:
 
     def _find_slot(self, what: What, actor: Actor | None, session: Session, *, last: int = 0) -> Slot | None:
         """Return the next time at which the message is due; None for a person who does not want it or may not have it."""
-        if actor is None or not self._is_wanted(what, actor):
+        if actor is None:
+            return None
+        wishes = to_daily_preferences(self._people.resolve_preferences(actor.key))
+        if not (wishes.digest if what == "digest" else wishes.evening and actor.role in _LEADING):
             return None
         known = max(last, find_last_day(session.state, what))
         self._warn_of_missing_days(session.now)
@@ -138,10 +144,6 @@ class DailyMessages:
                 lacking,
                 extra={"action": "holidays_missing"},
             )
-
-    def _is_wanted(self, what: What, actor: Actor) -> bool:
-        wishes = to_daily_preferences(self._people.resolve_preferences(actor.key))
-        return wishes.digest if what == "digest" else wishes.evening and actor.role in _LEADING
 
     def _list_team(self, actor: Actor) -> Sequence[int]:
         """Return the employees whose figures a lead is shown: those the lead may see; if that is everybody, all people of this bot."""
@@ -167,7 +169,7 @@ class DailyPlanner:
     def __init__(self, people: People) -> None:
         """Start without known people."""
         self._people = people
-        self._known: dict[str, tuple[Any, ...]] = {}
+        self._known: Mapping[str, object] = {}
 
     async def run(self, receive: Receive, now: datetime) -> None:
         """Submit an input for each person whose timers must be set again. Raises StoreError.

@@ -1,25 +1,17 @@
 """Assembles daily help: its handlers by kind, for the tables of the workers. Bootstrap calls it once."""
 
-from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from orchestrator.features.daily import digests, reminders
 from orchestrator.features.daily.ports import BuildUrl, People, ReadAgenda
 from orchestrator.language.work_calendar import Workdays
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Tools
-from state.journal.store import InboxRow
-
-Handler = Callable[[InboxRow, Session, Tools], Awaitable[None]]
+from orchestrator.runtime.turn import Handlers
 
 
 @dataclass(frozen=True, kw_only=True)
-class DailyHelp:
+class DailyHelp(Handlers):
     """Handlers of inbox kinds, timer kinds and typed commands, and the planner that keeps timers in line with preferences."""
 
-    inbox: Mapping[str, Handler]
-    timers: Mapping[str, Handler]
-    commands: Mapping[str, Handler]
     planner: digests.DailyPlanner
 
 

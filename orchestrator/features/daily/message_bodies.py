@@ -4,17 +4,20 @@ The evening summary tells a lead, from the journal, what the bot changed today b
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from datetime import date, datetime, time
-from typing import Any, Final
+from typing import Final
 
 from orchestrator.directory.agenda import Agenda
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.card_view import Preview, PreviewPart
+from orchestrator.domain.effect_record import EffectRecord
+from orchestrator.domain.message_views import AgendaSection, CallGroup, CallLine, DailyBody, ReminderBody
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.language.work_calendar import Slot, to_utc
 from orchestrator.runtime import outbox
 from state.card import Card
 from state.clock import format_iso
+from state.events.calls import CallSucceeded, OutcomeReconciled
 from state.events.fold import list_open_confirmations
 from state.journal.journal import load_state
 from state.journal.store import OutboxRow, Store, StoredEvent
@@ -27,13 +30,13 @@ _PAGE: Final = 1000
 _DAYS: Final = 7
 """How many days back chats are searched for cards that may still wait."""
 _DAY_MS: Final = 86_400_000
-_DONE: Final = ("CallSucceeded", "OutcomeReconciled")
-_TRACES: Final = (*_DONE, "ConfirmationRequested", "CallStarted")
+_TRACES: Final = ("CallSucceeded", "OutcomeReconciled", "ConfirmationRequested", "CallStarted")
 
 
-def build_summary(store: Store, lead: Actor, everybody: Sequence[Actor], slot: Slot) -> dict[str, Any]:
+def build_summary(store: Store, lead: Actor, everybody: Sequence[Actor], slot: Slot) -> DailyBody:
     """Return the body of the summary for `lead` about the day of `slot` until now. May raise StoreError."""
-    team = {person.key: person.name for person in everybody if _may_see(lead, person)}
+    users = find_visible_users(lead)
+    team = {one.key: one.name for one in everybody if one.key == lead.key or users is None or one.bitrix_user_id in users}
     since = to_utc(slot.day, time.min, lead.time_zone)
     events = list(_scan_since(store, int(since.timestamp() * 1000) - _DAYS * _DAY_MS))
     changed = _collect_changes(store, [event for event in events if event.ts >= format_iso(since)], team)
@@ -43,18 +46,13 @@ def build_summary(store: Store, lead: Actor, everybody: Sequence[Actor], slot: S
         _build_waiting_line(entry, team) for state in states for entry in list_open_confirmations(state) if entry.requested_by in team
     ]
     unknown = [line for state in states for line in _find_unknown(store, state, team)]
-    return {
-        "what": "evening",
-        "day": slot.day.isoformat(),
-        "people": [_build_person(team[key], changed[key]) for key in team if changed.get(key)],
-        "waiting": _trim_lines(waiting),
-        "unknown": _trim_lines(unknown),
-    }
-
-
-def _may_see(lead: Actor, person: Actor) -> bool:
-    users = find_visible_users(lead)
-    return person.key == lead.key or users is None or person.bitrix_user_id in users
+    return DailyBody(
+        what="evening",
+        day=slot.day.isoformat(),
+        people=[_trim_lines(changed[key], LINES, name=team[key]) for key in team if changed.get(key)],
+        waiting=_trim_lines(waiting, OPEN),
+        unknown=_trim_lines(unknown, OPEN),
+    )
 
 
 def _scan_since(store: Store, milliseconds: int) -> Iterator[StoredEvent]:
@@ -66,82 +64,75 @@ def _scan_since(store: Store, milliseconds: int) -> Iterator[StoredEvent]:
         after = page[-1].id
 
 
-def _collect_changes(store: Store, events: Sequence[StoredEvent], team: Mapping[str, str]) -> dict[str, list[dict[str, Any]]]:
+def _collect_changes(store: Store, events: Sequence[StoredEvent], team: Mapping[str, str]) -> dict[str, list[CallLine]]:
     """Return actor → changes the bot made for them, oldest first, each call once."""
-    found: dict[str, dict[str, dict[str, Any]]] = {}
-    for event in events:
-        data = event.data
-        if event.type not in _DONE or data.get("call_class") == "R" or data.get("verdict", "done") != "done":
-            continue
-        row = store.find_effect(data["effect_id"])
-        if row is None or row.call["call"]["kind"] != "bitrix" or row.call["requested_by"] not in team:
-            continue
-        found.setdefault(row.call["requested_by"], {}).setdefault(row.effect_id, _build_call_name(row.call))
+    found: dict[str, dict[str, CallLine]] = {}
+    for effect_id in filter(None, map(_find_done_change, events)):
+        effect = _read_effect(store, effect_id)
+        if effect.call is not None and effect.call.kind == "bitrix" and effect.requested_by in team:
+            found.setdefault(effect.requested_by, {}).setdefault(effect_id, CallLine(named=effect.named, method=effect.call.method))
     return {key: list(lines.values()) for key, lines in found.items()}
 
 
-def _find_unknown(store: Store, state: SessionState, team: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    for effect_id in state.unknown:
-        row = store.find_effect(effect_id)
-        if row is not None and row.call["requested_by"] in team:
-            yield {"who": team[row.call["requested_by"]], **_build_call_name(row.call)}
+def _find_done_change(event: StoredEvent) -> str:
+    """Return the id of the effect whose change the event proves, "" if it proves none."""
+    if event.type == CallSucceeded.__name__ and (done := CallSucceeded.from_data(event.data)).call_class != "R":
+        return done.effect_id
+    if event.type == OutcomeReconciled.__name__ and (seen := OutcomeReconciled.from_data(event.data)).verdict == "done":
+        return seen.effect_id
+    return ""
 
 
-def _build_waiting_line(entry: Card, team: Mapping[str, str]) -> dict[str, Any]:
-    """Return the line of a card that nobody has decided yet."""
-    return {
-        "who": team[entry.requested_by],
-        "preview": _build_heading(entry.preview or {}),
-        "method": entry.method,
-        "until": entry.expires_at,
-    }
+def _read_effect(store: Store, effect_id: str) -> EffectRecord:
+    row = store.find_effect(effect_id)
+    return EffectRecord.model_validate(row.call) if row is not None else EffectRecord()
 
 
-def _build_heading(preview: Mapping[str, Any]) -> dict[str, Any]:
-    """Return only the heading of a card's preview; its lines are for those who decide."""
-    kept = {key: preview[key] for key in ("verb", "entity", "title", "url", "count") if key in preview}
-    return kept | {"items": [{}] * len(preview.get("items") or ()), "lines": []}
+def _find_unknown(store: Store, state: SessionState, team: Mapping[str, str]) -> Iterator[CallLine]:
+    for effect in (_read_effect(store, effect_id) for effect_id in state.unknown):
+        if effect.call is not None and effect.requested_by in team:
+            yield CallLine(who=team[effect.requested_by], named=effect.named, method=effect.call.method)
 
 
-def _build_call_name(call: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of the sentence that names a call."""
-    return {"named": dict(call.get("named") or {}), "method": call["call"]["method"]}
+def _build_waiting_line(entry: Card, team: Mapping[str, str]) -> CallLine:
+    """Return the line of a card that nobody has decided yet, with the heading of its preview: the rest is for those who decide."""
+    shown = Preview.model_validate(entry.preview or {})
+    kept = shown.model_dump(include={"verb", "entity", "title", "url", "count"}, exclude_unset=True)
+    heading = Preview(**kept, items=[PreviewPart()] * len(shown.items), lines=())
+    return CallLine(who=team[entry.requested_by], preview=heading, method=entry.method, until=entry.expires_at)
 
 
-def _build_person(name: str, lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {"name": name, "count": len(lines), "lines": list(lines[:LINES]), "more": max(0, len(lines) - LINES)}
-
-
-def _trim_lines(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    return {"count": len(lines), "lines": list(lines[:OPEN]), "more": max(0, len(lines) - OPEN)}
+def _trim_lines(lines: Sequence[CallLine], most: int, **whose: str) -> CallGroup:
+    """Return the first lines, with the name of the person if they are one's own."""
+    return CallGroup(**whose, count=len(lines), lines=lines[:most], more=max(0, len(lines) - most))
 
 
 MAX_ROWS = {"digest": 10, "today": 30}
 """How many rows of each list are shown; its count and sum cover all rows."""
 
 
-def build_daily_row(session: str, body: Mapping[str, Any], now: datetime) -> OutboxRow:
+def build_daily_row(session: str, body: DailyBody, now: datetime) -> OutboxRow:
     """Return the row of a digest, a summary or an answer to /today."""
-    return outbox.build_row(session, "daily", body, now, key="")
+    return outbox.build_row(session, "daily", body.to_json(), now, key="")
 
 
-def build_reminder_row(session: str, body: Mapping[str, Any], now: datetime, *, key: str) -> OutboxRow:
+def build_reminder_row(session: str, body: ReminderBody, now: datetime, *, key: str) -> OutboxRow:
     """Return the row of a reminder; it edits the earlier message with that `key` in place."""
-    return outbox.build_row(session, "reminder", body, now, key=key)
+    return outbox.build_row(session, "reminder", body.to_json(), now, key=key)
 
 
-def build_agenda_body(what: str, agenda: Agenda, day: date) -> dict[str, Any]:
+def build_agenda_body(what: str, agenda: Agenda, day: date) -> DailyBody:
     """Return the body with the lists of a day, each cut to MAX_ROWS."""
     most = MAX_ROWS[what]
     tables = [
         (notice, table.model_copy(update={"rows": table.rows[:most], "shown": min(most, len(table.rows))}))
         for notice, table in agenda.sections
     ]
-    return {
-        "what": what,
-        "day": day.isoformat(),
-        "sections": [{"code": notice.code, "table": table.model_dump(mode="json")} for notice, table in tables],
-        "team": [asdict(line) for line in agenda.team],
-        "unread": list(agenda.unread),
-        "without_user": agenda.without_user,
-    }
+    return DailyBody(
+        what=what,
+        day=day.isoformat(),
+        sections=[AgendaSection(code=notice.code, table=table.model_dump(mode="json")) for notice, table in tables],
+        team=agenda.team,
+        unread=agenda.unread,
+        without_user=agenda.without_user,
+    )

@@ -3,12 +3,12 @@
 They arrive as inbox rows from the performer of effects of kind `schedule`; nothing else sets one.
 """
 
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.message_views import ReminderBody, ReminderItem
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.daily.message_bodies import build_reminder_row
 from orchestrator.features.daily.ports import BuildUrl
@@ -19,6 +19,7 @@ from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Tools, admit_actor
 from state.events.daily import ReminderDropped, ReminderFired, ReminderMoved, ReminderSet, list_reminders
 from state.journal.store import InboxRow, OutboxRow, Timer
+from state.session_state import Reminder
 
 TIMER: Final = "reminder"
 SET: Final = "reminder_set"
@@ -27,8 +28,6 @@ LATE: Final = timedelta(minutes=1)
 """A reminder later than this says so: the bot was not running."""
 HOUR: Final = timedelta(hours=1)
 MAX_LISTED: Final = 20
-
-Entry = Mapping[str, Any]
 
 _ANSWERS: Final = {"dropped": "toast-reminder-dropped", "moved": "toast-reminder-moved"}
 
@@ -42,12 +41,12 @@ class Reminders:
 
     async def set_reminder(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Set a reminder that the gate approved, once, and show the stored time. Raises StoreError."""
-        body, actor = row.body, _find_owner(session, tools)
-        if actor is None or body["effect_id"] in list_reminders(session.state):
+        event, actor = ReminderSet.from_data(row.body), _find_owner(session, tools)
+        if actor is None or event.effect_id in list_reminders(session.state):
             await session.commit(actor="system", inbox_done=[row.id])
             return
-        event = ReminderSet(effect_id=body["effect_id"], due_ts=body["due_ts"], text=body["text"], target=body["target"])
-        told = self._build_row(event.effect_id, event.model_dump(), session, actor, what="set")
+        entry = Reminder(due_ts=event.due_ts, text=event.text, target=event.target)
+        told = self._build_row(event.effect_id, entry, session, actor, what="set")
         await session.commit(
             event, actor=actor.key, outbox=[told], timers=[_build_timer(event.effect_id, event.due_ts, session)], inbox_done=[row.id]
         )
@@ -56,11 +55,11 @@ class Reminders:
         """Send the reminder once; a person who may not use the bot any more gets nothing. Raises StoreError."""
         known, actor = row.body["reminder"], _find_owner(session, tools)
         entry = list_reminders(session.state).get(known)
-        if entry is None or actor is None or entry["status"] != "waits":
+        if entry is None or actor is None or entry.status != "waits":
             await session.commit(actor="system", timers=[_build_timer(known, None, session)], inbox_done=[row.id])
             return
         if _get_due_time(entry) > session.now:  # moved after this input was created
-            await session.commit(actor="system", timers=[_build_timer(known, entry["due_ts"], session)], inbox_done=[row.id])
+            await session.commit(actor="system", timers=[_build_timer(known, entry.due_ts, session)], inbox_done=[row.id])
             return
         late = session.now - _get_due_time(entry)
         told = self._build_row(known, entry, session, actor, what="late" if late > LATE else "due")
@@ -91,9 +90,10 @@ class Reminders:
         if actor is None:
             return
         mine = list_reminders(session.state) if actor.key == session.key else {}  # in a group nobody reads another's
-        waits = sorted(((known, entry) for known, entry in mine.items() if entry["status"] == "waits"), key=lambda item: item[1]["due_ts"])
+        waits = sorted(((known, entry) for known, entry in mine.items() if entry.status == "waits"), key=lambda item: item[1].due_ts)
         items = [self._build_item(known, entry, session, actor) for known, entry in waits[:MAX_LISTED]]
-        body = {"what": "list" if actor.key == session.key else "elsewhere", "items": items, "more": max(0, len(waits) - MAX_LISTED)}
+        what = "list" if actor.key == session.key else "elsewhere"
+        body = ReminderBody(what=what, items=items, more=max(0, len(waits) - MAX_LISTED))
         await session.commit(actor=actor.key, outbox=[build_reminder_row(session.key, body, session.now, key="")], inbox_done=[row.id])
 
     async def _commit_change(
@@ -103,34 +103,34 @@ class Reminders:
         actor: Actor,
         event: ReminderDropped | ReminderMoved,
         *,
-        entry: Entry,
+        entry: Reminder,
         due_ts: int | None,
     ) -> None:
         """Commit the event, the timer, the updated message with the button, and the answer to the click together."""
         known, what = event.effect_id, "dropped" if due_ts is None else "moved"
-        kept = entry if due_ts is None else {**entry, "due_ts": due_ts}
+        kept = entry if due_ts is None else entry.with_values(due_ts=due_ts)
         told = [
-            self._build_row(known, kept, session, actor, what=what, pressed=row.body),
+            self._build_row(known, kept, session, actor, what=what, place=str(row.body.get("place") or "")),
             *_build_toast(row, session, Notice(code=_ANSWERS[what])),
         ]
         await session.commit(event, actor=actor.key, outbox=told, timers=[_build_timer(known, due_ts, session)], inbox_done=[row.id])
 
-    def _build_row(self, known: str, entry: Entry, session: Session, actor: Actor, *, what: str, pressed: Entry | None = None) -> OutboxRow:
+    def _build_row(self, known: str, entry: Reminder, session: Session, actor: Actor, *, what: str, place: str = "") -> OutboxRow:
         """Return a new message for a reminder that was set or is due; a click edits the message it was made on."""
-        place = str((pressed or {}).get("place") or "") or f"{what[0]}{entry['due_ts']}"
-        body = {"what": what, **self._build_item(known, entry, session, actor), "place": place}
+        place = place or f"{what[0]}{entry.due_ts}"
+        body = ReminderBody(what=what, **self._build_item(known, entry, session, actor).to_json(), place=place)
         return build_reminder_row(session.key, body, session.now, key=f"reminder:{known}:{place}" if place != "list" else "")
 
-    def _build_item(self, known: str, entry: Entry, session: Session, actor: Actor) -> dict[str, Any]:
-        target, at = str(entry.get("target") or ""), _get_due_time(entry).astimezone(ZoneInfo(actor.time_zone))
+    def _build_item(self, known: str, entry: Reminder, session: Session, actor: Actor) -> ReminderItem:
+        at = _get_due_time(entry).astimezone(ZoneInfo(actor.time_zone))
         today = session.now.astimezone(at.tzinfo).date()
-        return {
-            "reminder": known,
-            "text": entry["text"],
-            "when": format_when(When(at.date(), at, has_time=True), now=session.now, locale=actor.locale),
-            "hour": f"{at:%H:%M}" if at.date() == today else "",
-            "url": self._url_of(target, actor) if target else "",
-        }
+        return ReminderItem(
+            reminder=known,
+            text=entry.text,
+            when=format_when(When(at.date(), at, has_time=True), now=session.now, locale=actor.locale),
+            hour=f"{at:%H:%M}" if at.date() == today else "",
+            url=self._url_of(entry.target, actor) if entry.target else "",
+        )
 
 
 def _build_toast(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:
@@ -143,8 +143,8 @@ def _find_owner(session: Session, tools: Tools) -> Actor | None:
     return tools.refresh_actor(Actor(key=session.key, name=session.key))
 
 
-def _get_due_time(entry: Entry) -> datetime:
-    return datetime.fromtimestamp(entry["due_ts"], UTC)
+def _get_due_time(entry: Reminder) -> datetime:
+    return datetime.fromtimestamp(entry.due_ts, UTC)
 
 
 def _find_tomorrow_morning(now: datetime, zone: str) -> datetime:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from orchestrator.features.history.record_index import RecordIndex
+from orchestrator.domain.effect_record import EffectRecord
+from orchestrator.features.history.record_index import RecordIndex, read_decision
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.reports.reading.damaged_records import DamageTolerantStore
 from orchestrator.reports.reading.journal_reader import to_session_name
@@ -18,11 +19,15 @@ from orchestrator.reports.viewer import Viewer
 from orchestrator.reports.why.call_search import CallTrail
 from orchestrator.reports.why.call_story import Story, build_story
 from state.clock import format_iso
+from state.events.calls import CallStarted
+from state.events.confirmations import ConfirmationRequested, DecisionRefused
+from state.events.conversation import StepRefused
 from state.journal.async_store import AsyncStore
 from state.journal.store import EffectRow, Store, StoredEvent
 
-_FIRST: Final = ("ConfirmationRequested", "CallStarted", "StepRefused")
-"""The event types with which a call first appears in the journal."""
+_FirstEvent = ConfirmationRequested | CallStarted | StepRefused
+_FIRST: Final[Mapping[str, type[_FirstEvent]]] = {one.__name__: one for one in (ConfirmationRequested, CallStarted, StepRefused)}
+"""The events with which a call first appears in the journal."""
 _SLICE: Final = 100
 MAX_SCANNED: Final = 1000
 """Maximum number of calls that one request examines."""
@@ -92,54 +97,65 @@ class CallAudit:
             after = page[-1].id
 
     def _is_match(self, event: StoredEvent, viewer: Viewer, wanted: CallFilter) -> bool:
-        data = event.data
-        if event.type == "CallStarted" and data.get("confirmation_id"):  # reported together with its card
+        first = _read_first(event)
+        if isinstance(first, CallStarted) and first.confirmation_id:  # reported together with its card
             return False
         if (wanted.until and event.ts >= format_iso(wanted.until)) or (wanted.since and event.ts < format_iso(wanted.since)):
             return False
-        by = str(data.get("requested_by") or event.actor)
-        before: Mapping[str, Any] = data.get("before") or {}
-        return viewer.may_see_call(to_session_name(event.stream), before=before, by=by, user=data.get("requested_by_user"))
+        session = to_session_name(event.stream)
+        if isinstance(first, StepRefused):
+            return viewer.may_see_call(session, before={}, by=event.actor, user=None)
+        return viewer.may_see_call(session, before=first.before, by=_find_requester(event), user=first.requested_by_user)
 
     async def _is_about(self, event: StoredEvent, person: str) -> bool:
         """Whether `person` requested or decided the call; always True if no person is named."""
-        if person in {"", str(event.data.get("requested_by") or event.actor)}:
+        if person in {"", _find_requester(event)}:
             return True
-        return event.type == "ConfirmationRequested" and await self.store.read(_find_decider, event) == person
+        return event.type == ConfirmationRequested.__name__ and await self.store.read(_find_decider, event) == person
+
+
+def _read_first(event: StoredEvent) -> _FirstEvent:
+    return _FIRST[event.type].from_data(event.data)
+
+
+def _find_requester(event: StoredEvent) -> str:
+    """Return who requested the call of which this is the first event."""
+    first = _read_first(event)
+    return event.actor if isinstance(first, StepRefused) else first.requested_by or event.actor
 
 
 def _find_decider(store: Store, first: StoredEvent) -> str:
     """Return who decided a card: from the effect row if the call ran, otherwise from the event that closed the card."""
-    row = store.find_effect(first.data["effect_id"])
+    row = store.find_effect(ConfirmationRequested.from_data(first.data).effect_id)
     if row is None or row.status in {"requested", "expired"}:
         return ""
-    if row.call.get("approved_by"):
-        return str(row.call["approved_by"])
+    if approved_by := EffectRecord.model_validate(row.call).approved_by:
+        return approved_by
     past: Any = DamageTolerantStore(store)
     trail, _ = _collect_trail(past, first, row.effect_id, row)
-    closing = {"ConfirmationApproved", "ConfirmationDenied"}
-    closed = next((event for event in reversed(trail.events) if event.type in closing), None)  # an approval may have led to no call
-    return str(closed.data.get("approved_by") or closed.data.get("denied_by") or "") if closed is not None else ""
+    decisions = filter(None, map(read_decision, reversed(trail.events)))  # an approval may have led to no call
+    return next((decision.by for decision in decisions), "")
 
 
 def _build_story(store: Store, first: StoredEvent, voice: Narrator, viewer: Viewer, record: str) -> Story:
     """Return the story of the call, including attempts to decide it that did not count."""
     past: Any = DamageTolerantStore(store)
-    effect_id = str(first.data.get("effect_id") or build_effect_id(first.data["slot"]))
-    row = None if first.type == "StepRefused" else store.find_effect(effect_id)
+    begun = _read_first(first)
+    effect_id = build_effect_id(begun.slot) if isinstance(begun, StepRefused) else begun.effect_id
+    row = None if isinstance(begun, StepRefused) else store.find_effect(effect_id)
     trail, whole = _collect_trail(past, first, effect_id, row)
     story = build_story(trail, past, voice=voice, catalogue=viewer.deps.catalogue, record=record)
     if not whole and row is not None:
         story["outcome"] = _OUTCOMES.get(row.status, row.status)
-    refused = [event for event in trail.events if event.type == "DecisionRefused"]
-    attempts = [{"by": event.data["by"], "at": event.ts, "code": event.data["code"], "via": event.data["via"]} for event in refused]
-    by = str(first.data.get("requested_by") or first.actor)
+    refused = [(event.ts, DecisionRefused.from_data(event.data)) for event in trail.events if event.type == DecisionRefused.__name__]
+    attempts = [{"by": one.by, "at": at, "code": one.code, "via": one.via} for at, one in refused]
+    by = _find_requester(first)
     return story | {"attempts": attempts, "by": by, "by_name": voice.find_name(by), "asked_at": first.ts, "whole": whole}
 
 
 def _collect_trail(store: Store, first: StoredEvent, effect_id: str, row: EffectRow | None) -> tuple[CallTrail, bool]:
     """Return the events of one call from its first one, and whether they are complete."""
-    trail = CallTrail(stream=first.stream, effect_id=effect_id, events=[first], slot=str(first.data.get("slot") or ""))
+    trail = CallTrail(stream=first.stream, effect_id=effect_id, events=[first], slot=_read_first(first).slot)
     if row is None:
         return trail, True
     named = f'"effect_id":"{effect_id}"'
@@ -166,7 +182,7 @@ def _is_end(kind: str, data: str, status: str) -> bool:
 
 
 def _read_slice(store: Store, after: str) -> Sequence[StoredEvent]:
-    return list(DamageTolerantStore(store).scan(_FIRST, after, _SLICE))
+    return list(DamageTolerantStore(store).scan(tuple(_FIRST), after, _SLICE))
 
 
 def _read_events(store: Store, ids: Sequence[str]) -> Sequence[StoredEvent]:

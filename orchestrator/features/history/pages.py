@@ -5,17 +5,20 @@ Field lines are the same as on a card, in the reader's language. It holds no mar
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import parse_target
+from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
+from orchestrator.domain.effect_record import EffectRecord, StoredCall
+from orchestrator.domain.message_views import HistoryBody, HistoryEntry
 from orchestrator.features.history.record_index import RecordIndex, find_origin_effect, find_start_time
 from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.approve.format_values import Context, Reader, format_value
 from orchestrator.gate.approve.preview import preview_for
 from orchestrator.gate.call import fields
-from orchestrator.gate.call.effect import Facts, Target
+from orchestrator.gate.call.effect import Facts
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.serialization import UndecodableCall, decode_call
 from orchestrator.language.text import to_visible_line
@@ -23,7 +26,9 @@ from orchestrator.reports.record_changes import Change, compare_values
 from orchestrator.runtime import outbox
 from orchestrator.runtime.turn import RefreshActor
 from state.clock import format_iso, parse_iso
+from state.events.portal import RecordsSeen
 from state.journal.store import EffectRow, OutboxRow, StoredEvent
+from state.stored import JsonObject
 
 KIND: Final = "history"
 PAGE: Final = 8
@@ -31,7 +36,6 @@ _SAME_HAND: Final = timedelta(minutes=5)
 """A change seen this soon after one of the bot's calls wrote the field is attributed to that call."""
 _HIDDEN: Final = frozenset({"superseded"})
 """Superseded cards: the card that replaced them is listed."""
-Entry = dict[str, Any]
 
 
 class HistoryPages:
@@ -44,14 +48,14 @@ class HistoryPages:
         self._present = present
 
     async def build_body(
-        self, target: str, record: Mapping[str, Any] | None, *, page: int, actor: Actor, screen: str, now: datetime
-    ) -> dict[str, Any]:
+        self, target: str, record: JsonObject | None, *, page: int, actor: Actor, screen: str, now: datetime
+    ) -> HistoryBody:
         """Return page `page`, counted from 0 and limited to the existing pages; `record` is its present state, None if it was deleted."""
         maker = find_origin_effect(record) if record is not None else ""
         rows = [
             row
             for row in await self._index.list_calls(target, maker=maker)
-            if row.status not in _HIDDEN and row.call["call"]["kind"] == "bitrix"
+            if row.status not in _HIDDEN and _read_call(row).kind == "bitrix"
         ]
         elsewhere = await self._find_outside_changes(target, rows)
         merged: list[tuple[str, EffectRow | tuple[StoredEvent, Sequence[Change]]]] = [
@@ -68,54 +72,53 @@ class HistoryPages:
             else await self._build_outside_entry(one, target, actor, now)
             for _, one in merged[page * PAGE : (page + 1) * PAGE]
         ]
-        return {
-            "record": target,
-            "entity": kind.partition(":")[0],
-            "number": number,
-            "title": _format_title(record),
-            "url": self._deps.names.build_card_url(kind, number, user=actor.bitrix_user_id or 0) if record is not None else "",
-            "deleted": record is None,
-            "total": len(merged),
-            "page": page,
-            "pages": pages,
-            "screen": screen,
-            "entries": shown,
-        }
+        return HistoryBody(
+            record=target,
+            entity=kind.partition(":")[0],
+            number=number,
+            title=_format_title(record),
+            url=self._deps.names.build_card_url(kind, number, user=actor.bitrix_user_id or 0) if record is not None else "",
+            deleted=record is None,
+            total=len(merged),
+            page=page,
+            pages=pages,
+            screen=screen,
+            entries=shown,
+        )
 
-    async def _build_call_entry(self, row: EffectRow, target: str, actor: Actor, now: datetime) -> Entry:
-        stored, decision = row.call, await self._index.find_decision(row.effect_id)
-        asked, undone = str(stored["requested_by"]), await self._find_undo_time(row)
-        return {
-            "what": "call",
-            "when": _format_when(format_iso(find_start_time(row)), actor, now),
-            "by": self._find_name(asked, str((stored.get("actor") or {}).get("name") or "")),
-            "decided_by": self._find_name(decision.by) if decision and decision.by != asked else "",
-            "decided": decision is not None,
-            "via": decision.via if decision else "",
-            "status": row.status,
-            "undo": bool(undo_policy.parse_undo_slot(str(stored.get("slot") or ""))),
-            "undone": _format_when(undone, actor, now) if undone else "",
-            "method": stored["call"]["method"],
-            **await self._build_changes(row, target, actor),
-        }
+    async def _build_call_entry(self, row: EffectRow, target: str, actor: Actor, now: datetime) -> HistoryEntry:
+        effect, decision = EffectRecord.model_validate(row.call), await self._index.find_decision(row.effect_id)
+        asked, undone = effect.requested_by, await self._find_undo_time(row)
+        return HistoryEntry(
+            what="call",
+            when=_format_when(format_iso(find_start_time(row)), actor, now),
+            by=self._find_name(asked, str(effect.actor.get("name") or "")),
+            decided_by=self._find_name(decision.by) if decision and decision.by != asked else "",
+            decided=decision is not None,
+            via=decision.via if decision else "",
+            status=row.status,
+            undo=bool(undo_policy.parse_undo_slot(effect.slot)),
+            undone=_format_when(undone, actor, now) if undone else "",
+            method=_read_call(row).method,
+            **(await self._build_changes(row, target, actor)).to_json(),
+        )
 
     async def _find_undo_time(self, row: EffectRow) -> str:
         found = await self._index.find_undo(row.effect_id)
         return format_iso(found.updated_at) if found is not None and found.status == "succeeded" else ""
 
-    async def _build_changes(self, row: EffectRow, target: str, actor: Actor) -> Entry:
+    async def _build_changes(self, row: EffectRow, target: str, actor: Actor) -> PreviewPart:
         """Return the verb and the lines of the card; for a batch, those about this record."""
         try:
             call = decode_call(row.call["call"], self._deps.catalogue)
-            before = {_parse_target(name): image for name, image in (row.call.get("before") or {}).items()}
-            card = await preview_for(actor, call, Facts(records=before), self._deps.names)
+            before = {parse_target(name): image for name, image in EffectRecord.model_validate(row.call).before.items()}
+            card = Preview.model_validate(await preview_for(actor, call, Facts(records=before), self._deps.names))
         except (UndecodableCall, KeyError, TypeError, ValueError):  # a row of an older version, or emptied by an erasure
-            return {"verb": "", "entity": "", "lines": []}
+            return PreviewPart(verb="", entity="", lines=())
         number = parse_target(target)[1]
-        parts = [item for item in card["items"] if item.get("id") in (number, None)] if card["items"] else [card]
-        lines = [{name: line[name] for name in ("field", "name", "before", "after")} for part in parts for line in part["lines"]]
+        parts = [item for item in card.items if item.id in (number, None)] if card.items else [card]
         first = parts[0] if parts else card
-        return {"verb": first["verb"], "entity": first["entity"], "lines": lines}
+        return PreviewPart(verb=first.verb, entity=first.entity, lines=[line for part in parts for line in part.lines])
 
     async def _find_outside_changes(self, target: str, rows: Sequence[EffectRow]) -> list[tuple[StoredEvent, Sequence[Change]]]:
         """Return the changes not made through the bot, as far as its probes of the record show them."""
@@ -124,17 +127,19 @@ class HistoryPages:
         found: list[tuple[StoredEvent, Sequence[Change]]] = []
         last: Mapping[str, str] | None = None
         for event in await self._index.list_probes(target):
-            now = (event.data.get("records") or {}).get(target)
+            now = RecordsSeen.from_data(event.data).records.get(target)
             if now and last and entity is not None:
                 told = [one for one in compare_values(entity, last, now) if not _is_ours(one, event, rows, kind)]
                 found += [(event, told)] if told else []
             last = now or last
         return found
 
-    async def _build_outside_entry(self, one: tuple[StoredEvent, Sequence[Change]], target: str, actor: Actor, now: datetime) -> Entry:
+    async def _build_outside_entry(
+        self, one: tuple[StoredEvent, Sequence[Change]], target: str, actor: Actor, now: datetime
+    ) -> HistoryEntry:
         event, found = one
         kind, _ = parse_target(target)
-        values = event.data["records"][target]
+        values = RecordsSeen.from_data(event.data).records[target]
         reader = Reader(names=self._deps.names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)
         entity = self._deps.catalogue.entities.get(kind.partition(":")[0])
         lines = []
@@ -146,10 +151,9 @@ class HistoryPages:
                 await format_value(value, info.kind if info else "text", context=context, reader=reader)
                 for value in (change.before, change.after)
             ]
-            lines.append(
-                {"field": change.field, "name": fields.find_label(entity, change.field, actor.locale), "before": before, "after": after}
-            )
-        return {"what": "portal", "when": _format_when(event.ts, actor, now), "lines": lines}
+            name = fields.find_label(entity, change.field, actor.locale)
+            lines.append(PreviewLine(field=change.field, name=name, before=before, after=after))
+        return HistoryEntry(what="portal", when=_format_when(event.ts, actor, now), lines=lines)
 
     def _find_name(self, key: str, then: str = "") -> str:
         """Return the person's present name, else the name `then`, else the key."""
@@ -157,10 +161,9 @@ class HistoryPages:
         return (known.name if known else "") or then or key
 
 
-def build_history_row(session: str, body: Mapping[str, Any], now: datetime) -> OutboxRow:
+def build_history_row(session: str, body: HistoryBody, now: datetime) -> OutboxRow:
     """Return the page as a message; another page of the same screen replaces it."""
-    key = f"history:{body['screen']}"
-    return outbox.build_row(session, KIND, dict(body), now, key)
+    return outbox.build_row(session, KIND, body.to_json(), now, f"history:{body.screen}")
 
 
 def _format_when(moment: str, actor: Actor, now: datetime) -> str:
@@ -185,21 +188,18 @@ def _is_ours(change: Change, event: StoredEvent, rows: Sequence[EffectRow], kind
 
 
 def _list_written_fields(row: EffectRow, kind: str) -> set[str]:
-    call = row.call["call"]
     names: set[str] = set()
-    for leaf in call.get("commands") or [call]:
-        params = leaf.get("params") or {}
-        names |= {fields.to_field_key(name, kind) for name in (params.get("fields") or params)}
-        names |= {"status"} if leaf["method"].startswith("tasks.task.") else set()
+    for leaf in _read_call(row).leaves:
+        names |= {fields.to_field_key(name, kind) for name in (leaf.params.get("fields") or leaf.params)}
+        names |= {"status"} if leaf.method.startswith("tasks.task.") else set()
     return names | ({"closed", "categoryid"} if "stageid" in names else set())
 
 
-def _parse_target(name: str) -> Target:
-    kind, _, number = name.rpartition(":")
-    return kind, int(number)
+def _read_call(row: EffectRow) -> StoredCall:
+    return EffectRecord.model_validate(row.call).call or StoredCall()
 
 
-def _format_title(record: Mapping[str, Any] | None) -> str:
+def _format_title(record: JsonObject | None) -> str:
     row = record or {}
     person = " ".join(str(row[name]) for name in ("NAME", "LAST_NAME", "name", "lastName") if row.get(name))
     return to_visible_line(str(row.get("TITLE") or row.get("title") or row.get("SUBJECT") or person or ""), limit=80)

@@ -6,10 +6,11 @@ on the length of the journal.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from orchestrator.reports.reading.damaged_records import DamageTolerantStore
 from state.clock import parse_iso
+from state.events.confirmations import ConfirmationApproved, ConfirmationDenied
 from state.journal.async_store import AsyncStore
 from state.journal.store import EffectRow, Store, StoredEvent
 
@@ -81,9 +82,18 @@ def _read_probes(store: Store, target: str) -> list[StoredEvent]:
 
 
 def _read_decision(store: Store, effect_id: str) -> CardDecision | None:
-    for one in store.list_last_index_entries(effect_id, "decision", 1):
-        for event in _read_event(store, one.event_id):
-            return CardDecision(str(event.data.get("approved_by") or event.data.get("denied_by") or ""), str(event.data["via"]))
+    entries = store.list_last_index_entries(effect_id, "decision", 1)
+    return next((read_decision(event) for one in entries for event in _read_event(store, one.event_id)), None)
+
+
+def read_decision(event: StoredEvent) -> CardDecision | None:
+    """Return the decision of a person that the event records, None if it records none."""
+    if event.type == ConfirmationApproved.__name__:
+        approved = ConfirmationApproved.from_data(event.data)
+        return CardDecision(approved.approved_by, approved.via)
+    if event.type == ConfirmationDenied.__name__:
+        denied = ConfirmationDenied.from_data(event.data)
+        return CardDecision(denied.denied_by, denied.via)
     return None
 
 
@@ -98,7 +108,7 @@ def _read_event(store: Store, event_id: str) -> Sequence[StoredEvent]:
     return [event for event in found if event.id == event_id]
 
 
-def find_origin_effect(record: Mapping[str, Any]) -> str:
+def find_origin_effect(record: Mapping[str, object]) -> str:
     """Return the id of the effect that created this record, from the mark the gate sets; "" if others created it."""
 
     def field(name: str, other: str) -> str:

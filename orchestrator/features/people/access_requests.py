@@ -6,6 +6,7 @@ from difflib import SequenceMatcher
 
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.message_views import PeopleBody
 from orchestrator.features.people import access_removal, screens
 from orchestrator.features.people.joining import LONGEST_NAME, admit_person
 from orchestrator.features.people.people_context import PeopleContext
@@ -131,12 +132,10 @@ async def _admit(row: InboxRow, chosen: tuple[str, str, int], session: Session, 
 async def _show_unreachable(row: InboxRow, stranger: tuple[str, str], session: Session, *, desk: PeopleContext, admin: Actor) -> None:
     """Show the first screen of the request again, with the reason why it did not go on."""
     body = screens.build_access_question(*stranger)
-    await _show(row, {**body, "code": "people-asks-again"}, stranger[0], session, desk=desk, admins=[admin])
+    await _show(row, body.model_copy(update={"code": "people-asks-again"}), stranger[0], session, desk=desk, admins=[admin])
 
 
-async def _show(
-    row: InboxRow, body: dict[str, object], stranger: str, session: Session, *, desk: PeopleContext, admins: Sequence[Actor]
-) -> None:
+async def _show(row: InboxRow, body: PeopleBody, stranger: str, session: Session, *, desk: PeopleContext, admins: Sequence[Actor]) -> None:
     rows = screens.build_request_cards(admins, body, session.now, stranger=stranger)
     await desk.commit(session, actor=str(row.actor["key"]), outbox=rows, done=[row.id])
 

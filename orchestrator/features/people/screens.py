@@ -1,14 +1,11 @@
-"""Builds the messages of the people feature: outbox rows of kind "people", which the front ends render. Pure; knows no language.
-
-A body is {code, args, about?, buttons}. `about` is the person concerned ({key, name}), so that an erasure finds the name. A button is {code
-| label, args?, press | example}; `press` holds the words that come back on a click.
-"""
+"""Builds the messages of the people feature: outbox rows of kind "people", which the front ends render. Pure; knows no language."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from orchestrator.domain.actor import Actor, Mode, Role
+from orchestrator.domain.message_views import PeopleBody, PeopleButton
 from orchestrator.features.people.staff import Employee
 from orchestrator.replies.code_notes import list_examples
 from orchestrator.runtime import outbox
@@ -24,19 +21,18 @@ ROLE_OF: Final[Mapping[str, Role]] = {"m": "manager", "l": "lead"}
 """The roles an administrator can grant with a button; further administrators are made by `sdelka invite`."""
 SWITCHES: Final = ("digest", "evening", "alerts")
 DEFAULTS: Final[Mapping[str, str]] = {"digest": "off", "evening": "off", "alerts": "on"}
-Button = dict[str, Any]
 Chosen = Mapping[str, str]
 
 
-def build_row(session: str, body: Mapping[str, Any], now: datetime, *, key: str = "") -> OutboxRow:
+def build_row(session: str, body: PeopleBody, now: datetime, *, key: str = "") -> OutboxRow:
     """Return an outbox row of this feature; with a `key` it replaces the earlier message with that key."""
-    return outbox.build_row(session, KIND, dict(body), now, key)
+    return outbox.build_row(session, KIND, body.to_json(), now, key)
 
 
-def build_message(code: str, *, about: tuple[str, str] | None = None, **args: Any) -> dict[str, Any]:
-    """Return the body of a message without buttons; `about` is (key, name)."""
-    named = {"about": {"key": about[0], "name": about[1]}} if about else {}
-    return {"code": code, "args": args, **named, "buttons": []}
+def build_message(code: str, *buttons: Sequence[PeopleButton], about: tuple[str, str] | None = None, **args: object) -> PeopleBody:
+    """Return the body of a message with these rows of buttons; `about` is (key, name)."""
+    named = {"about": Actor(key=about[0], name=about[1])} if about else {}
+    return PeopleBody(code=code, args=args, **named, buttons=buttons)
 
 
 def build_welcome(actor: Actor, mode: Mode, chosen: Chosen, now: datetime, *, screen: str = "w") -> OutboxRow:
@@ -46,76 +42,75 @@ def build_welcome(actor: Actor, mode: Mode, chosen: Chosen, now: datetime, *, sc
     """
     screen = screen if len(screen) > 1 else f"{screen}{generate_id()[-8:]}"
     code = "people-help" if screen[0] == "h" else "people-welcome"
-    body = build_message(code, about=(actor.key, actor.name), role=actor.role, mode=mode, private=True)
-    body["buttons"] = [[{"code": code, "example": code}] for code in list_examples(mode)]
-    body["buttons"].append([_build_switch("digest", chosen, screen)])
+    buttons = [*([PeopleButton(code=one, example=one)] for one in list_examples(mode)), [_build_switch("digest", chosen, screen)]]
+    body = build_message(code, *buttons, about=(actor.key, actor.name), role=actor.role, mode=mode, private=True)
     return build_row(actor.key, body, now, key=f"screen:{screen}")
 
 
 def build_settings(actor: Actor, chosen: Chosen, now: datetime, *, screen: str = "") -> OutboxRow:
     """Return the screen of everything that a person can set, each with one click."""
     screen = screen or f"s{generate_id()[-8:]}"
-    body = build_message("people-settings")
-    body["buttons"] = [[_build_switch(name, chosen, screen)] for name in SWITCHES]
-    body["buttons"].append(_build_language_buttons(actor, screen))
+    switches = ([_build_switch(name, chosen, screen)] for name in SWITCHES)
+    body = build_message("people-settings", *switches, _build_language_buttons(actor, screen))
     return build_row(actor.key, body, now, key=f"screen:{screen}")
 
 
 def build_language(actor: Actor, now: datetime, *, screen: str = "") -> OutboxRow:
     """Return the screen with the choice of language."""
     screen = screen or f"l{generate_id()[-8:]}"
-    body = build_message("people-language")
-    body["buttons"] = [_build_language_buttons(actor, screen)]
+    body = build_message("people-language", _build_language_buttons(actor, screen))
     return build_row(actor.key, body, now, key=f"screen:{screen}")
 
 
-def _build_switch(name: str, chosen: Chosen, screen: str) -> Button:
+def _build_switch(name: str, chosen: Chosen, screen: str) -> PeopleButton:
     value = chosen.get(name, DEFAULTS[name])
     other = "off" if value == "on" else "on"
-    return {"code": f"button-people-{name}", "args": {"state": value}, "press": ["pref", name, other, screen]}
+    return PeopleButton(code=f"button-people-{name}", args={"state": value}, press=["pref", name, other, screen])
 
 
-def _build_language_buttons(actor: Actor, screen: str) -> list[Button]:
+def _build_language_buttons(actor: Actor, screen: str) -> list[PeopleButton]:
     return [
-        {"code": f"button-people-{locale}", "args": {"chosen": locale == actor.locale}, "press": ["pref", "locale", locale, screen]}
+        PeopleButton(code=f"button-people-{locale}", args={"chosen": locale == actor.locale}, press=["pref", "locale", locale, screen])
         for locale in ("ru", "en")
     ]
 
 
 def build_request_cards(
-    admins: Iterable[Actor], body: Mapping[str, Any], now: datetime, *, stranger: str, screen: str = REQUEST
+    admins: Iterable[Actor], body: PeopleBody, now: datetime, *, stranger: str, screen: str = REQUEST
 ) -> list[OutboxRow]:
     """Return the card about a stranger for each of `admins`; `screen` identifies the card of a person who came by a link."""
     key = f"knock:{stranger}" if screen == REQUEST else f"joined:{stranger}:{screen}"
     return [build_row(admin.key, body, now, key=key) for admin in admins]
 
 
-def build_joined_message(about: tuple[str, str], entry: Mapping[str, Any], others: Sequence[str], screen: str) -> dict[str, Any]:
+def build_joined_message(about: tuple[str, str], entry: Mapping[str, object], others: Sequence[str], screen: str) -> PeopleBody:
     """Return the message that a person has joined, with a button to revoke the access.
 
     `entry` is the person's entry in the registry; `others` are the accounts that the employee already had.
     """
     number = to_telegram_number(about[0])
-    told = {
-        "role": entry["role"],
-        "employee": str(entry["bitrix_user_id"]),
-        "others": format_telegram_numbers(others),
-        "second": bool(others),
-    }
-    body = build_message("people-joined", about=about, id=number, **told)
-    body["buttons"] = [[{"code": "button-people-revoke", "press": ["revoke", number, screen]}]]
-    return body
+    return build_message(
+        "people-joined",
+        [PeopleButton(code="button-people-revoke", press=["revoke", number, screen])],
+        about=about,
+        id=number,
+        role=entry["role"],
+        employee=str(entry["bitrix_user_id"]),
+        others=format_telegram_numbers(others),
+        second=bool(others),
+    )
 
 
-def build_revoke_question(about: tuple[str, str], screen: str) -> dict[str, Any]:
+def build_revoke_question(about: tuple[str, str], screen: str) -> PeopleBody:
     """Return the question whether access is really to be revoked."""
     number = to_telegram_number(about[0])
-    body = build_message("people-revoke", about=about, id=number)
-    body["buttons"] = [
-        [{"code": "button-people-remove", "press": ["remove", number, screen]}],
-        [{"code": "button-people-keep", "press": ["keep", number, screen]}],
-    ]
-    return body
+    return build_message(
+        "people-revoke",
+        [PeopleButton(code="button-people-remove", press=["remove", number, screen])],
+        [PeopleButton(code="button-people-keep", press=["keep", number, screen])],
+        about=about,
+        id=number,
+    )
 
 
 def to_telegram_number(person: str) -> str:
@@ -128,46 +123,50 @@ def format_telegram_numbers(people: Iterable[str]) -> str:
     return ", ".join(map(to_telegram_number, people))
 
 
-def build_access_question(stranger: str, name: str) -> dict[str, Any]:
+def build_access_question(stranger: str, name: str) -> PeopleBody:
     """Return the question whether a stranger is to be admitted, and in which role."""
     number = to_telegram_number(stranger)
-    body = build_message("people-asks", about=(stranger, name), id=number, named="@" in name)
-    body["buttons"] = [[{"code": f"button-people-as-{role}", "press": ["who", number, letter, "0"]}] for letter, role in ROLE_OF.items()]
-    body["buttons"].append([{"code": "button-people-decline", "press": ["deny", number]}])
-    return body
+    roles = ([PeopleButton(code=f"button-people-as-{role}", press=["who", number, letter, "0"])] for letter, role in ROLE_OF.items())
+    decline = [PeopleButton(code="button-people-decline", press=["deny", number])]
+    return build_message("people-asks", *roles, decline, about=(stranger, name), id=number, named="@" in name)
 
 
 def build_employee_choice(
     stranger: tuple[str, str], letter: str, found: Sequence[Employee], page: int, taken: Mapping[int, str]
-) -> dict[str, Any]:
+) -> PeopleBody:
     """Return one page of the choice of employee; `taken` are the Telegram numbers of employees who already have access."""
     number = to_telegram_number(stranger[0])
     pages = max(1, -(-len(found) // PAGE))
     page %= pages
-    body = build_message("people-which", about=stranger, id=number, role=ROLE_OF[letter], page=page + 1, pages=pages)
-    body["buttons"] = [
-        [{**_build_employee_button(item, taken.get(item.user_id, "")), "press": ["admit", number, letter, str(item.user_id)]}]
+    people = (
+        [_build_employee_button(item, taken.get(item.user_id, ""), ["admit", number, letter, str(item.user_id)])]
         for item in found[page * PAGE : (page + 1) * PAGE]
-    ]
-    turn = [{"code": "button-people-more", "press": ["who", number, letter, str((page + 1) % pages)]}] if pages > 1 else []
-    body["buttons"].append([*turn, {"code": "button-people-back", "press": ["back", number]}])
-    return body
+    )
+    turn = [PeopleButton(code="button-people-more", press=["who", number, letter, str((page + 1) % pages)])] if pages > 1 else []
+    back = PeopleButton(code="button-people-back", press=["back", number])
+    return build_message(
+        "people-which", *people, [*turn, back], about=stranger, id=number, role=ROLE_OF[letter], page=page + 1, pages=pages
+    )
 
 
-def _build_employee_button(item: Employee, taken: str) -> Button:
+def _build_employee_button(item: Employee, taken: str, press: Sequence[str]) -> PeopleButton:
     label = f"{item.name} · №{item.user_id}"
-    return {"code": "button-people-taken", "args": {"label": label, "telegram": taken}} if taken else {"label": label}
+    if taken:
+        return PeopleButton(code="button-people-taken", args={"label": label, "telegram": taken}, press=press)
+    return PeopleButton(label=label, press=press)
 
 
-def build_second_account_question(
-    stranger: tuple[str, str], letter: str, employee: tuple[int, str], others: Sequence[str]
-) -> dict[str, Any]:
+def build_second_account_question(stranger: tuple[str, str], letter: str, employee: tuple[int, str], others: Sequence[str]) -> PeopleBody:
     """Return the question whether the stranger is really the employee, who already has an account."""
     number = to_telegram_number(stranger[0])
-    told = {"role": ROLE_OF[letter], "employee": str(employee[0]), "who": employee[1], "others": format_telegram_numbers(others)}
-    body = build_message("people-second", about=stranger, id=number, **told)
-    body["buttons"] = [
-        [{"code": "button-people-second", "press": ["second", number, letter, str(employee[0])]}],
-        [{"code": "button-people-back", "press": ["who", number, letter, "0"]}],
-    ]
-    return body
+    return build_message(
+        "people-second",
+        [PeopleButton(code="button-people-second", press=["second", number, letter, str(employee[0])])],
+        [PeopleButton(code="button-people-back", press=["who", number, letter, "0"])],
+        about=stranger,
+        id=number,
+        role=ROLE_OF[letter],
+        employee=str(employee[0]),
+        who=employee[1],
+        others=format_telegram_numbers(others),
+    )

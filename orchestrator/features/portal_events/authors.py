@@ -7,10 +7,10 @@ people may have edited the record, which the number of its events in the journal
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bitrix.catalogue.catalogue import Entity
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect_record import EffectRecord
 from orchestrator.features.portal_events.catch_up import START_EVENT as START
 from orchestrator.features.portal_events.recent_writes import RecentWrites, Write
 from orchestrator.gate.call import fields
@@ -45,20 +45,21 @@ class AuthorFinder:
     find_effect: FindEffect
     own_user: int
 
-    async def find_creator(self, target: str, record: Mapping[str, Any]) -> Author:
+    async def find_creator(self, target: str, record: Mapping[str, object]) -> Author:
         """Return who created the record; the mark of records created by the bot leads to the requester."""
         entity = target.rpartition(":")[0]
         if fields.find_value(record, MARK[0], entity) == MARK[1]:
             row = await self.find_effect(str(fields.find_value(record, _ORIGIN, entity) or "")[:_EFFECT_ID])
-            if row is not None and row.call.get("requested_by"):
-                return Author(key=str(row.call["requested_by"]))
+            creator = EffectRecord.model_validate(row.call).requested_by if row is not None else ""
+            if creator:
+                return Author(key=creator)
         writes = self.recent_writes.find_writes(target)
         watched = find_watched_fields(target)
         user = read_employee_id(entity, record, watched.created_by) if watched else 0
         return Author(key=writes[-1].who) if writes and self._is_bot_user(user) else Author(user=user)
 
     def find_change_authors(
-        self, target: str, record: Mapping[str, Any], changes: Sequence[Change], entity: Entity, *, events: int | None
+        self, target: str, record: Mapping[str, object], changes: Sequence[Change], entity: Entity, *, events: int | None
     ) -> tuple[Author, ...]:
         """Return who changed each of the fields; `events` is the number of events since the last probe.
 
@@ -96,8 +97,11 @@ _SEVERAL = 2
 """How many events a difference found at startup counts as: the true number of missed events is unknown."""
 
 
-async def count_events(store: AsyncStore, stream: str, due: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
-    """Return due target → number of events since its last probe; targets where that is unknown are left out. May raise StoreError."""
+async def count_events(store: AsyncStore, stream: str, due: Mapping[str, str]) -> dict[str, int]:
+    """Return the number of events since the last probe for the targets of `due`, target → time of its first event.
+
+    Targets where that is unknown are left out. May raise StoreError.
+    """
     seq, _ = await store.read_head(stream)
     begin = max(0, seq - _TAIL - 2 * len(due))
     tail: list[StoredEvent] = []
@@ -105,15 +109,17 @@ async def count_events(store: AsyncStore, stream: str, due: Mapping[str, Mapping
         tail += page
     since = tail[0].ts if begin and tail else ""
     found = _count_by_target(tail)
-    return {target: found[target] for target, entry in due.items() if entry["ts"] > since}
+    return {target: found[target] for target, at in due.items() if at > since}
 
 
 def _count_by_target(tail: Iterable[StoredEvent]) -> Counter[str]:
     found: Counter[str] = Counter()
     for event in tail:
         if event.type == RecordsSeen.__name__:
-            for target in (*event.data["records"], *event.data["gone"]):
+            seen = RecordsSeen.from_data(event.data)
+            for target in (*seen.records, *seen.gone):
                 found.pop(target, None)
         elif event.type == PortalEventReceived.__name__:
-            found[event.data["target"]] += _SEVERAL if event.data["event"] == START else 1
+            came = PortalEventReceived.from_data(event.data)
+            found[came.target] += _SEVERAL if came.event == START else 1
     return found

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from bitrix.catalogue.catalogue import Entity
 from bitrix.errors import BitrixError, Refused
@@ -23,13 +23,14 @@ from state.events.base import Event
 from state.events.calls import CallStarted
 from state.events.portal import KEEP_SEEN, PortalEventReceived, RecordsSeen
 from state.journal.async_store import AsyncStore
+from state.session_state import PortalState
 
 log = logging.getLogger(__name__)
 
 START_EVENT: Final = "START"
 MOST_ALONE: Final = 500
 """Maximum number of stored records outside the lists that are read one by one, in batches: the last ones seen."""
-_OPEN: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+_OPEN: Final[Mapping[str, tuple[str, Mapping[str, object]]]] = {
     "deal": ("crm.deal.list", {CLOSED: "N"}),
     "lead": ("crm.lead.list", {"STATUS_SEMANTIC_ID": "P"}),
     "task": ("tasks.task.list", {"<REAL_STATUS": 5}),
@@ -104,7 +105,7 @@ async def restore_recent_writes(recent: RecentWrites, store: AsyncStore, now: da
         seq, _ = await store.read_head(stream)
         for event in await store.read_events(stream, after=max(0, seq - _TAIL)):
             if event.type == CallStarted.__name__ and now - parse_iso(event.ts) < FRESH:
-                row = await store.find_effect(event.data["effect_id"])
+                row = await store.find_effect(CallStarted.from_data(event.data).effect_id)
                 if row is not None:
                     recent.record_call(row.effect_id, row.call, parse_iso(event.ts))
                     created = str((row.outcome or {}).get("created") or "")
@@ -113,11 +114,10 @@ async def restore_recent_writes(recent: RecentWrites, store: AsyncStore, now: da
 
 
 def compare_with_portal(
-    portal: Mapping[str, Any], found: ScanResult, entities: Mapping[str, Entity], *, now: datetime, look_at: datetime
+    portal: PortalState, found: ScanResult, entities: Mapping[str, Entity], *, now: datetime, look_at: datetime
 ) -> list[Event]:
     """Return the events that update the stored state; an event for a record that is due sets the probe."""
-    seen: Mapping[str, Values] = portal.get("seen", {})
-    due = portal.get("due", {})
+    seen, due = portal.seen, portal.due
     new = {target: dict(values) for target, values in found.records.items() if target not in seen and target not in due}
     other = [
         target
@@ -125,7 +125,7 @@ def compare_with_portal(
         if target in seen and compare_values(entities[parse_kind(target)], seen[target], values)
     ]
     other.extend(target for target in found.gone if target not in due)  # its event may say that it was deleted
-    events: list[Event] = [RecordsSeen(records=new, look_at=portal.get("look_at", ""))] if new else []
+    events: list[Event] = [RecordsSeen(records=new, look_at=portal.look_at)] if new else []
     set_here = format_iso(look_at) if other and not due else ""
     ts = int(now.timestamp())
     return [*events, *(PortalEventReceived(event=START_EVENT, target=target, action="update", ts=ts, look_at=set_here) for target in other)]

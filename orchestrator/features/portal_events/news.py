@@ -5,7 +5,7 @@ These texts go to people only, never into a model's prompt. The audience is a po
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from bitrix.catalogue.catalogue import Entity
 from bitrix.errors import BitrixError
@@ -13,12 +13,15 @@ from bitrix.masking import mask
 from orchestrator.directory.naming import Naming
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import parse_target
+from orchestrator.domain.card_view import PreviewLine
+from orchestrator.domain.message_views import NewsAuthor, NewsBody, NewsItem
 from orchestrator.features.portal_events.authors import Author
 from orchestrator.gate.approve.format_values import Context, Reader, format_value
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.language.links import strip_unknown_links
 from orchestrator.reports.record_changes import CURRENCY, SUM, Change, Values, find_watched_fields
+from state.stored import JsonObject
 
 MAX_ITEMS: Final = 10
 _TITLE: Final = 80
@@ -40,7 +43,7 @@ class News:
     changes: tuple[tuple[Change, Author], ...] = ()
     author: Author = NOBODY
     """The author of a creation or deletion, which has no fields."""
-    record: Mapping[str, Any] | None = None
+    record: JsonObject | None = None
 
 
 def filter_news(news: News, actor: Actor, naming: Naming) -> News | None:
@@ -68,29 +71,29 @@ class NewsBuilder:
     names: Mapping[str, str]
     """Names of the bot's users by key."""
 
-    async def build_body(self, news: Sequence[News]) -> dict[str, Any]:
-        """Return the message as data: up to `MAX_ITEMS` (10) records, and how many more there are. May raise BitrixError."""
-        return {"items": [await self._build_item(one) for one in news[:MAX_ITEMS]], "more": max(0, len(news) - MAX_ITEMS)}
+    async def build_body(self, news: Sequence[News], *, quiet: bool) -> NewsBody:
+        """Return the message: up to `MAX_ITEMS` (10) records, and how many more there are. May raise BitrixError."""
+        items = [await self._build_item(one) for one in news[:MAX_ITEMS]]
+        return NewsBody(items=items, more=max(0, len(news) - MAX_ITEMS), **({"quiet": True} if quiet else {}))
 
-    async def _build_item(self, news: News) -> dict[str, Any]:
+    async def _build_item(self, news: News) -> NewsItem:
         kind, number = parse_target(news.target)
         authors = list(dict.fromkeys([author for _, author in news.changes] or [news.author]))
         if NOBODY in authors:  # authors are named above all lines, and would be credited with every one
             authors = []
-        return {
-            "what": news.what,
-            "entity": kind.partition(":")[0],
-            "kind": await self.naming.find_kind_name(kind, self.actor.locale) if kind.startswith("item") else "",
-            "title": self._escape(news.title or f"№{number}", _TITLE),
-            "url": "" if news.what == "deleted" else self.naming.build_card_url(kind, number, user=self.actor.bitrix_user_id or 0),
-            "who": [found for author in authors if (found := await self._build_author(author))],
-            "lines": [await self._build_line(news, change) for change, _ in news.changes],
-        }
+        return NewsItem(
+            what=news.what,
+            entity=kind.partition(":")[0],
+            kind=await self.naming.find_kind_name(kind, self.actor.locale) if kind.startswith("item") else "",
+            title=self._escape(news.title or f"№{number}", _TITLE),
+            url="" if news.what == "deleted" else self.naming.build_card_url(kind, number, user=self.actor.bitrix_user_id or 0),
+            who=[await self._build_author(author) for author in authors],
+            lines=[await self._build_line(news, change) for change, _ in news.changes],
+        )
 
-    async def _build_author(self, author: Author) -> dict[str, Any] | None:
-        if author.key:
-            return {"name": self._escape(self.names.get(author.key, author.key), _TITLE), "via": True}
-        return {"name": self._escape(await self._find_user_name(author.user), _TITLE), "via": False} if author.user else None
+    async def _build_author(self, author: Author) -> NewsAuthor:
+        name = self.names.get(author.key, author.key) if author.key else await self._find_user_name(author.user)
+        return NewsAuthor(name=self._escape(name, _TITLE), via=bool(author.key))
 
     async def _find_user_name(self, number: int) -> str:
         try:
@@ -98,13 +101,13 @@ class NewsBuilder:
         except BitrixError:  # a message must not fail because of a name
             return f"№{number}"
 
-    async def _build_line(self, news: News, change: Change) -> dict[str, str]:
+    async def _build_line(self, news: News, change: Change) -> PreviewLine:
         before = None if change.before is None else await self._format_value(news, change, news.before or {}, change.before)
-        return {
-            "name": fields.find_label(news.entity, change.field, self.actor.locale),
-            "before": before or "",
-            "after": await self._format_value(news, change, news.now, change.after),
-        }
+        return PreviewLine(
+            name=fields.find_label(news.entity, change.field, self.actor.locale),
+            before=before or "",
+            after=await self._format_value(news, change, news.now, change.after),
+        )
 
     async def _format_value(self, news: News, change: Change, values: Values, value: str) -> str:
         info = fields.find_field_info(news.entity, change.field)

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from bitrix.errors import BitrixError, Refused
 from bitrix.limits.limiter import Priority
@@ -18,10 +17,11 @@ from orchestrator.reports.record_changes import Values, compare_values, extract_
 from orchestrator.runtime.outbox import build_news_row
 from orchestrator.runtime.session import Session
 from state.journal.store import OutboxRow
+from state.stored import JsonObject
 
 log = logging.getLogger(__name__)
 
-Records = Mapping[str, Mapping[str, Any] | None]
+Records = Mapping[str, JsonObject | None]
 """Target → the record in its present state, None if it is deleted or not visible."""
 
 
@@ -37,7 +37,7 @@ class RecordProbe:
         self._present = present
         self._own_user = 0
 
-    async def read(self, targets: Sequence[str]) -> dict[str, Mapping[str, Any] | None]:
+    async def read(self, targets: Sequence[str]) -> dict[str, JsonObject | None]:
         """Return the records by target; one that the portal refuses counts as deleted and does not hold up the others.
 
         Raises BitrixError if the portal as a whole cannot be used, including a refused webhook: what is due must stay due.
@@ -47,7 +47,7 @@ class RecordProbe:
 
     async def collect_news(self, due: Mapping[str, str], records: Records, session: Session, *, events: Mapping[str, int]) -> list[News]:
         """Return the news of each record that is due, by its action and its number of events. May raise BitrixError."""
-        known: Mapping[str, Values] = (session.state.portal or {}).get("seen", {})
+        known: Mapping[str, Values] = session.state.portal.seen if session.state.portal else {}
         hands = AuthorFinder(recent_writes=self._recent, find_effect=session.find_effect, own_user=await self._find_own_user(records))
         found = []
         for target, what in due.items():
@@ -57,7 +57,7 @@ class RecordProbe:
         return [news for news in found if news is not None]
 
     async def _build_news(
-        self, target: str, action: str, record: Mapping[str, Any] | None, before: Values | None, *, hands: AuthorFinder, events: int | None
+        self, target: str, action: str, record: JsonObject | None, before: Values | None, *, hands: AuthorFinder, events: int | None
     ) -> News | None:
         """Return the news of one record, or None."""
         kind = parse_target(target)[0]
@@ -102,8 +102,8 @@ class RecordProbe:
         keys = {author.key for one in news for author in (one.author, *(author for _, author in one.changes)) if author.key}
         names = {key: person.name if (person := self._present(Actor(key=key, name=key))) else key for key in keys}
         teller = NewsBuilder(actor=actor, naming=self._naming, portal=self._reads.client.portal, names=names)
-        quiet = {"quiet": True} if is_quiet(session.now, actor.time_zone) else {}
-        return build_news_row(actor.key, {**await teller.build_body(news), **quiet}, session.now)
+        body = await teller.build_body(news, quiet=is_quiet(session.now, actor.time_zone))
+        return build_news_row(actor.key, body.to_json(), session.now)
 
     async def _find_own_user(self, records: Mapping[str, object]) -> int:
         """Return the employee as whom the bot calls the portal, 0 if unknown; asked once, and only after the bot has just written."""
@@ -120,7 +120,7 @@ def _select_unique(news: Sequence[News]) -> list[News]:
     return list({one.target: one for one in news}.values())
 
 
-def _require_record(target: str, found: RecordOrError) -> Mapping[str, Any] | None:
+def _require_record(target: str, found: RecordOrError) -> JsonObject | None:
     """Return the record, None if it was refused; raise any other error."""
     match found:
         case Refused():

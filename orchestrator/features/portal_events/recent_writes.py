@@ -4,15 +4,17 @@ Kept in memory and restored from the journal at startup.
 """
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
-from bitrix.catalogue.catalogue import Catalogue
+from bitrix.catalogue.catalogue import Catalogue, Method
+from orchestrator.domain.effect_record import EffectRecord, StoredCall
 from orchestrator.gate.call import fields
 from state.clock import Clock
 from state.journal.store import EffectChange
+from state.stored import JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +35,7 @@ class Write:
     who: str
     at: datetime
     effect_id: str
-    fields: Mapping[str, Any] | None
+    fields: JsonObject | None
 
     def may_change(self, name: str, entity: str) -> bool:
         """Whether the call may change that field, directly or through another field."""
@@ -72,15 +74,16 @@ class RecentWrites:
         since = self._clock.now() - FRESH
         return tuple(write for write in reversed(self._writes.get(target, ())) if write.at >= since)
 
-    def record_call(self, effect_id: str, stored: Mapping[str, Any], at: datetime) -> None:
+    def record_call(self, effect_id: str, stored: JsonObject, at: datetime) -> None:
         """Record a call that began at `at`; `stored` is its content in the effects table."""
-        call = stored["call"]
-        for leaf in call["commands"] or [call]:
-            write = Write(who=stored["requested_by"], at=at, effect_id=effect_id, fields=self._extract_fields(leaf))
-            if not leaf["targets"]:
+        effect = EffectRecord.model_validate(stored)
+        for leaf in effect.call.leaves if effect.call and effect.requested_by else ():
+            spec = self._catalogue.find(leaf.method)
+            write = Write(who=effect.requested_by, at=at, effect_id=effect_id, fields=_extract_fields(leaf, spec))
+            if not leaf.targets:
                 self._add_write(effect_id, write)
-            elif not self._is_add(leaf):  # an add, such as a comment, does not change the record it belongs to
-                for entity, number in leaf["targets"]:
+            elif spec is None or spec.verb != "add":  # an add, such as a comment, does not change the record it belongs to
+                for entity, number in leaf.targets:
                     self._add_write(f"{entity}:{number}", write)
 
     def record_created(self, effect_id: str, target: str) -> None:
@@ -98,18 +101,12 @@ class RecentWrites:
         while len(self._writes) > _KEEP:
             del self._writes[next(iter(self._writes))]
 
-    def _is_add(self, leaf: Mapping[str, Any]) -> bool:
-        spec = self._catalogue.find(leaf["method"])
-        return spec is not None and spec.verb == "add"
 
-    def _extract_fields(self, leaf: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        spec = self._catalogue.find(leaf["method"])
-        if spec is None or spec.verb != "update":
-            return None
-        written = leaf["params"].get(spec.fields_at) if spec.fields_at else leaf["params"]
-        entity = leaf["entity"]
-        return dict(_normalize_names(written, entity)) if isinstance(written, Mapping) else None
-
-
-def _normalize_names(written: Mapping[str, Any], entity: str) -> Iterator[tuple[str, Any]]:
-    return ((fields.to_field_key(name, entity), value) for name, value in written.items())
+def _extract_fields(leaf: StoredCall, spec: Method | None) -> JsonObject | None:
+    """Return the fields that the call changes, under their keys; None if it does not tell."""
+    if spec is None or spec.verb != "update":
+        return None
+    written = leaf.params.get(spec.fields_at) if spec.fields_at else leaf.params
+    if not isinstance(written, Mapping):
+        return None
+    return {fields.to_field_key(name, leaf.entity): value for name, value in written.items()}

@@ -4,9 +4,9 @@ Events of one burst share a probe. Events, probes and messages are ordinary comm
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from bitrix.errors import BitrixError
 from orchestrator.directory.naming import Naming
@@ -19,11 +19,12 @@ from orchestrator.features.portal_events.probe import RecordProbe, Records
 from orchestrator.features.portal_events.recent_writes import RecentWrites
 from orchestrator.reports.record_changes import extract_values, find_watched_fields
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Handler, Handlers, Tools
+from orchestrator.runtime.turn import Handlers, Tools
 from state.clock import Clock, format_iso, generate_id, parse_iso
 from state.events.portal import PortalEventReceived, PortalLookFailed, RecordsSeen
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, OutboxRow, StoreError, Timer
+from state.session_state import PortalState
 
 log = logging.getLogger(__name__)
 
@@ -38,15 +39,6 @@ _SLOWEST: Final = timedelta(minutes=10)
 
 START: Final = "portal_start"
 """Kind of the input for a start of the process."""
-
-
-def _to_handler(work: Callable[[InboxRow, Session], Awaitable[None]]) -> Handler:
-    """Wrap `work` as a handler that ignores the tools of turns."""
-
-    async def handler(row: InboxRow, session: Session, _: Tools) -> None:
-        await work(row, session)
-
-    return handler
 
 
 class PortalWatcher:
@@ -70,8 +62,8 @@ class PortalWatcher:
     def build_handlers(self) -> Handlers:
         """Return the handlers of the inputs of this session."""
         return Handlers(
-            inbox={START: _to_handler(self.find_missed), "portal_event": _to_handler(self.receive_event)},
-            timers={TIMER: _to_handler(self.probe_due)},
+            inbox={START: self.find_missed, "portal_event": self.receive_event},
+            timers={TIMER: self.probe_due},
         )
 
     def build_start_row(self, now: datetime) -> InboxRow:
@@ -81,45 +73,38 @@ class PortalWatcher:
         source = f"{START}:{row_id}"
         return InboxRow(id=row_id, source=source, session=self.session, lane="express", kind=START, actor=actor, body={}, received_at=now)
 
-    async def receive_event(self, row: InboxRow, session: Session) -> None:
+    async def receive_event(self, row: InboxRow, session: Session, _tools: Tools) -> None:
         """Record one posted event, and set the probe timer if none is set. Raises StoreError."""
-        body = row.body
-        self._reads.reference.discard_for_event(body["event"])
-        target = body["target"] if find_watched_fields(body["target"]) else ""
+        event = PortalEventReceived.model_validate(row.body)
+        self._reads.reference.discard_for_event(event.event)
+        target = event.target if find_watched_fields(event.target) else ""
         look_at = _find_next_probe_time(session) if target and not _is_set(session) else None
-        event = PortalEventReceived(
-            event=body["event"],
-            target=target,
-            action=body["action"],
-            ts=body["ts"],
-            member_id=body["member_id"],
-            look_at=format_iso(look_at) if look_at else "",
-        )
+        event = event.model_copy(update={"target": target, "look_at": format_iso(look_at) if look_at else ""})
         timers = [_build_timer(session, look_at)] if look_at else []
         await session.commit(event, actor="portal", timers=timers, inbox_done=[row.id])
 
-    async def find_missed(self, row: InboxRow, session: Session) -> None:
+    async def find_missed(self, row: InboxRow, session: Session, _tools: Tools) -> None:
         """Find changes missed while the bot was not running; if the portal cannot be read, they are reported as they come.
 
         Raises StoreError.
         """
         await restore_recent_writes(self.recent_writes, self._store, session.now)
         state, due_at = _get_state(session), _find_next_probe_time(session)
-        found = await scan_records(self._reads, self._audience.list_watched_users(), state.get("seen", {}))
+        found = await scan_records(self._reads, self._audience.list_watched_users(), state.seen)
         events = compare_with_portal(state, found, self._reads.catalogue.entities, now=session.now, look_at=due_at)
         sets = any(isinstance(event, PortalEventReceived) and event.look_at for event in events)
         await session.commit(*events, actor="system", timers=[_build_timer(session, due_at)] if sets else [], inbox_done=[row.id])
 
-    async def probe_due(self, row: InboxRow, session: Session) -> None:
+    async def probe_due(self, row: InboxRow, session: Session, _tools: Tools) -> None:
         """Read the records that are due, tell the people concerned, and store what was seen; on failure, later. Raises StoreError."""
-        due: Mapping[str, Mapping[str, Any]] = _get_state(session).get("due", {})
+        due = _get_state(session).due
         targets = list(due)[:MAX_LOOK]
         if not targets:
             await session.commit(actor="system", timers=[_build_timer(session, None)], inbox_done=[row.id])
             return
         try:
             records = await self._look.read(targets)
-            events = await count_events(self._store, session.stream, due)
+            events = await count_events(self._store, session.stream, {target: entry["ts"] for target, entry in due.items()})
             news = await self._look.collect_news({target: due[target]["action"] for target in targets}, records, session, events=events)
             told = await self._look.build_messages(news, session)
         except BitrixError as error:
@@ -139,7 +124,7 @@ class PortalWatcher:
 
     async def _commit_probe(self, row: InboxRow, session: Session, records: Records, told: Sequence[OutboxRow]) -> None:
         """Commit what was seen, the messages, the next probe if anything is left, and the finished input together."""
-        rest = len(_get_state(session)["due"]) > len(records)
+        rest = len(_get_state(session).due) > len(records)
         next_look = session.now + (CALM if told else LOOK_AFTER) if rest else None
         event = RecordsSeen(
             records={target: extract_values(parse_target(target)[0], record) for target, record in records.items() if record is not None},
@@ -150,14 +135,14 @@ class PortalWatcher:
         await session.commit(event, actor="system", outbox=told, timers=[_build_timer(session, next_look)], inbox_done=[row.id])
 
     async def _reschedule_probe(self, row: InboxRow, session: Session, reason: str) -> None:
-        tries = int(_get_state(session)["tries"]) + 1
+        tries = _get_state(session).tries + 1
         next_look = session.now + min(_SLOWEST, timedelta(seconds=5 * 2 ** min(tries, 10)))
         event = PortalLookFailed(reason=reason[:300], tries=tries, look_at=format_iso(next_look))
         await session.commit(event, actor="system", timers=[_build_timer(session, next_look)], inbox_done=[row.id])
 
 
-def _get_state(session: Session) -> Mapping[str, Any]:
-    return session.state.portal or {}
+def _get_state(session: Session) -> PortalState:
+    return session.state.portal or PortalState()
 
 
 def _is_set(session: Session) -> bool:
@@ -166,13 +151,13 @@ def _is_set(session: Session) -> bool:
     A probe too far in the future, because the clock was set back, does not count.
     """
     portal = _get_state(session)
-    return bool(portal.get("due")) and bool(portal["look_at"]) and parse_iso(portal["look_at"]) <= session.now + _SLOWEST
+    return bool(portal.due and portal.look_at) and parse_iso(portal.look_at) <= session.now + _SLOWEST
 
 
 def _find_next_probe_time(session: Session) -> datetime:
     """Return the time of the next probe: soon, but at least `CALM` after the last message."""
     soon = session.now + LOOK_AFTER
-    told_at = _get_state(session).get("told_at")
+    told_at = _get_state(session).told_at
     return max(soon, min(parse_iso(told_at), session.now) + CALM) if told_at else soon
 
 

@@ -85,7 +85,7 @@ async def test_open_ones_are_known_before_their_first_change(watch: Watch, asked
     }
     await heard(watch, "lead:7")
     assert await start(watch) == {}
-    assert {target for target in watch.state["seen"] if target.startswith("lead")} == {"lead:7", "lead:8"}
+    assert {target for target in watch.state.seen if target.startswith("lead")} == {"lead:7", "lead:8"}
     watch.world.portal.records["lead", 8].update(OPPORTUNITY="5", MODIFY_BY_ID="9")
     watch.world.clock.advance(timedelta(hours=1))
     assert (await start(watch))["tg:1007"].endswith("Сумма: 1 ₽ → 5 ₽")
@@ -106,8 +106,8 @@ async def test_what_is_gone_is_forgotten_without_a_word(watch: Watch, asked: lis
     for kind, number in (("lead", 7), ("task", 8017), ("item:177", 5)):
         del watch.world.portal.records[kind, number]
     assert await start(watch) == {}
-    assert not set(watch.state["seen"]) & set(EVENTS)
-    assert watch.state["due"] == {}
+    assert not set(watch.state.seen) & set(EVENTS)
+    assert watch.state.due == {}
     asked.clear()
 
 
@@ -144,7 +144,7 @@ async def test_what_is_new_pushes_out_nothing_that_is_known(
     monkeypatch.setattr(catch_up, "MOST_ALONE", 2)
     asked.clear()
     assert await start(watch) == {}
-    assert set(watch.state["seen"]) == {*EVENTS, "deal:481", "deal:482", "deal:500"} | learned
+    assert set(watch.state.seen) == {*EVENTS, "deal:481", "deal:482", "deal:500"} | learned
     assert {method for method in asked if method.endswith(".list")} == {"crm.deal.list"} | lists
     assert [method for method in asked if method.endswith(".get")] == alone
 
@@ -179,12 +179,12 @@ async def test_open_records_of_the_people_are_listed_with_the_values_of_a_look(s
 async def test_a_record_that_is_refused_is_known_as_it_was(watch: Watch, asked: list[str]) -> None:
     """Nothing is told of it, and nothing is forgotten: the next change is told against what was seen."""
     await heard(watch, *EVENTS)
-    before = watch.state["seen"]["item:177:5"]
+    before = watch.state.seen["item:177:5"]
     asked.clear()
     watch.world.portal.will("crm.item.get", *[says(400, {"error": "WRONG_STATE", "error_description": "no"})] * 3)
     watch.world.portal.records["lead", 7].update(OPPORTUNITY="5", MODIFY_BY_ID="9")
     assert (await start(watch))["tg:1007"].endswith("Сумма: 1 ₽ → 5 ₽")
-    assert watch.state["seen"]["item:177:5"] == before
+    assert watch.state.seen["item:177:5"] == before
     assert "crm.item.get" in asked
 
 

@@ -16,7 +16,7 @@ async def test_the_first_start_tells_nothing_and_knows_what_was_before(watch: Wa
     watch.deal(600, ASSIGNED_BY_ID=9)
     watch.deal(601, CLOSED="Y")
     assert await start(watch) == {}
-    assert set(watch.state["seen"]) == {"deal:481", "deal:482", "deal:500"}
+    assert set(watch.state.seen) == {"deal:481", "deal:482", "deal:500"}
     watch.deal(OPPORTUNITY="1")
     assert (await watch.look(watch.event()))["tg:1007"].endswith("Сумма: 1 000 000 ₽ → 1 ₽")
 
@@ -33,8 +33,8 @@ async def test_what_was_missed_is_told_at_the_next_start_once(watch: Watch) -> N
         "изменено: Анна Уварова — Сумма: 1 000 000 ₽ → 1 ₽",
         "изменено: Анна Уварова — Стадия: Новая → Успех",
     ]
-    assert set(watch.state["seen"]) == {"deal:481", "deal:482", "deal:500"}
-    assert watch.state["due"] == {}
+    assert set(watch.state.seen) == {"deal:481", "deal:482", "deal:500"}
+    assert watch.state.due == {}
     watch.world.clock.advance(timedelta(minutes=1))
     assert await start(watch) == {}
 
@@ -43,14 +43,14 @@ async def test_a_start_beside_waiting_events_forgets_none_of_them(watch: Watch) 
     """What is due has its look; the list of the start neither takes it off nor knows better."""
     watch.deal(OPPORTUNITY="1")
     await watch.world.work(watch.event(action="add"))
-    assert list(watch.state["due"]) == ["deal:481"]
-    set_for = watch.state["look_at"]
+    assert list(watch.state.due) == ["deal:481"]
+    set_for = watch.state.look_at
     await watch.world.orchestrator.start_portal_watch()
     await watch.world.work()
-    assert (watch.state["look_at"], "deal:482" in watch.state["seen"]) == (set_for, True)
+    assert (watch.state.look_at, "deal:482" in watch.state.seen) == (set_for, True)
     told = await start(watch)
     assert told["tg:1007"].startswith("🔔 Новая сделка")
-    assert watch.state["due"] == {}
+    assert watch.state.due == {}
 
 
 @pytest.mark.parametrize("listening", [True, False])

@@ -44,8 +44,8 @@ async def test_a_portal_that_cannot_be_read_is_asked_later_and_later(watch: Watc
     watch.world.clock.advance(timedelta(minutes=10))
     await watch.world.work()
     assert watch.told()["tg:1007"].endswith("Сумма: 1 000 000 ₽ → 1 ₽")
-    assert watch.state["due"] == {}
-    assert watch.state["tries"] == 0
+    assert watch.state.due == {}
+    assert watch.state.tries == 0
     assert watch.world.sql.list_due_timers(watch.world.clock.now() + timedelta(days=9)) == []
 
 
@@ -58,7 +58,7 @@ async def test_a_record_that_is_refused_holds_up_no_other(watch: Watch) -> None:
     watch.world.portal.will("crm.deal.get", *[REFUSED] * 3, holding='"id": 481')
     told = await watch.look(watch.event("deal:481"), watch.event("deal:482"))
     assert told["tg:1007"].splitlines()[1:] == ["Сумма: 50 000 ₽ → 2 ₽"]
-    assert (watch.state["due"], list(watch.state["seen"])) == ({}, ["deal:482"])
+    assert (watch.state.due, list(watch.state.seen)) == ({}, ["deal:482"])
 
 
 async def test_an_event_that_comes_during_a_look_leads_to_another(watch: Watch) -> None:
@@ -105,7 +105,7 @@ async def test_a_process_that_dies_around_the_commit_tells_exactly_once(watch: W
     assert watch.told()["tg:1007"].endswith("Сумма: 1 000 000 ₽ → 1 ₽")
     assert len(watch.events("RecordsSeen")) == 2
     assert isinstance(verify_stream(watch.world.sql, f"session:{KEY}"), Verified)
-    assert watch.state["seen"]["deal:481"]["OPPORTUNITY"] == "1"
+    assert watch.state.seen["deal:481"]["OPPORTUNITY"] == "1"
 
 
 async def test_a_fault_of_ours_is_tried_again_and_ends_nothing(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +135,7 @@ async def test_a_look_over_which_processes_die_is_put_off_and_not_forgotten(watc
     for _ in range(MAX_ATTEMPTS):
         assert await watch.world.store.take_inbox(KEY, "express") is not None
     await watch.world.work()
-    assert (watch.told(), list(watch.state["due"])) == ({}, ["deal:481"])
+    assert (watch.told(), list(watch.state.due)) == ({}, ["deal:481"])
     watch.world.clock.advance(timedelta(seconds=10))
     await watch.world.work()
     assert len(watch.told()) == 1
@@ -152,7 +152,7 @@ async def test_more_than_one_look_can_bear_is_seen_in_several(watch: Watch) -> N
     watch.world.clock.advance(timedelta(seconds=15))
     await watch.world.work()
     assert watch.told()["tg:1007"].splitlines()[0] == "🔔 Изменилось 5 записей"
-    assert watch.state["due"] == {}
+    assert watch.state.due == {}
 
 
 async def test_nothing_of_it_reaches_a_prompt(watch: Watch) -> None:
@@ -211,7 +211,7 @@ async def test_a_refused_webhook_erases_nothing_that_is_due(
     watch.world.portal.will("crm.deal.get", *[refusal] * 9)
     watch.world.portal.will("batch", *[refusal] * 9)
     assert await watch.look(*(watch.event(f"deal:{number}") for number in numbers)) == {}
-    assert (set(watch.state["due"]), watch.state["tries"]) == ({f"deal:{number}" for number in numbers}, 1)
+    assert (set(watch.state.due), watch.state.tries) == ({f"deal:{number}" for number in numbers}, 1)
     watch.world.portal.faults.clear()
     watch.world.clock.advance(timedelta(minutes=1))
     await watch.world.work()
@@ -247,4 +247,4 @@ async def test_one_unreadable_record_costs_one_request_more(watch: Watch, monkey
     reads = [line for line in seen if line[0] in {"batch", "crm.deal.get"}]
     assert sorted(reads) == [("batch", Priority.BULK), ("batch", Priority.BULK), ("crm.deal.get", Priority.BULK)]
     assert told["tg:1007"].splitlines()[0] == "🔔 Изменилось 59 записей"
-    assert "deal:1007" not in watch.state["seen"]
+    assert "deal:1007" not in watch.state.seen

@@ -48,7 +48,7 @@ async def test_a_deleted_deal_is_told_by_the_title_it_had(watch: Watch) -> None:
     await watch.known()
     del watch.world.portal.records["deal", 481]
     assert await watch.look(watch.event(action="delete"), watch.event("deal:999", "delete")) == {"tg:1007": "🔔 Сделка удалена: «Ромашка»"}
-    assert watch.state["seen"] == {}
+    assert watch.state.seen == {}
 
 
 async def test_a_handover_is_told_to_both_and_the_former_reads_nothing_they_may_not_see(watch: Watch) -> None:

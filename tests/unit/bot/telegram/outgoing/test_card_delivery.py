@@ -11,9 +11,9 @@ from bot.rendering.kinds import RENDERERS, render_message
 from bot.rendering.spans import to_plain_text
 from bot.telegram.view.keyboards import build_keyboard
 from bot.telegram.view.message_builder import build_message
+from orchestrator.domain.message_views import EditableField
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.cards import open_cards
-from orchestrator.features.cards.field_input import EditableField
 from state.card import Card
 from tests.unit.bot.telegram.door_kit import NOW, refused
 from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, ENTRY, GROUP, Post, card_row, posting
@@ -113,7 +113,7 @@ def test_every_kind_of_message_has_words_and_a_letter(kind: str, locale: Any) ->
 
 def test_the_questions_of_an_edit_fit_their_buttons() -> None:
     """64 bytes a button, whatever the names and values are."""
-    field = replace(FIELD, name="Поле " * 40, value="я" * 300)
+    field = FIELD.model_copy(update={"name": "Поле " * 40, "value": "я" * 300})
     for row in (
         open_cards.build_picker_row(CHAT, "0a1b2c3d4e", [field] * 40, NOW),
         open_cards.build_question_row(CHAT, "0a1b2c3d4e", field, NOW, ask=1, objection=Notice(code="edit-empty"), options=["ю" * 300] * 8),
