@@ -12,6 +12,7 @@ from orchestrator.directory.reference import KINDS, Reference, find_outdated_by_
 from orchestrator.directory.reference_cache import FAILURE_PAUSE, FIRST_FAILURE_PAUSE, MAX_KEYS, MISS_RETRY_AGE, ReadCache
 from orchestrator.directory.reference_data import find_stage_entity_id
 from orchestrator.directory.reference_reads import MOST_USERS
+from orchestrator.directory.rows import User
 from state.clock import FixedClock
 from tests.unit.directory.reference_kit import NOW, SaysNo, desk, sandbox
 
@@ -292,11 +293,11 @@ async def test_a_department_that_may_not_be_read_is_no_failure() -> None:
         raise SaysNo("insufficient_scope")
 
     async with desk({**ANSWERS, "department.get": refuses}) as here:
-        assert await here.naming.find_department_name({"UF_DEPARTMENT": [1]}) == ""
+        assert await here.naming.find_department_name(User(id=7, departments=[1])) == ""
     async with desk(
         {"department.get": {"result": [{"ID": "3", "NAME": "Отдел продаж", "PARENT": "1", "UF_HEAD": "6"}], "total": 1}}
     ) as here:
-        assert await here.naming.find_department_name({"UF_DEPARTMENT": [3]}) == "Отдел продаж"
+        assert await here.naming.find_department_name(User(id=7, departments=[3])) == "Отдел продаж"
         found = (await here.reads.reference.load_departments())[3]
         assert (found.parent, found.head) == (1, 6)
 
