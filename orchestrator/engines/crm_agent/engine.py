@@ -4,7 +4,7 @@ It makes no safety decision: every step goes through `ctx.submit`. After a resta
 effect slots bring it to where it stopped without asking the model or the portal twice.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.effect import Effect
@@ -21,11 +21,11 @@ from orchestrator.engines.crm_agent.plan import (
     PlannedStep,
     ask_person,
     build_state_entry,
-    find_question,
     plan_steps,
     resume_question,
 )
 from orchestrator.engines.crm_agent.turn_work import start_work
+from state.stored import JsonObject
 
 
 class CrmAgent:
@@ -61,8 +61,8 @@ class _Turn:
         self._fence = Fence()
         self._asked = 0
         self._dialogue: list[dict[str, str]] = []
-        question = find_question(ctx)
-        self._work = start_work(question["text"] if question else ctx.turn.text, ctx.turn.quoted, ctx.state)
+        choice = ctx.turn.choice
+        self._work = start_work(choice.question.text if choice else ctx.turn.text, ctx.turn.quoted, ctx.state)
 
     async def run(self) -> TurnEnd:
         """Run iterations until the turn ends."""
@@ -94,8 +94,8 @@ class _Turn:
 
     async def _find_next_answer(self, iteration: int, base: Sequence[Mapping[str, str]]) -> tuple[str, Blocks]:
         """Return the next answer to carry out. After the person's choice it is the recorded one, so the model is not asked for it again."""
-        if iteration == 1 and find_question(self._ctx):
-            text = await resume_question(self._ctx, self._work)
+        if iteration == 1 and self._ctx.turn.choice:
+            text = await resume_question(self._ctx, self._work, self._ctx.turn.choice)
             return text, parse(text)
         return await self._ask_parsed(base)
 
@@ -133,12 +133,12 @@ class _Turn:
             return await ask_person(self._ctx, self._work, iteration=iteration, answer=text, asking=plan)
         self._work.begin_iteration([(planned.step.method, planned.step.params) for planned in plan])
         observed = await self._run_steps(plan)
-        if any(line["status"] == "unknown" for line in observed):
+        if any(line.status == "unknown" for line in observed):
             return self._finish("answered", "")  # never continue after a call that may or may not have happened
         if self._work.pending or self._work.planned:
             return self._finish("waiting" if self._work.pending else "planned", blocks.assistant)
         self._dialogue.append({"role": "assistant", "content": text})
-        self._dialogue.append(prompt.build_observation_message(iteration, observed, self._fence))
+        self._dialogue.append(prompt.build_observation_message(iteration, list(_describe_lines(plan, observed)), self._fence))
         return None
 
     async def _run_steps(self, plan: Sequence[PlannedStep]) -> list[turn_work.ObservationLine]:
@@ -147,12 +147,12 @@ class _Turn:
         halted = False
         for number, planned in enumerate(plan, start=1):
             line = turn_work.build_skipped_line() if halted else await self._run_step(number, planned)
-            observed.append({"step": number, "method": planned.step.method} | line)
+            observed.append(line)
             if halted:
                 self._work.rest.append(build_state_entry(planned, self._work))
-            elif line["status"] != "ok":
+            elif line.status != "ok":
                 self._work.left.append(build_state_entry(planned, self._work))
-                halted = self._ctx.halt_on_block and line["status"] != "planned"
+                halted = self._ctx.halt_on_block and line.status != "planned"
         return observed
 
     async def _run_step(self, number: int, planned: PlannedStep) -> turn_work.ObservationLine:
@@ -179,3 +179,8 @@ class _Turn:
 
     def _finish(self, reason: EndReason, assistant: str) -> TurnEnd:
         return finish_turn(self._work, reason, assistant=assistant, turn_id=self._ctx.turn.turn_id)
+
+
+def _describe_lines(plan: Sequence[PlannedStep], observed: Sequence[turn_work.ObservationLine]) -> Iterator[JsonObject]:
+    for number, (planned, line) in enumerate(zip(plan, observed, strict=True), start=1):
+        yield {"step": number, "method": planned.step.method, "status": line.status, **line.told}
