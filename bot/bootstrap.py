@@ -102,7 +102,8 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     )
     provider = ModelSettings(base_url=settings.openai_api_base, api_key=settings.openai_api_key, default_model=settings.openai_model)
     model = ModelClient(provider, transport=build_transport(provider.base_url, kept=MODEL_KEPT), heard=ears.record_model_call)
-    ears.probes.update(portal=partial_of(client.call, "server.time", {}, repeatable=True, send_within=PROBE), model=model.probe)
+    ears.portal.probe = partial_of(client.call, "server.time", {}, repeatable=True, send_within=PROBE)
+    ears.model.probe = model.probe
     hearing = Transcriber(provider, settings.openai_transcribe_model) if settings.openai_transcribe_model else None
     made = build_from_clients(
         settings,

@@ -85,18 +85,22 @@ def render_docs_page(description: JsonObject) -> str:
 def _render_operation(verb: str, path: str, operation: _Operation) -> str:
     head = f'<h2><span class="verb">{escape(verb.upper())}</span><code>{escape(path)}</code></h2>'
     meaning = f"<p>{escape(operation.summary)}. {escape(operation.description)}</p>"
-    parameters = _render_table(("Parameter", "In", "Meaning"), map(_build_parameter_row, operation.parameters))
+    parameters = _render_table(
+        ("Parameter", "In", "Meaning"),
+        (
+            (item.name, item.place + ("" if item.required else " (optional)"), item.description or item.form.description)
+            for item in operation.parameters
+        ),
+    )
     body = "".join(f"<h3>Body</h3>{_render_schema(media.form)}" for media in operation.body.values())
-    answers = _render_table(("Status", "Body", "Meaning"), (_build_answer_row(code, item) for code, item in operation.responses.items()))
+    answers = _render_table(
+        ("Status", "Body", "Meaning"),
+        (
+            (code, ", ".join(sorted({media.form.name for media in item.content.values()} - {""})), item.description)
+            for code, item in operation.responses.items()
+        ),
+    )
     return f"{head}{meaning}{parameters}{body}<h3>Answers</h3>{answers}"
-
-
-def _build_parameter_row(item: _Parameter) -> tuple[str, str, str]:
-    return item.name, item.place + ("" if item.required else " (optional)"), item.description or item.form.description
-
-
-def _build_answer_row(code: str, item: _Answer) -> tuple[str, str, str]:
-    return code, ", ".join(sorted({media.form.name for media in item.content.values()} - {""})), item.description
 
 
 def _render_model(name: str, schema: _Schema) -> str:
