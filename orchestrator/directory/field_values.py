@@ -82,7 +82,7 @@ async def describe_value(value: object, field: Field, names: ValueNames, place: 
     shown = [titles.get(str(item).strip()) or await _format_one(item, field, names, place) for item in several[:_MOST]]
     if not shown or all(item is None for item in shown):
         return None
-    parts = [_format_plain(item) if said is None else said for item, said in zip(several, shown, strict=False)]
+    parts = [to_visible_line(str(item), limit=_NAME) if said is None else said for item, said in zip(several, shown, strict=False)]
     rest = len(several) - len(shown)
     return ", ".join(parts) + (f" … +{rest}" if rest else "")
 
@@ -152,14 +152,10 @@ def _parse_link(text: str, field: Field) -> tuple[str, int] | None:
     elif field.type == "crm_entity" and isinstance(parent, int):
         kind = f"item:{parent}"
     elif field.type == "crm":
-        kind = _to_kind(found[1]) if found[1] else _find_only_kind(field.settings)
+        kind = (_CODES.get(found[1]) or f"item:{int(found[1][1:], 16)}") if found[1] else _find_only_kind(field.settings)
     else:
         return None
     return (kind, int(found[2])) if kind else None
-
-
-def _to_kind(code: str) -> str:
-    return _CODES.get(code) or f"item:{int(code[1:], 16)}"
 
 
 def _find_only_kind(settings: JsonObject) -> str:
@@ -186,7 +182,3 @@ def _format_moment(text: str, kind: str, place: ValueContext) -> str | None:
     except OverflowError:  # beyond the year 9999 in the reader's zone
         return None
     return f"{format_day(here.date(), today=_LONG_AGO, locale=place.locale)}, {here:%H:%M}"
-
-
-def _format_plain(value: object) -> str:
-    return to_visible_line(str(value), limit=_NAME)

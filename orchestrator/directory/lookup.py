@@ -164,7 +164,15 @@ class Lookup:
             case ranking.OneMatch():
                 return Resolved(value=found.found.id, label=found.found.title, named_by_person=is_mentioned(words, place.text))
             case ranking.SeveralMatches():
-                options = [Option(value=one.id, label=await self._format_user_label(one.item, place)) for one in found.candidates]
+                options = [
+                    Option(
+                        value=one.id,
+                        label=format_user_label(
+                            one.item, department=await self._naming.find_department_name(one.item), locale=place.actor.locale
+                        ),
+                    )
+                    for one in found.candidates
+                ]
                 return Ambiguous(ask=Notice(code="which-user", args={"name": words}), options=tuple(options))
             case ranking.TooManyMatches():
                 notice = Notice(code="too-many-found", args={"name": words, "count": found.count})
@@ -280,9 +288,6 @@ class Lookup:
         """Return whether the step may change something; the data that such a step is checked against must then be read afresh."""
         method = self._reads.catalogue.find(place.method)
         return method is None or not method.reads_only
-
-    async def _format_user_label(self, user: User, place: ReferenceContext) -> str:
-        return format_user_label(user, department=await self._naming.find_department_name(user), locale=place.actor.locale)
 
     async def _find_departments(self, words: str) -> frozenset[int] | None:
         """Return the departments that the words name; None if there are none, so that «из Казани» stays part of a name."""

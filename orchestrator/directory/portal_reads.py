@@ -12,8 +12,7 @@ from bitrix.client.read_only import PortalCaller, ReadOnlyClient
 from bitrix.errors import ACCESS_OR_METHOD_CODES, BitrixError, OutcomeUnknown, Refused, is_missing
 from bitrix.limits.limiter import Priority
 from orchestrator.directory.reference import Reference
-from orchestrator.directory.reference_data import Stage
-from orchestrator.directory.rows import RecordRow, User
+from orchestrator.directory.rows import RecordRow
 from state.canonical import to_storable
 from state.clock import Clock
 from state.stored import JsonObject
@@ -79,28 +78,9 @@ class PortalReader:
                 raise
             return error
 
-    async def load_users(self) -> Mapping[int, User]:
-        """Return every employee by id, including the dismissed."""
-        return await self.reference.load_users()
-
-    async def load_categories(self) -> Mapping[int, str]:
-        """Return the funnels of deals: id → name."""
-        return {item.id: item.name for item in await self.reference.load_categories("deal")}
-
-    async def load_stages(self, entity: str, category: int = 0) -> Sequence[Stage]:
-        """Return the stages of a funnel, or the statuses of leads, in order."""
-        return await self.reference.load_stages(entity, category)
-
-    async def load_first_stages(self, wanted: Collection[str] | None = None) -> Mapping[str, str]:
-        """Return the first stage of each funnel: "deal:1", "lead:0" or "item:177:10" → stage id.
-
-        The `wanted` funnels are read afresh, so that a write can be checked; None returns those of all deals and leads from the cache.
-        """
-        if wanted is not None:
-            return await self.reference.load_first_stages(wanted)
-        firsts = {f"deal:{category}": await self.load_stages("deal", category) for category in await self.load_categories()}
-        firsts["lead:0"] = await self.load_stages("lead")
-        return {key: stages[0].id for key, stages in firsts.items() if stages}
+    async def load_first_stages(self, wanted: Collection[str]) -> Mapping[str, str]:
+        """Return the first stage of each funnel, read afresh: "deal:1", "lead:0" or "item:177:10" → stage id."""
+        return await self.reference.load_first_stages(wanted)
 
     async def search(self, entity: str, start: str, extra: JsonObject) -> list[JsonObject]:
         """Return rows with a word in the title that begins with `start`; the caller ranks them."""
@@ -111,14 +91,6 @@ class PortalReader:
     async def load_rows(self, method: str, params: JsonObject, *, limit: int = 500) -> list[JsonObject]:
         """Return the rows of a list, at most `limit`."""
         return (await read_first_rows(self.client, method, params, max_rows=limit)).rows
-
-    def discard(self, kind: str = "", *detail: str) -> None:
-        """Mark one kind of reference data as outdated, or clear the cache if no kind is given."""
-        self.reference.discard(kind, *detail)
-
-    def discard_for_event(self, event_name: str) -> None:
-        """Mark reference data that a portal event changed as outdated."""
-        self.reference.discard_for_event(event_name)
 
     async def find_own_user(self) -> int:
         """Return the id of the employee in whose name the portal is called; 0 if the portal does not say."""

@@ -105,17 +105,15 @@ def find_similar_codes(name: str, known: Mapping[str, str], *, most: int = 3) ->
     `opportunity` and `Opportunity` mean OPPORTUNITY, «Номер договора» the code with that title, and OPORTUNITY is similar enough.
     """
     written = name[:_LONGEST]
-    worth = {code: max(_compare_codes(written, code), _compare_titles(written, title)) for code, title in known.items()}
+    worth = {
+        code: max(
+            _measure_likeness(names.to_field_key(written), names.to_field_key(code[:_LONGEST])),
+            _measure_likeness(normalize_text(written), normalize_text(title[:_LONGEST])),
+        )
+        for code, title in known.items()
+    }
     near = [code for code, value in worth.items() if value >= _NEAR_ENOUGH]
     return tuple(sorted(near, key=lambda code: (-worth[code], code))[:most])
-
-
-def _compare_codes(written: str, code: str) -> float:
-    return _measure_likeness(names.to_field_key(written), names.to_field_key(code[:_LONGEST]))
-
-
-def _compare_titles(written: str, title: str) -> float:
-    return _measure_likeness(normalize_text(written), normalize_text(title[:_LONGEST])) if title else 0.0
 
 
 def _measure_likeness(left: str, right: str) -> float:

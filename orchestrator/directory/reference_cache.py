@@ -156,7 +156,8 @@ class ReadTimeouts:
 
     def wrap(self, key: tuple[str, ...], read: Callable[[], Awaitable[R]]) -> Callable[[], Awaitable[R]]:
         """Wrap `read` so that it raises ReadTimedOut if it takes too long, and at once while reads of its group are paused."""
-        method = _build_group_key(key)
+        # Fifty funnels or employees of one batch must not time out one after the other.
+        method = (key[0], key[1].partition(":")[0]) if key[0] == "fields" else key[:1]
 
         async def within() -> R:
             if self._is_resting(method):
@@ -173,8 +174,3 @@ class ReadTimeouts:
     def _is_resting(self, method: tuple[str, ...]) -> bool:
         since = self._hung.get(method)
         return since is not None and self._clock.now() - since < TIMEOUT_PAUSE
-
-
-def _build_group_key(key: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the group that a read is paused with: fifty funnels or employees of one batch must not time out one after the other."""
-    return (key[0], key[1].partition(":")[0]) if key[0] == "fields" else key[:1]

@@ -23,7 +23,6 @@ class ModelSettings:
     base_url: str = OPENAI_BASE
     api_key: SecretStr | None = field(default=None, repr=False)
     default_model: str = "gpt-5-thinking"
-    embedding_model: str = "text-embedding-3-small"
     connect_timeout: float = 5.0
     total_deadline: float = 120.0
     silence: float = 30.0

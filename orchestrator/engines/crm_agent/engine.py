@@ -4,7 +4,7 @@ It makes no safety decision: every step goes through `ctx.submit`. After a resta
 effect slots bring it to where it stopped without asking the model or the portal twice.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.effect import Effect
@@ -13,7 +13,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import EndReason, ModelRequest, TurnContext, TurnEnd
 from orchestrator.engines.crm_agent import prompt, turn_work
 from orchestrator.engines.crm_agent.assistant_stream import AssistantStream
-from orchestrator.engines.crm_agent.blocks import Blocks, Step, parse
+from orchestrator.engines.crm_agent.blocks import Blocks, parse
 from orchestrator.engines.crm_agent.ending import finish_turn
 from orchestrator.engines.crm_agent.grammar import Fence
 from orchestrator.engines.crm_agent.plan import (
@@ -25,7 +25,6 @@ from orchestrator.engines.crm_agent.plan import (
     resume_question,
 )
 from orchestrator.engines.crm_agent.turn_work import start_work
-from state.stored import JsonObject
 
 
 class CrmAgent:
@@ -138,7 +137,9 @@ class _Turn:
         if self._work.pending or self._work.planned:
             return self._finish("waiting" if self._work.pending else "planned", blocks.assistant)
         self._dialogue.append({"role": "assistant", "content": text})
-        self._dialogue.append(prompt.build_observation_message(iteration, list(_describe_lines(plan, observed)), self._fence))
+        pairs = enumerate(zip(plan, observed, strict=True), start=1)
+        lines = [{"step": number, "method": one.step.method, "status": line.status, **line.told} for number, (one, line) in pairs]
+        self._dialogue.append(prompt.build_observation_message(iteration, lines, self._fence))
         return None
 
     async def _run_steps(self, plan: Sequence[PlannedStep]) -> list[turn_work.ObservationLine]:
@@ -158,11 +159,8 @@ class _Turn:
     async def _run_step(self, number: int, planned: PlannedStep) -> turn_work.ObservationLine:
         if planned.problem is not None:
             return turn_work.build_unresolved_line(self._work, planned.problem)
-        result = await self._ctx.submit(self._build_effect(planned.step, planned.slot))
-        return await turn_work.observe(self._ctx, self._work, number=number, result=result)
-
-    def _build_effect(self, step: Step, slot: str) -> Effect:
-        return Effect(
+        step = planned.step
+        effect = Effect(
             method=step.method,
             params=step.params,
             comment=step.comment,
@@ -170,8 +168,9 @@ class _Turn:
             requires_confirmation=step.requires_confirmation,
             confirmed=step.confirmed,
             confirmation_decision=step.confirmation_decision,
-            slot=slot,
+            slot=planned.slot,
         )
+        return await turn_work.observe(self._ctx, self._work, number=number, result=await self._ctx.submit(effect))
 
     def _record_blocks(self, blocks: Blocks) -> None:
         steps = [{"method": step.method, "params": step.params, "comment": step.comment} for step in blocks.steps]
@@ -179,8 +178,3 @@ class _Turn:
 
     def _finish(self, reason: EndReason, assistant: str) -> TurnEnd:
         return finish_turn(self._work, reason, assistant=assistant, turn_id=self._ctx.turn.turn_id)
-
-
-def _describe_lines(plan: Sequence[PlannedStep], observed: Sequence[turn_work.ObservationLine]) -> Iterator[JsonObject]:
-    for number, (planned, line) in enumerate(zip(plan, observed, strict=True), start=1):
-        yield {"step": number, "method": planned.step.method, "status": line.status, **line.told}

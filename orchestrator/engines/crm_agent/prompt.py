@@ -37,15 +37,16 @@ def build_state_message(state: SessionState, actor: Actor, mode: Mode, when: Jso
     return {"role": "system", "content": "STATE " + json.dumps(body, ensure_ascii=False, sort_keys=True)}
 
 
-def trim_state(agent: AgentState) -> dict[str, object]:
+def trim_state(agent: AgentState) -> Mapping[str, object]:
     """Return the agent state as the prompt carries it: the newest entries, the number of those left out, no texts of customers."""
     waiting = [item for item in agent.confirmations.values() if item.is_waiting]
     planned, bindings = agent.next_planned_actions, agent.event_bindings
-    left_out = {
+    beyond = {
         "waiting_for_a_person": len(waiting) - KEEP_WAITING,
         "next_planned_actions": len(planned) - KEEP_PLANNED,
         "event_bindings": len(bindings) - KEEP_BINDINGS,
     }
+    more = {name: count for name, count in beyond.items() if count > 0}
     return (
         {
             "goals": agent.goals[:1],  # the newest stands first (X4)
@@ -61,13 +62,8 @@ def trim_state(agent: AgentState) -> dict[str, object]:
             ],
             "event_bindings": bindings[-KEEP_BINDINGS:],
         }
-        | _build_not_shown(left_out)
+        | ({"not_shown": more} if more else {})
     )
-
-
-def _build_not_shown(left_out: Mapping[str, int]) -> dict[str, object]:
-    more = {name: count for name, count in left_out.items() if count > 0}
-    return {"not_shown": more} if more else {}
 
 
 def _build_proposal(method: str, params: JsonObject, *, prose: bool) -> dict[str, object]:
