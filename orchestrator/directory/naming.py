@@ -16,7 +16,7 @@ from orchestrator.directory.labels import (
     parse_amount,
 )
 from orchestrator.directory.portal_reads import PortalReader
-from orchestrator.directory.reference_data import INVOICE, QUOTE, Category, Field, SmartType, Stage, to_own_kind, to_type_number
+from orchestrator.directory.reference_data import INVOICE, QUOTE, Field, to_own_kind, to_type_number
 from orchestrator.directory.rows import RecordRow, User, to_number
 from orchestrator.domain.actor import Actor
 from orchestrator.language.lexicon import load_lexicon
@@ -62,20 +62,12 @@ class Naming:
 
     async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
         """Return the name of a funnel."""
-
-        def found(items: Sequence[Category]) -> bool:
-            return any(item.id == category_id for item in items)
-
-        items = await self._reference.load_categories(entity, has=found)
+        items = await self._reference.load_categories(entity, has=lambda items: any(item.id == category_id for item in items))
         return next((to_visible_line(item.name, limit=60) for item in items if item.id == category_id), f"№{category_id}")
 
     async def find_status_name(self, book: str, code: str) -> str:
         """Return the name of an entry of a CRM status list: "CALL" of SOURCE is «Звонок»."""
-
-        def found(stages: Sequence[Stage]) -> bool:
-            return any(stage.id == code for stage in stages)
-
-        stages = await self._reference.load_status_entries(book, has=found)
+        stages = await self._reference.load_status_entries(book, has=lambda stages: any(stage.id == code for stage in stages))
         return next((to_visible_line(stage.name, limit=60) for stage in stages if stage.id == code), code)
 
     async def find_kind_name(self, entity: str, locale: Locale) -> str:
@@ -83,12 +75,8 @@ class Naming:
         number = to_type_number(entity)
         if entity in _FIXED_KINDS or to_own_kind(entity) != entity or number is None or not entity.startswith("item:"):
             return _FIXED_KINDS.get(entity, {}).get(locale, "")
-
-        def found(types: Mapping[int, SmartType]) -> bool:
-            return number in types
-
         try:
-            kept = (await self._reference.load_types(has=found)).get(number)
+            kept = (await self._reference.load_types(has=lambda types: number in types)).get(number)
         except BitrixError:  # the list needs administrator rights
             kept = None
         title = to_visible_line(kept.title, limit=40) if kept else ""

@@ -63,7 +63,9 @@ Match = OneMatch[T] | SeveralMatches[T] | TooManyMatches | NoMatch
 def find_match(query: str, candidates: Iterable[Candidate[T]], *, me: int | None, limit: int = LIMIT) -> Match[T]:
     """Choose between candidates; `me` is the speaker's user id, None if there is none. Repeated ids count once."""
     unique = {one.id: one for one in candidates}
-    scored = [(worth, one) for one in unique.values() if (worth := _measure_candidate(query, one)) > 0]
+    scored = [
+        (worth, one) for one in unique.values() if (worth := EXACT if _is_number_of(query, one.id) else measure_match(query, one.title)) > 0
+    ]
     best = _filter_best(scored)
     if not best:
         return NoMatch()
@@ -72,10 +74,6 @@ def find_match(query: str, candidates: Iterable[Candidate[T]], *, me: int | None
     if len(best) > limit:
         return TooManyMatches(len(best))
     return SeveralMatches(tuple(one for _, one in sorted(best, key=lambda pair: _build_sort_key(*pair, me=me))))
-
-
-def _measure_candidate(query: str, one: Candidate[T]) -> float:
-    return EXACT if _is_number_of(query, one.id) else measure_match(query, one.title)
 
 
 def _is_number_of(query: str, record_id: int) -> bool:

@@ -125,13 +125,8 @@ class ModelClient:
             raise ModelClientError("The request to the model cannot be written as JSON.") from None
 
     def _build_headers(self) -> dict[str, str]:
-        headers = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json", **build_trace_headers()}
-        secret = self._settings.api_key.get_secret_value().strip() if self._settings.api_key else ""
-        if not secret and not self._settings.is_loopback:
-            raise ModelClientError("There is no key for the model service: set OPENAI_API_KEY.")
-        if not secret.isascii() or not secret.isprintable() or " " in secret:
-            raise ModelClientError("The key for the model service has characters that no key has: check OPENAI_API_KEY.")
-        return {**headers, "Authorization": f"Bearer {secret}"} if secret else headers
+        kinds = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json"}
+        return {**kinds, **build_trace_headers(), **self._settings.build_auth_header()}
 
     def _build_policy(self) -> AsyncRetrying:
         settings = self._settings
