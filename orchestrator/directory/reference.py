@@ -90,12 +90,9 @@ class Reference:
 
     async def find_stage(self, entity: str, stage_id: str, category: int | None = None, *, fresh: bool = False) -> Stage | None:
         """Return the stage with this id; its funnel is taken from the id if it is there ("C1:NEW", "DT177_10:NEW")."""
-
-        def found(stages: Sequence[Stage]) -> bool:
-            return any(stage.id == stage_id for stage in stages)
-
         funnel = parse_funnel(stage_id)
-        stages = await self.load_stages(entity, category if funnel is None else funnel, fresh=fresh, has=found)
+        category = category if funnel is None else funnel
+        stages = await self.load_stages(entity, category, fresh=fresh, has=lambda stages: any(stage.id == stage_id for stage in stages))
         return next((stage for stage in stages if stage.id == stage_id), None)
 
     async def load_status_entries(self, book: str, *, fresh: bool = False, has: Contains[Sequence[Stage]] | None = None) -> Sequence[Stage]:

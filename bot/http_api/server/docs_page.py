@@ -75,7 +75,10 @@ def render_docs_page(description: JsonObject) -> str:
     operations = "".join(
         _render_operation(verb, path, operation) for path, operations in document.paths.items() for verb, operation in operations.items()
     )
-    models = "".join(_render_model(name, schema) for name, schema in sorted(document.schemas.items()))
+    models = "".join(
+        f'<h3 id="{escape(name)}">{escape(name)}</h3><p>{escape(schema.description)}</p>{_render_schema(schema)}'
+        for name, schema in sorted(document.schemas.items())
+    )
     machine = '<p>For programs: <a href="openapi.json">openapi.json</a>. Every request needs the header <code>X-API-Key</code>.</p>'
     head = f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style></head>'
     intro = f"<p>{escape(document.description)}</p>"
@@ -101,10 +104,6 @@ def _render_operation(verb: str, path: str, operation: _Operation) -> str:
         ),
     )
     return f"{head}{meaning}{parameters}{body}<h3>Answers</h3>{answers}"
-
-
-def _render_model(name: str, schema: _Schema) -> str:
-    return f'<h3 id="{escape(name)}">{escape(name)}</h3><p>{escape(schema.description)}</p>{_render_schema(schema)}'
 
 
 def _render_schema(schema: _Schema) -> str:
