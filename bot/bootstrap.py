@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime, timedelta
 from functools import partial as partial_of
 from pathlib import Path
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from filelock import FileLock, Timeout
@@ -22,6 +21,7 @@ from bot.features import Members, build_features
 from bot.http_transport import build_transport
 from bot.monitoring.reachability import ReachabilityTracker
 from bot.settings import Settings
+from orchestrator.directory.answers import OutcomeView, Resolution
 from orchestrator.directory.duplicates import DuplicateFinder
 from orchestrator.directory.lookup import Lookup, ReferenceContext
 from orchestrator.directory.naming import Naming
@@ -29,6 +29,7 @@ from orchestrator.directory.outcome_view import render_outcome
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.outcome import Outcome
 from orchestrator.engines.crm_agent.engine import CrmAgent
 from orchestrator.features.budgets.change_counter import OVERLAP, JournalChangeCounter
 from orchestrator.features.budgets.model_budget import MonthlyModelBudget, UsageReader
@@ -62,6 +63,7 @@ from state.journal.store import StoreError
 from state.session_state import SessionState
 from state.sql.notifier import create_notifier
 from state.sql.store import SqlStore, open_store
+from state.stored import JsonObject
 from state.trace import build_trace_headers
 
 NOBODY = Nobody()
@@ -100,7 +102,8 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     )
     provider = ModelSettings(base_url=settings.openai_api_base, api_key=settings.openai_api_key, default_model=settings.openai_model)
     model = ModelClient(provider, transport=build_transport(provider.base_url, kept=MODEL_KEPT), heard=ears.record_model_call)
-    ears.probes.update(portal=partial_of(client.call, "server.time", {}, repeatable=True, send_within=PROBE), model=model.probe)
+    ears.portal.probe = partial_of(client.call, "server.time", {}, repeatable=True, send_within=PROBE)
+    ears.model.probe = model.probe
     hearing = Transcriber(provider, settings.openai_transcribe_model) if settings.openai_transcribe_model else None
     made = build_from_clients(
         settings,
@@ -254,22 +257,22 @@ def _build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping
     """Return the queries that engines may ask about names and time."""
     lookup, known = Lookup(reads, naming, clock), DuplicateFinder(reads, naming)
 
-    async def resolve(*, reference: str, actor: Actor, **place: Any) -> Any:
-        return await lookup.resolve(reference, ReferenceContext(actor=actor, **place))
+    async def resolve(*, reference: str, method: str, params: JsonObject, actor: Actor, state: SessionState, text: str) -> Resolution:
+        return await lookup.resolve(reference, ReferenceContext(method=method, params=params, actor=actor, state=state, text=text))
 
-    async def shown(*, outcome: Any, actor: Actor) -> Any:
+    async def shown(*, outcome: Outcome, actor: Actor) -> OutcomeView:
         return await render_outcome(outcome, naming, actor)
 
     async def named(*, titles: Mapping[str, str], text: str, actor: Actor) -> set[str]:
         return await lookup.find_named_records(titles, text, actor)
 
-    async def when(*, actor: Actor) -> dict[str, Any]:
+    async def when(*, actor: Actor) -> dict[str, object]:
         now = clock.now()
         here: datetime = now.astimezone(ZoneInfo(actor.time_zone))
         lines = format_calendar(now, actor.time_zone, locale=actor.locale)
         return {"now": here.isoformat(timespec="minutes"), "zone": actor.time_zone, "calendar": lines}
 
-    async def current(*, state: SessionState, actor: Actor) -> dict[str, Any]:
+    async def current(*, state: SessionState, actor: Actor) -> dict[str, object]:
         del actor
         return {key: value for key, value in state.agent.objects.items() if key != "links" and value}
 

@@ -7,9 +7,8 @@ import asyncio
 import math
 import ssl
 import urllib.request
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from functools import cache
-from typing import Any
 
 import aiohttp
 import httpx
@@ -62,7 +61,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 URL(str(request.url), encoded=True),
                 data=body or None,
                 headers=headers,
-                timeout=_build_timeouts(request.extensions.get("timeout", {})),
+                timeout=_build_timeouts(httpx.Timeout(None, **request.extensions.get("timeout", {}))),
                 allow_redirects=False,
             )
         except asyncio.CancelledError:
@@ -123,11 +122,10 @@ class _ResponseBody(httpx.AsyncByteStream):
         self._answer.close()
 
 
-def _build_timeouts(told: Mapping[str, Any]) -> aiohttp.ClientTimeout:
+def _build_timeouts(told: httpx.Timeout) -> aiohttp.ClientTimeout:
     """Convert httpx's timeouts; httpx limits waiting for a free connection and connecting separately, aiohttp only their sum."""
-    connect, pool = told.get("connect"), told.get("pool")
-    both = None if connect is None or pool is None else connect + pool
-    return aiohttp.ClientTimeout(connect=both, sock_connect=connect, sock_read=told.get("read"), ceil_threshold=math.inf)
+    both = None if told.connect is None or told.pool is None else told.connect + told.pool
+    return aiohttp.ClientTimeout(connect=both, sock_connect=told.connect, sock_read=told.read, ceil_threshold=math.inf)
 
 
 def _translate_error(error: Exception) -> httpx.TransportError:

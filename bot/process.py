@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-Work = Callable[[], Coroutine[Any, Any, None]]
+Work = Callable[[], Coroutine[object, None, None]]
 _ZONES_INTERVAL = 3600.0
 _TURNS_TIMEOUT = 15.0
 """Seconds that running turns get at a stop; service managers wait longer."""
@@ -99,7 +99,7 @@ class _Doors:
     files: Files | None = None
     """Downloads files that people send in Telegram."""
 
-    async def report_partial(self, session: str, what: Any) -> None:
+    async def report_partial(self, session: str, what: str | Notice) -> None:
         """Report a turn's progress to the door of its session."""
         if self.api is not None and session.startswith(PREFIX):
             await self.api.mailbox.report_partial(session, what)

@@ -12,6 +12,7 @@ from bitrix.limits.limiter import Limiter
 from bot.access.portal_auth import build_auth, build_portal_auth
 from bot.settings import Settings
 from orchestrator.directory.reference_reads import read_user
+from orchestrator.directory.rows import User
 from state.clock import SystemClock
 from state.journal.async_store import AsyncStore
 from state.journal.store import StoreError
@@ -91,7 +92,7 @@ _TIMEOUT = 15.0
 """Seconds; an administrator waits for the answer."""
 
 
-async def fetch_employee(settings: Settings, user_id: int) -> Mapping[str, Any] | None:
+async def fetch_employee(settings: Settings, user_id: int) -> User | None:
     """Return the employee as the portal has them, None for an unknown number. Raises BitrixError, SettingsError, StoreError."""
     opened = open_store(settings.database.get_secret_value())  # an application keeps its tokens there
     store, clock = AsyncStore(opened, threads=opened.threads), SystemClock()

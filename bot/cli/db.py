@@ -7,7 +7,7 @@ import typer
 
 from bot.cli.backup import build_progress_reporter
 from bot.cli.ops import AS_JSON, write_json_lines, write_table
-from bot.settings import Settings, load_settings
+from bot.settings import load_settings
 from orchestrator.domain.errors import SettingsError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Move the database, or take a moved one back.")
@@ -38,7 +38,8 @@ def move(
 
     settings = load_settings()
     try:
-        moved = bring(settings.database.get_secret_value(), _resolve_target(settings, to), build_progress_reporter())
+        target = f"sqlite:///{settings.state_dir / 'sdelka.db'}" if to == "embedded" else to
+        moved = bring(settings.database.get_secret_value(), target, build_progress_reporter())
     except (StoreError, ValueError) as error:
         raise SettingsError(f"not moved: {mask(str(error))}") from None
     total, heads = sum(moved.rows.values()), moved.heads
@@ -77,7 +78,3 @@ def reopen(
     except (StoreError, ValueError) as error:
         raise SettingsError(f"not opened: {mask(str(error))}") from None
     sys.stdout.write(f"{format_url(url)} is open again, it was moved to {was}\n" if was else f"{format_url(url)} was not marked as moved\n")
-
-
-def _resolve_target(settings: Settings, to: str) -> str:
-    return f"sqlite:///{settings.state_dir / 'sdelka.db'}" if to == "embedded" else to

@@ -210,7 +210,7 @@ def _fetch_employee_name(settings: "Settings", user_id: int, given: str) -> str:
         return to_visible_line(given, limit=_LONGEST_NAME)
     if row is None:
         raise SettingsError(f"Bitrix24 has no employee {user_id}; nothing was changed")
-    name = to_visible_line(f"{row.get('NAME') or ''} {row.get('LAST_NAME') or ''}".strip(), limit=_LONGEST_NAME)
+    name = to_visible_line(row.full_name, limit=_LONGEST_NAME)
     if not is_employed(row):
         raise SettingsError(f"employee {user_id} ({escape_text(name)}) was dismissed in Bitrix24; nothing was changed")
     return to_visible_line(given, limit=_LONGEST_NAME) or name

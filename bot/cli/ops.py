@@ -6,7 +6,7 @@ Commands import their modules inside functions, so that `--help` and refusals ar
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import orjson
 import typer
@@ -92,7 +92,7 @@ def open_tolerant_reader(settings: "Settings | None" = None) -> "Iterator[tuple[
         yield cast("Store", reader), told
 
 
-def write_json_lines(rows: Sequence[Mapping[str, Any]]) -> None:
+def write_json_lines(rows: Sequence[Mapping[str, object]]) -> None:
     """Write each row as one JSON object on a line of its own."""
     for row in rows:
         sys.stdout.write(orjson.dumps(row, default=str).decode() + "\n")

@@ -5,13 +5,14 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 from fluent.runtime import FluentBundle, FluentResource
 
 from orchestrator.domain.outputs import Notice
 from state.clock import parse_iso
+from state.stored import JsonObject
 
 Locale = Literal["ru", "en"]
 _FOLDER = Path(__file__).parent
@@ -34,7 +35,7 @@ class Translator:
         self._zone = ZoneInfo(time_zone)
         self._bundle = _load_bundle(locale)
 
-    def translate(self, code: str, /, **args: Any) -> str:
+    def translate(self, code: str, /, **args: object) -> str:
         """Return the sentence for `code`; an unknown code is returned itself, so that nothing is lost."""
         if not self._bundle.has_message(code):
             return code
@@ -68,7 +69,7 @@ class Translator:
         *day, hour = self.format_time(moment).split(" ")
         return self.translate("event-on-day", day=day[0], hour=hour) if day else self.translate("event-at-hour", hour=hour)
 
-    def _format_value(self, key: str, value: Any) -> Any:
+    def _format_value(self, key: str, value: object) -> object:
         if key in _IDENTIFYING and isinstance(value, int):
             return str(value)
         if key == "at" and isinstance(value, str) and value:
@@ -76,7 +77,7 @@ class Translator:
         if isinstance(value, bool):
             return "yes" if value else "no"
         if isinstance(value, Mapping) and value.keys() == _NOTICE_KEYS:
-            return self.translate(value["code"], **value["args"])
+            return self.translate_notice(as_notice(value))
         if isinstance(value, list | tuple):
             return "; ".join(str(self._format_value("", item)) for item in value)
         return value if isinstance(value, _PLAIN) else str(value)
@@ -90,16 +91,6 @@ def _load_bundle(locale: Locale) -> FluentBundle:
     return bundle
 
 
-def list_message_ids(locale: Locale) -> set[str]:
-    """Return every message id of a language; a test compares the languages."""
-    found: set[str] = set()
-    for path in (_FOLDER / locale).glob("*.ftl"):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            if line[:1].isalpha() and "=" in line:
-                found.add(line.split("=", 1)[0].strip())
-    return found
-
-
-def as_notice(data: Mapping[str, Any]) -> Notice:
+def as_notice(data: JsonObject) -> Notice:
     """Return a notice from stored data."""
     return Notice.model_validate(data)

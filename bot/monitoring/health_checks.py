@@ -69,7 +69,7 @@ class HealthChecks:
         for party in self._parties.values():
             if party.task is not None and not party.task.done():
                 self._record_result(party, "no answer in time")
-        return [self._build_health(name, party) for name, party in self._parties.items()]
+        return [PartyHealth(name, party.ok is True, party.since or self._clock.now(), party.why) for name, party in self._parties.items()]
 
     async def _check_party(self, party: _CheckedParty) -> None:
         try:
@@ -84,9 +84,6 @@ class HealthChecks:
         if party.ok is not ok:
             party.ok, party.since = ok, self._clock.now()
         party.why = why
-
-    def _build_health(self, name: str, party: _CheckedParty) -> PartyHealth:
-        return PartyHealth(name, party.ok is True, party.since or self._clock.now(), party.why)
 
 
 def build_reachability_check(ear: Reachability, probe: Callable[[], Awaitable[object]] | None) -> Check:

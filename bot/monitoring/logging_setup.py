@@ -10,7 +10,7 @@ import threading
 import traceback
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import orjson
 
@@ -113,7 +113,7 @@ class TextLines(logging.Formatter):
         ids = {**_find_trace(record, "trace"), **_mask_fields(record)}
         told = " ".join(f"{name}={value}" for name, value in ids.items())
         line = f"{moment} {record.levelname} {record.name} [{_find_action(record)}] {_format_message(record)}"
-        line = _escape_line(f"{line} {told}".rstrip())
+        line = "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in f"{line} {told}".rstrip())
         told = str(getattr(record, "told", ""))
         return f"{line}\n{told}" if told else line
 
@@ -141,19 +141,11 @@ def _format_message(record: logging.LogRecord) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def _mask_fields(record: logging.LogRecord) -> dict[str, Any]:
+def _mask_fields(record: logging.LogRecord) -> dict[str, object]:
     """Return the extra fields of the record, masked."""
     given = {name: value for name, value in vars(record).items() if name not in _STANDARD_FIELDS and name != "action"}
-    masked: dict[str, Any] = mask_value(given)
-    return {name: value if isinstance(value, int | float | bool | None) else _trim(str(value)) for name, value in masked.items()}
-
-
-def _trim(text: str) -> str:
-    return mask(text)[:_LONGEST]
-
-
-def _escape_line(text: str) -> str:
-    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
+    masked: dict[str, object] = mask_value(given)
+    return {name: value if isinstance(value, int | float | bool | None) else mask(str(value))[:_LONGEST] for name, value in masked.items()}
 
 
 def _log_crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

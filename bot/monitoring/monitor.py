@@ -54,12 +54,12 @@ class Monitor:
         from bot.monitoring.telegram_reachability import ReachabilityMiddleware  # noqa: PLC0415 - only a process that serves Telegram may import aiogram
 
         bot.session.middleware(ReachabilityMiddleware(self.reachability.telegram))
-        self.reachability.probes["telegram"] = bot.get_me
+        self.reachability.telegram.probe = bot.get_me
 
     def build_health_checks(self, orchestrator: Orchestrator, delivers: Callable[[], bool] | None) -> HealthChecks:
         """Return the checks for `/readyz`; `delivers` tells whether this process serves Telegram, None if no process does."""
         ears, settings = self.reachability, self._settings
-        telegram = health_checks.build_reachability_check(ears.telegram, ears.probes.get("telegram"))
+        telegram = health_checks.build_reachability_check(ears.telegram, ears.telegram.probe)
 
         async def telegram_or_another() -> str:
             return await telegram() if delivers is not None and delivers() else ""
@@ -69,8 +69,8 @@ class Monitor:
                 **({"telegram": telegram_or_another} if delivers is not None else {}),
                 "database": health_checks.build_database_check(self._store, self._clock),
                 "workers": health_checks.build_workers_check(orchestrator),
-                "portal": health_checks.build_reachability_check(ears.portal, ears.probes.get("portal")),
-                "model": health_checks.build_reachability_check(ears.model, ears.probes.get("model")),
+                "portal": health_checks.build_reachability_check(ears.portal, ears.portal.probe),
+                "model": health_checks.build_reachability_check(ears.model, ears.model.probe),
                 "disk": health_checks.build_disks_check({"STATE_DIR": settings.state_dir, "LOG_DIR": settings.log_dir}),
             },
             self._clock,

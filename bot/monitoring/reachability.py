@@ -1,8 +1,7 @@
 """Records from the bot's own calls whether another party answers. It makes no calls itself."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from bitrix.errors import NoAccess, NotSent, OutcomeUnknown, Refused
 from state.clock import read_boottime
@@ -18,6 +17,8 @@ class Reachability:
     why: str = "nothing was heard yet"
     at: float = 0.0
     clock: Callable[[], float] = field(default=read_boottime)
+    probe: Callable[[], Awaitable[object]] | None = None
+    """A cheap call to the party; set by `bootstrap`, which knows the clients."""
 
     def record(self, *, answers: bool, why: str = "") -> None:
         """Record how a call ended."""
@@ -37,8 +38,6 @@ class ReachabilityTracker:
     telegram: Reachability = field(default_factory=Reachability)
     record_wait: Callable[[float], None] = lambda _: None
     """Called with the seconds each portal call waited in the limiter."""
-    probes: dict[str, Callable[[], Any]] = field(default_factory=dict)
-    """A cheap call to each party by its name; set by `bootstrap`, which knows the clients."""
 
     def record_portal_call(self, error: Exception | None) -> None:
         """Record how a portal request ended: any answer counts as reachable, except one that denies our access."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from orchestrator.domain.outputs import Notice, Table
+from state.stored import JsonObject
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,7 +14,7 @@ class Resolved:
     `target` is "deal:481" for records, else ""; `named_by_person` says whether the person's own words name it.
     """
 
-    value: Any
+    value: object
     label: str = ""
     target: str = ""
     named_by_person: bool = False
@@ -24,7 +24,7 @@ class Resolved:
 class Option:
     """One of several meanings, shown as a button."""
 
-    value: Any
+    value: object
     label: str
     target: str = ""
 
@@ -57,7 +57,7 @@ class OutcomeView:
     `titles` maps "deal:481" to its title, so that code can tell which of the records the person named.
     """
 
-    rows: tuple[Mapping[str, Any], ...] = ()
+    rows: tuple[JsonObject, ...] = ()
     table: Table | None = None
     total: int | None = None
     sum_text: str = ""

@@ -5,16 +5,18 @@ Of records that the person may not see, only the owner's name is told.
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from bitrix.errors import BitrixError
 from orchestrator.directory.answers import Ambiguous, Option
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader, Target
+from orchestrator.directory.rows import RecordRow
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import to_visible_line
+from state.stored import JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -64,12 +66,12 @@ class DuplicateFinder:
         for kind, values in points.items():
             params = {"type": kind, "values": list(values)[:_VALUES]}
             answer = (await self._reads.client.call("crm.duplicate.findbycomm", params, repeatable=True)).result
-            listed: Mapping[str, Any] = answer if isinstance(answer, Mapping) else {}  # without matches the portal sends an empty list
+            listed: JsonObject = answer if isinstance(answer, Mapping) else {}  # without matches the portal sends an empty list
             found |= {(entity.lower(), int(number)): None for entity in _KINDS for number in listed.get(entity) or () if int(number) > 0}
         order = sorted(found, key=lambda target: _KINDS.index(target[0].upper()))
         return order[:_MOST]
 
-    async def _build_question(self, rows: Sequence[tuple[Target, Mapping[str, Any]]], actor: Actor) -> Ambiguous | None:
+    async def _build_question(self, rows: Sequence[tuple[Target, JsonObject]], actor: Actor) -> Ambiguous | None:
         if not rows:
             return None
         seen = [(target, row) for target, row in rows if self._naming.is_visible(target[0], row, actor)]
@@ -81,7 +83,7 @@ class DuplicateFinder:
         options = [await self._build_option(target, row, actor) for target, row in seen]
         return Ambiguous(ask=Notice(code="duplicates-found"), options=(*options, anew))
 
-    async def _build_option(self, target: Target, row: Mapping[str, Any], actor: Actor) -> Option:
+    async def _build_option(self, target: Target, row: JsonObject, actor: Actor) -> Option:
         kind, number = target
         title = self._naming.extract_title(kind, row)
         company = await self._find_company(kind, row)
@@ -91,17 +93,15 @@ class DuplicateFinder:
         label = f"{named} · {which}" if named else which
         return Option(value=f"{place} {named or which}", label=_TAKE_LABEL[actor.locale].format(label=label), target=place)
 
-    async def _find_company(self, kind: str, row: Mapping[str, Any]) -> str:
+    async def _find_company(self, kind: str, row: JsonObject) -> str:
         """Return the company of a lead or contact, "" for none."""
+        record = RecordRow.model_validate(row)
         if kind == "lead":
-            return to_visible_line(str(row.get("COMPANY_TITLE") or ""), limit=_NAME)
-        number = str(row.get("COMPANY_ID") or "0")
-        if kind != "contact" or not number.isdecimal() or int(number) < 1:
-            return ""
-        return await self._naming.find_title("company", int(number))
+            return to_visible_line(record.company_title, limit=_NAME)
+        return await self._naming.find_title("company", record.company_id) if kind == "contact" and record.company_id else ""
 
 
-def extract_contact_points(params: Mapping[str, Any]) -> dict[str, list[str]]:
+def extract_contact_points(params: JsonObject) -> dict[str, list[str]]:
     """Return the phones and e-mails of a new record, in whichever form the parameters give them."""
     fields = next((value for name, value in params.items() if name.lower() == "fields" and isinstance(value, Mapping)), {})
     found: dict[str, list[str]] = {}
@@ -117,7 +117,7 @@ def extract_contact_points(params: Mapping[str, Any]) -> dict[str, list[str]]:
     return {kind: list(dict.fromkeys(values)) for kind, values in found.items() if values}
 
 
-def _extract_values(value: Any) -> list[str]:
+def _extract_values(value: object) -> list[str]:
     """Return the values of a multifield, which is a text, or a list of texts or of {VALUE}."""
     if isinstance(value, str | int):
         return [str(value)] if str(value).strip() else []

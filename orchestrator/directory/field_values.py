@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 from zoneinfo import ZoneInfo
 
 from bitrix.errors import BitrixError
@@ -16,6 +16,7 @@ from orchestrator.language.date_format import format_day, parse_portal_date
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import Locale, to_visible_line
 from orchestrator.language.time_zones import parse_moment
+from state.stored import JsonObject
 
 _NAME: Final = 80
 _MOST: Final = 20
@@ -55,7 +56,7 @@ class ValueNames(Protocol):
     async def find_status_name(self, book: str, code: str) -> str:
         """Return the name of an entry of a CRM status list."""
 
-    async def format_money(self, amount: Any, currency: str, locale: Locale) -> str:
+    async def format_money(self, amount: object, currency: str, locale: Locale) -> str:
         """Return a sum in the portal's format."""
 
 
@@ -69,7 +70,7 @@ class ValueContext:
     portal_zone: str
 
 
-async def describe_value(value: Any, field: Field, names: ValueNames, place: ValueContext) -> str | None:
+async def describe_value(value: object, field: Field, names: ValueNames, place: ValueContext) -> str | None:
     """Describe the value of a field in words, each value of a multiple field; None where the value needs no words.
 
     May raise BitrixError.
@@ -81,12 +82,12 @@ async def describe_value(value: Any, field: Field, names: ValueNames, place: Val
     shown = [titles.get(str(item).strip()) or await _format_one(item, field, names, place) for item in several[:_MOST]]
     if not shown or all(item is None for item in shown):
         return None
-    parts = [_format_plain(item) if said is None else said for item, said in zip(several, shown, strict=False)]
+    parts = [to_visible_line(str(item), limit=_NAME) if said is None else said for item, said in zip(several, shown, strict=False)]
     rest = len(several) - len(shown)
     return ", ".join(parts) + (f" … +{rest}" if rest else "")
 
 
-async def _format_one(value: Any, field: Field, names: ValueNames, place: ValueContext) -> str | None:
+async def _format_one(value: object, field: Field, names: ValueNames, place: ValueContext) -> str | None:
     text = str(value).strip()
     match field.type:
         case "enumeration":
@@ -104,7 +105,7 @@ async def _format_one(value: Any, field: Field, names: ValueNames, place: ValueC
             return await _find_name(text, field, names, place)
 
 
-def _format_file(value: Any, locale: Locale) -> str:
+def _format_file(value: object, locale: Locale) -> str:
     number = value.get("id", value.get("ID")) if isinstance(value, Mapping) else value
     found = _CODED.fullmatch(str(number))
     return f"{_WORDS[locale]['file']} №{found[2]}" if found else _WORDS[locale]["file"]
@@ -128,7 +129,7 @@ def _is_id(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= _LONGEST_ID
 
 
-async def _find_linked_titles(values: Sequence[Any], field: Field, names: ValueNames) -> dict[str, str]:
+async def _find_linked_titles(values: Sequence[object], field: Field, names: ValueNames) -> dict[str, str]:
     """Return the titles of the linked records by value, read together; "№" and the id if that fails."""
     linked = {text: target for value in values if (target := _parse_link(text := str(value).strip(), field)) is not None}
     if not linked:
@@ -151,17 +152,13 @@ def _parse_link(text: str, field: Field) -> tuple[str, int] | None:
     elif field.type == "crm_entity" and isinstance(parent, int):
         kind = f"item:{parent}"
     elif field.type == "crm":
-        kind = _to_kind(found[1]) if found[1] else _find_only_kind(field.settings)
+        kind = (_CODES.get(found[1]) or f"item:{int(found[1][1:], 16)}") if found[1] else _find_only_kind(field.settings)
     else:
         return None
     return (kind, int(found[2])) if kind else None
 
 
-def _to_kind(code: str) -> str:
-    return _CODES.get(code) or f"item:{int(code[1:], 16)}"
-
-
-def _find_only_kind(settings: Mapping[str, Any]) -> str:
+def _find_only_kind(settings: JsonObject) -> str:
     """Return the kind of record that the settings allow; "" unless it is exactly one, in which case values have no prefix."""
     allowed = [name for name, value in settings.items() if value == "Y"]
     if len(allowed) != 1:
@@ -185,7 +182,3 @@ def _format_moment(text: str, kind: str, place: ValueContext) -> str | None:
     except OverflowError:  # beyond the year 9999 in the reader's zone
         return None
     return f"{format_day(here.date(), today=_LONG_AGO, locale=place.locale)}, {here:%H:%M}"
-
-
-def _format_plain(value: Any) -> str:
-    return to_visible_line(str(value), limit=_NAME)

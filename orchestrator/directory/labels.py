@@ -1,19 +1,18 @@
 """Formats one line per record for people, and the link to its card. Text of a record cannot imitate the other parts of the line.
 
-Rows come as the portal sends them, in classic (TITLE) or new (title) spelling; missing values are left out.
+Missing values are left out.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from orchestrator.directory.reference_data import INVOICE, QUOTE
+from orchestrator.directory.rows import RecordRow
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, format_sum_short
 from orchestrator.language.text import Locale, to_visible_line, trim_text
-
-Row = Mapping[str, Any]
 
 SEPARATOR: Final = " · "
 LIMIT: Final = 64
@@ -25,44 +24,50 @@ _DISGUISE: Final = str.maketrans(dict.fromkeys("·•∙⋅・‧᛫", "-"))
 
 
 def format_deal_label(
-    row: Row, *, stage_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: CurrencyBook = NO_CURRENCY_BOOK
+    row: RecordRow, *, stage_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: CurrencyBook = NO_CURRENCY_BOOK
 ) -> str:
     """Format «Ромашка · 1,2 млн ₽ · Договор · №481»; a long title is cut, while sum, stage and number stay."""
     return _join_line(_find_title(row, locale), (_format_sum(row, locale, book), _clean_detail(stage_name), _format_number(row)), limit)
 
 
 def format_lead_label(
-    row: Row, *, status_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: CurrencyBook = NO_CURRENCY_BOOK
+    row: RecordRow, *, status_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: CurrencyBook = NO_CURRENCY_BOOK
 ) -> str:
     """Format «Заявка с сайта · Иван Петров · 90 000 ₽ · Новый · №12»; without a sum of zero, and without a name equal to the title."""
-    title, person = _find_title(row, locale), _clean_detail(_join_name(row))
-    amount = _format_sum(row, locale, book) if parse_amount(_get(row, "OPPORTUNITY", "opportunity")) else ""
+    title, person = _find_title(row, locale), _clean_detail(row.full_name)
+    amount = _format_sum(row, locale, book) if parse_amount(row.opportunity) else ""
     return _join_line(title, ("" if person == title else person, amount, _clean_detail(status_name), _format_number(row)), limit)
 
 
 def format_item_label(
-    row: Row, *, kind_name: str, stage_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: CurrencyBook = NO_CURRENCY_BOOK
+    row: RecordRow,
+    *,
+    kind_name: str,
+    stage_name: str | None,
+    locale: Locale = "ru",
+    limit: int = LIMIT,
+    book: CurrencyBook = NO_CURRENCY_BOOK,
 ) -> str:
     """Format «Поставка · 100 ₽ · Подготовка · №12» for a smart process, an invoice or a quote; the kind replaces a missing title."""
-    title = _clean_text(_get(row, "TITLE", "title")) or _clean_text(kind_name) or _UNTITLED[locale]
+    title = _clean_text(row.title) or _clean_text(kind_name) or _UNTITLED[locale]
     return _join_line(title, (_format_sum(row, locale, book), _clean_detail(stage_name), _format_number(row)), limit)
 
 
-def format_company_label(row: Row, *, locale: Locale = "ru", limit: int = LIMIT) -> str:
+def format_company_label(row: RecordRow, *, locale: Locale = "ru", limit: int = LIMIT) -> str:
     """Format «ООО Ромашка · №3»."""
     return _join_line(_find_title(row, locale), (_format_number(row),), limit)
 
 
-def format_contact_label(row: Row, *, company_name: str | None = None, locale: Locale = "ru", limit: int = LIMIT) -> str:
+def format_contact_label(row: RecordRow, *, company_name: str | None = None, locale: Locale = "ru", limit: int = LIMIT) -> str:
     """Format «Анна Ковалёва · ООО Ромашка · директор · №43»."""
-    details = (_clean_detail(company_name), _clean_detail(_get(row, "POST", "post")), _format_number(row))
-    return _join_line(_clean_text(_join_name(row)) or _UNTITLED[locale], details, limit)
+    details = (_clean_detail(company_name), _clean_detail(row.post), _format_number(row))
+    return _join_line(_clean_text(row.full_name) or _UNTITLED[locale], details, limit)
 
 
-def format_user_label(row: Row, *, department: str | None = None, locale: Locale = "ru", limit: int = LIMIT) -> str:
+def format_user_label(row: RecordRow, *, department: str | None = None, locale: Locale = "ru", limit: int = LIMIT) -> str:
     """Format «Борис Орлов · менеджер · Отдел продаж · №7»."""
-    details = (_clean_detail(_get(row, "WORK_POSITION", "workPosition")), _clean_detail(department), _format_number(row))
-    return _join_line(_clean_text(_join_name(row)) or _UNTITLED[locale], details, limit)
+    details = (_clean_detail(row.work_position), _clean_detail(department), _format_number(row))
+    return _join_line(_clean_text(row.full_name) or _UNTITLED[locale], details, limit)
 
 
 def build_card_url(portal: str, entity: str, record_id: int, *, user: int = 0) -> str:
@@ -99,7 +104,7 @@ def _build_path(entity: str, record_id: int, user: int) -> str:
             return f"/crm/type/{number}/details/{record_id}/" if number != entity and number.isascii() and number.isdecimal() else ""
 
 
-def parse_amount(value: Any) -> Decimal | None:
+def parse_amount(value: object) -> Decimal | None:
     """Parse an amount of a row («1000000.00», 5, 2.5); None for anything but a finite number."""
     try:
         amount = Decimal(str(value).strip())
@@ -113,35 +118,25 @@ def _join_line(title: str, details: Sequence[str], limit: int) -> str:
     return trim_text(title, limit=max(limit - len(tail), _SHORTEST_TITLE)) + tail
 
 
-def _get(row: Row, *names: str) -> Any:
-    return next((row[name] for name in names if row.get(name) not in (None, "")), None)
+def _clean_text(value: str | None) -> str:
+    return to_visible_line(value or "").translate(_DISGUISE)
 
 
-def _clean_text(value: Any) -> str:
-    return to_visible_line("" if value is None else str(value)).translate(_DISGUISE)
-
-
-def _clean_detail(value: Any) -> str:
+def _clean_detail(value: str | None) -> str:
     return trim_text(_clean_text(value), limit=_DETAIL)
 
 
-def _find_title(row: Row, locale: Locale) -> str:
-    return _clean_text(_get(row, "TITLE", "title")) or _UNTITLED[locale]
+def _find_title(row: RecordRow, locale: Locale) -> str:
+    return _clean_text(row.title) or _UNTITLED[locale]
 
 
-def _join_name(row: Row) -> str:
-    names = (_get(row, "NAME", "name"), _get(row, "LAST_NAME", "lastName"))
-    return " ".join(str(name) for name in names if name is not None)
+def _format_number(row: RecordRow) -> str:
+    return f"№{row.id}" if row.id else ""
 
 
-def _format_number(row: Row) -> str:
-    number = _clean_text(_get(row, "ID", "id"))
-    return f"№{number}" if number else ""
-
-
-def _format_sum(row: Row, locale: Locale, book: CurrencyBook) -> str:
-    amount = parse_amount(_get(row, "OPPORTUNITY", "opportunity"))
+def _format_sum(row: RecordRow, locale: Locale, book: CurrencyBook) -> str:
+    amount = parse_amount(row.opportunity)
     if amount is None:
         return ""
-    currency = _clean_text(_get(row, "CURRENCY_ID", "currencyId"))
+    currency = _clean_text(row.currency_id)
     return format_sum_short(amount, currency or None, locale=locale, book=book)

@@ -7,7 +7,7 @@ no consent to a change.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import assert_never
 
 from bitrix.catalogue.names import is_custom_field, to_field_key
 from bitrix.errors import BitrixError
@@ -17,7 +17,8 @@ from orchestrator.directory.labels import format_user_label
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.directory.reference import is_employed
-from orchestrator.directory.reference_data import Category, Row, Stage
+from orchestrator.directory.reference_data import Category, Stage
+from orchestrator.directory.rows import RecordRow, User
 from orchestrator.directory.value_references import find_currency, resolve_date, resolve_sum, to_number, to_portal_money
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
@@ -28,6 +29,7 @@ from orchestrator.language.text import PLAIN_YE
 from orchestrator.language.title_matching import extract_words, is_mentioned
 from state.clock import Clock
 from state.session_state import SessionState
+from state.stored import JsonObject
 
 _SHORTEST = 3
 _DEPARTMENT_SUFFIX = re.compile(rf"(?<=\w)\s+(?:{load_lexicon('records').join_patterns('of_department')})\s+(.+)$", re.IGNORECASE)
@@ -40,7 +42,7 @@ class ReferenceContext:
     """The context of a reference: the step that contains it, the speaker, and what they wrote."""
 
     method: str
-    params: Mapping[str, Any]
+    params: JsonObject
     actor: Actor
     state: SessionState
     text: str
@@ -85,12 +87,15 @@ class Lookup:
         found = await self._search(entity, words, actor)
         match found:
             case ranking.OneMatch():
-                number = int(found.row["id"])
-                named = is_mentioned(words, text) or is_mentioned(str(found.row["title"]), text) or _has_number(text, number)
-                label = await self._naming.build_label(entity, found.row["row"], actor.locale)
-                return Resolved(value=number, label=label, target=f"{entity}:{number}", named_by_person=named)
+                one = found.found
+                named = is_mentioned(words, text) or is_mentioned(one.title, text) or str(one.id) in extract_words(text)
+                label = await self._naming.build_label(entity, one.item, actor.locale)
+                return Resolved(value=one.id, label=label, target=f"{entity}:{one.id}", named_by_person=named)
             case ranking.SeveralMatches():
-                options = [await self._build_option(entity, row, actor) for row in found.rows]
+                options = [
+                    Option(value=one.id, label=await self._naming.build_label(entity, one.item, actor.locale), target=f"{entity}:{one.id}")
+                    for one in found.candidates
+                ]
                 return Ambiguous(ask=Notice(code=f"which-{entity}", args={"name": words}), options=tuple(options))
             case ranking.TooManyMatches():
                 notice = Notice(code="too-many-found", args={"name": words, "count": found.count})
@@ -112,10 +117,10 @@ class Lookup:
                     found.add(target)
         return found
 
-    async def _search(self, entity: str, words: str, actor: Actor) -> ranking.Match:
+    async def _search(self, entity: str, words: str, actor: Actor) -> ranking.Match[JsonObject]:
         significant = sorted(extract_words(words), key=len, reverse=True)
         number = words.lstrip("№# ")
-        rows: list[Row] = []
+        rows: list[JsonObject] = []
         if number.isdecimal():
             record = (await self._reads.load_records([(entity, int(number))]))[entity, int(number)]
             rows = [record] if record is not None and self._naming.is_visible(entity, record, actor) else []
@@ -123,10 +128,6 @@ class Lookup:
             extra = self._naming.build_owner_filter(entity, actor)
             rows = await self._reads.search(entity, _build_search_start(significant[0]), extra)
         return ranking.find_match(words, [self._naming.build_candidate(entity, row) for row in rows], me=actor.bitrix_user_id)
-
-    async def _build_option(self, entity: str, row: Mapping[str, Any], actor: Actor) -> Option:
-        label = await self._naming.build_label(entity, row["row"], actor.locale)
-        return Option(value=int(row["id"]), label=label, target=f"{entity}:{row['id']}")
 
     def _resolve_me(self, place: ReferenceContext) -> Resolution:
         if place.actor.bitrix_user_id is None:
@@ -148,22 +149,30 @@ class Lookup:
         name, department = _split_department(words)
         inside = await self._find_departments(department) if department else None
 
-        def chosen(users: Mapping[int, Row]) -> ranking.Match:
-            rows = [
-                {"id": number, "title": f"{row.get('NAME') or ''} {row.get('LAST_NAME') or ''}".strip(), "row": row}
-                for number, row in users.items()
-                if is_employed(row) and (inside is None or inside & _parse_numbers(row.get("UF_DEPARTMENT")))
+        def chosen(users: Mapping[int, User]) -> ranking.Match[User]:
+            candidates = [
+                ranking.Candidate(id=user.id, title=user.full_name, item=user)
+                for user in users.values()
+                if is_employed(user) and (inside is None or inside & _parse_numbers(user.departments))
             ]
-            return ranking.find_match(name if inside is not None else words, rows, me=place.actor.bitrix_user_id)
+            return ranking.find_match(name if inside is not None else words, candidates, me=place.actor.bitrix_user_id)
 
         found = chosen(await self._reference.load_users(has=lambda users: not isinstance(chosen(users), ranking.NoMatch)))
-        if isinstance(found, ranking.OneMatch) and self._is_write(place) and not await self._reference.is_active(int(found.row["id"])):
+        if isinstance(found, ranking.OneMatch) and self._is_write(place) and not await self._reference.is_active(found.found.id):
             found = ranking.NoMatch()
         match found:
             case ranking.OneMatch():
-                return Resolved(value=int(found.row["id"]), label=str(found.row["title"]), named_by_person=is_mentioned(words, place.text))
+                return Resolved(value=found.found.id, label=found.found.title, named_by_person=is_mentioned(words, place.text))
             case ranking.SeveralMatches():
-                options = [Option(value=int(row["id"]), label=await self._format_user_label(row["row"], place)) for row in found.rows]
+                options = [
+                    Option(
+                        value=one.id,
+                        label=format_user_label(
+                            one.item, department=await self._naming.find_department_name(one.item), locale=place.actor.locale
+                        ),
+                    )
+                    for one in found.candidates
+                ]
                 return Ambiguous(ask=Notice(code="which-user", args={"name": words}), options=tuple(options))
             case ranking.TooManyMatches():
                 notice = Notice(code="too-many-found", args={"name": words, "count": found.count})
@@ -179,9 +188,9 @@ class Lookup:
         entity = self._naming.find_entity(place.method, place.params)
         entity = entity if entity == "lead" or entity.startswith("item:") else "deal"
 
-        def chosen(stages: Sequence[Stage]) -> ranking.Match:
-            rows = [{"id": number, "title": stage.name} for number, stage in enumerate(stages, start=1)]
-            return ranking.find_match(words, rows, me=None)
+        def chosen(stages: Sequence[Stage]) -> ranking.Match[Stage]:
+            candidates = (ranking.Candidate(id=number, title=stage.name, item=stage) for number, stage in enumerate(stages, start=1))
+            return ranking.find_match(words, candidates, me=None)
 
         stages = await self._reference.load_stages(
             entity,
@@ -193,19 +202,17 @@ class Lookup:
         known = ", ".join(stage.name for stage in stages)
         match found:
             case ranking.OneMatch():
-                stage = stages[int(found.row["id"]) - 1]
-                return Resolved(value=stage.id, label=stage.name, named_by_person=True)
+                return Resolved(value=found.found.item.id, label=found.found.item.name, named_by_person=True)
             case ranking.SeveralMatches():
-                fitting = [stages[int(row["id"]) - 1] for row in found.rows]
-                options = tuple(Option(value=stage.id, label=stage.name) for stage in fitting)
-                return Ambiguous(ask=Notice(code="which-stage", args={"name": words}), options=options)
+                choices = tuple(Option(value=one.item.id, label=one.item.name) for one in found.candidates)
+                return Ambiguous(ask=Notice(code="which-stage", args={"name": words}), options=choices)
             case ranking.TooManyMatches() | ranking.NoMatch():
                 notice = Notice(code="stage-not-found", args={"name": words, "known": known})
                 return Unresolved(notice=notice, detail=f"no stage is called {words!r}; there are: {known}")
             case _:
                 assert_never(found)
 
-    async def _find_category(self, entity: str, params: Mapping[str, Any]) -> int | None:
+    async def _find_category(self, entity: str, params: JsonObject) -> int | None:
         """Return the funnel a step is about: from its parameters, else from its record; None means the default funnel."""
         if entity == "lead":
             return None
@@ -218,16 +225,16 @@ class Lookup:
         number = params.get("id") or params.get("ID")
         if number is None or not str(number).isdecimal():
             return None
-        record = (await self._reads.load_records([(entity, int(number))]))[entity, int(number)] or {}
-        return int(record.get("CATEGORY_ID") or record.get("categoryId") or 0)
+        record = (await self._reads.load_records([(entity, int(number))]))[entity, int(number)]
+        return RecordRow.model_validate(record or {}).category_id
 
     async def _resolve_category(self, words: str, place: ReferenceContext) -> Resolution:
         entity = self._naming.find_entity(place.method, place.params)
 
-        def chosen(items: Sequence[Category]) -> ranking.Match:
-            # A funnel may have the id 0, which `ranking` does not accept, so rows are numbered from 1.
-            rows = [{"id": index, "title": item.name, "row": item} for index, item in enumerate(items, start=1)]
-            return ranking.find_match(words, rows, me=None)
+        def chosen(items: Sequence[Category]) -> ranking.Match[Category]:
+            # A funnel may have the id 0, which is no number of a candidate, so they are numbered from 1.
+            candidates = (ranking.Candidate(id=number, title=item.name, item=item) for number, item in enumerate(items, start=1))
+            return ranking.find_match(words, candidates, me=None)
 
         items = await self._reference.load_categories(
             entity if entity.startswith("item:") else "deal",
@@ -236,7 +243,7 @@ class Lookup:
         )
         found = chosen(items)
         if isinstance(found, ranking.OneMatch):
-            return Resolved(value=found.row["row"].id, label=str(found.row["title"]), named_by_person=True)
+            return Resolved(value=found.found.item.id, label=found.found.title, named_by_person=True)
         known = ", ".join(item.name for item in items)
         return Unresolved(
             notice=Notice(code="category-not-found", args={"name": words, "known": known}),
@@ -282,9 +289,6 @@ class Lookup:
         method = self._reads.catalogue.find(place.method)
         return method is None or not method.reads_only
 
-    async def _format_user_label(self, row: Row, place: ReferenceContext) -> str:
-        return format_user_label(row, department=await self._naming.find_department_name(row), locale=place.actor.locale)
-
     async def _find_departments(self, words: str) -> frozenset[int] | None:
         """Return the departments that the words name; None if there are none, so that «из Казани» stays part of a name."""
         try:
@@ -303,7 +307,7 @@ def _split_department(words: str) -> tuple[str, str]:
     return (words[: found.start()].strip(), found[1]) if found else (words, "")
 
 
-def _parse_numbers(value: Any) -> frozenset[int]:
+def _parse_numbers(value: object) -> frozenset[int]:
     return frozenset(int(item) for item in value if str(item).isdecimal()) if isinstance(value, list) else frozenset()
 
 
@@ -314,22 +318,18 @@ def _build_search_start(word: str) -> str:
     return start[:place] if place >= _SHORTEST else start
 
 
-def _has_number(text: str, number: int) -> bool:
-    return str(number) in extract_words(text)
-
-
 def _find_held_kind(field: str) -> str:
     """Return "contact" for CONTACT_ID and contactId, "" for fields whose name tells no kind of record."""
     kind = re.sub(r"_?ids?$", "", field, flags=re.IGNORECASE).lower()
     return kind if kind in _CURRENT else ""
 
 
-def _has_field(value: Any, key: str) -> bool:
+def _has_field(value: object, key: str) -> bool:
     """Return whether the parameters contain a field with that key, at any depth."""
     return isinstance(value, Mapping) and any(to_field_key(str(name)) == key or _has_field(item, key) for name, item in value.items())
 
 
-def _find_field(reference: str, value: Any, name: str = "") -> str:
+def _find_field(reference: str, value: object, name: str = "") -> str:
     """Return the name of the field whose value is `reference`."""
     if value == reference:
         return name

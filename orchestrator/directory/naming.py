@@ -1,11 +1,10 @@
 """Finds the names of records, people, stages, fields and sums, and the owners of records; implements `Names` of the gate's ports."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from bitrix.catalogue import names
 from bitrix.errors import BitrixError
-from orchestrator.directory import field_values
+from orchestrator.directory import field_values, ranking
 from orchestrator.directory.labels import (
     build_card_url,
     format_company_label,
@@ -17,12 +16,14 @@ from orchestrator.directory.labels import (
     parse_amount,
 )
 from orchestrator.directory.portal_reads import PortalReader
-from orchestrator.directory.reference_data import INVOICE, QUOTE, Category, Field, Row, SmartType, Stage, to_own_kind, to_type_number
+from orchestrator.directory.reference_data import INVOICE, QUOTE, Field, to_own_kind, to_type_number
+from orchestrator.directory.rows import RecordRow, User, to_number
 from orchestrator.domain.actor import Actor
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, format_sum
 from orchestrator.language.text import Locale, to_visible_line, trim_text
 from orchestrator.language.time_zones import DEFAULT_ZONE, is_zone
+from state.stored import JsonObject
 
 _DONE_TASK = "5"
 _WORDS = load_lexicon("records")
@@ -40,17 +41,16 @@ class Naming:
 
     async def find_user_name(self, user_id: int) -> str:
         """Return an employee's name, "Анна Ковалёва"."""
-        row = await self._reference.find_user(user_id)
-        name = f"{row.get('NAME') or ''} {row.get('LAST_NAME') or ''}".strip() if row else ""
-        return to_visible_line(name, limit=60) or f"№{user_id}"
+        user = await self._reference.find_user(user_id)
+        return to_visible_line(user.full_name if user else "", limit=60) or f"№{user_id}"
 
-    async def find_department_name(self, user: Row) -> str:
+    async def find_department_name(self, user: User) -> str:
         """Return the name of the employee's first department, "" where the portal gives none."""
-        numbers = user.get("UF_DEPARTMENT")
+        numbers = user.departments
         if not isinstance(numbers, list) or not numbers:
             return ""
         try:
-            found = (await self._reference.load_departments()).get(_int(numbers[0]))
+            found = (await self._reference.load_departments()).get(to_number(numbers[0]))
         except BitrixError:  # departments need a permission of their own, and the name is only a help
             return ""
         return to_visible_line(found.name, limit=60) if found else ""
@@ -62,20 +62,12 @@ class Naming:
 
     async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
         """Return the name of a funnel."""
-
-        def found(items: Sequence[Category]) -> bool:
-            return any(item.id == category_id for item in items)
-
-        items = await self._reference.load_categories(entity, has=found)
+        items = await self._reference.load_categories(entity, has=lambda items: any(item.id == category_id for item in items))
         return next((to_visible_line(item.name, limit=60) for item in items if item.id == category_id), f"№{category_id}")
 
     async def find_status_name(self, book: str, code: str) -> str:
         """Return the name of an entry of a CRM status list: "CALL" of SOURCE is «Звонок»."""
-
-        def found(stages: Sequence[Stage]) -> bool:
-            return any(stage.id == code for stage in stages)
-
-        stages = await self._reference.load_status_entries(book, has=found)
+        stages = await self._reference.load_status_entries(book, has=lambda stages: any(stage.id == code for stage in stages))
         return next((to_visible_line(stage.name, limit=60) for stage in stages if stage.id == code), code)
 
     async def find_kind_name(self, entity: str, locale: Locale) -> str:
@@ -83,12 +75,8 @@ class Naming:
         number = to_type_number(entity)
         if entity in _FIXED_KINDS or to_own_kind(entity) != entity or number is None or not entity.startswith("item:"):
             return _FIXED_KINDS.get(entity, {}).get(locale, "")
-
-        def found(types: Mapping[int, SmartType]) -> bool:
-            return number in types
-
         try:
-            kept = (await self._reference.load_types(has=found)).get(number)
+            kept = (await self._reference.load_types(has=lambda types: number in types)).get(number)
         except BitrixError:  # the list needs administrator rights
             kept = None
         title = to_visible_line(kept.title, limit=40) if kept else ""
@@ -113,37 +101,32 @@ class Naming:
         """Return the address of the record's card, "" for kinds without a card. A task's address contains `user`, whoever opens it."""
         return build_card_url(self._reads.client.base_url, to_own_kind(entity), record_id, user=user) if record_id > 0 else ""
 
-    def extract_title(self, entity: str, record: Row) -> str:
+    def extract_title(self, entity: str, record: JsonObject) -> str:
         """Return the title of a record that was already read."""
-        if entity in {"contact", "user"}:
-            parts = (record.get("NAME") or record.get("name"), record.get("LAST_NAME") or record.get("lastName"))
-            text = " ".join(str(part) for part in parts if part)
-        else:
-            text = str(record.get("TITLE") or record.get("title") or record.get("SUBJECT") or "")
-        return trim_text(to_visible_line(text), limit=80)
+        row = RecordRow.model_validate(record)
+        return trim_text(to_visible_line(row.full_name if entity in {"contact", "user"} else row.title), limit=80)
 
-    async def build_label(self, entity: str, row: Row, locale: Locale) -> str:
+    async def build_label(self, entity: str, row: JsonObject, locale: Locale) -> str:
         """Return one line for a list or a button."""
-        entity = to_own_kind(entity)
-        book = await self.load_currency_book() if "OPPORTUNITY" in row or "opportunity" in row else NO_CURRENCY_BOOK
+        entity, record = to_own_kind(entity), RecordRow.model_validate(row)
+        book = await self.load_currency_book() if record.opportunity is not None else NO_CURRENCY_BOOK
         match entity:
             case "deal":
-                return format_deal_label(row, stage_name=await self._find_stage_of(entity, row, "STAGE_ID"), locale=locale, book=book)
+                return format_deal_label(record, stage_name=await self._find_stage_of(entity, record), locale=locale, book=book)
             case "lead":
-                return format_lead_label(row, status_name=await self._find_stage_of(entity, row, "STATUS_ID"), locale=locale, book=book)
+                return format_lead_label(record, status_name=await self._find_stage_of(entity, record), locale=locale, book=book)
             case "contact":
-                return format_contact_label(row, locale=locale)
+                return format_contact_label(record, locale=locale)
             case "company":
-                return format_company_label(row, locale=locale)
+                return format_company_label(record, locale=locale)
             case "user":
-                return format_user_label(row, locale=locale)
+                return format_user_label(record, locale=locale)
             case _ if entity.startswith("item:"):
-                name = await self._find_stage_of(entity, row, "STAGE_ID")
+                name = await self._find_stage_of(entity, record)
                 kind = "" if self.extract_title(entity, row) else await self.find_kind_name(entity, locale)
-                return format_item_label(row, kind_name=kind, stage_name=name, locale=locale, book=book)
+                return format_item_label(record, kind_name=kind, stage_name=name, locale=locale, book=book)
             case _:
-                number = row.get("ID") or row.get("id") or ""
-                return f"{self.extract_title(entity, row)} · №{number}" if number else self.extract_title(entity, row)
+                return f"{self.extract_title(entity, row)} · №{record.id}" if record.id else self.extract_title(entity, row)
 
     async def load_currency_book(self) -> CurrencyBook:
         """Return how the portal writes its currencies; an empty book if it fails, so that a sum can always be shown."""
@@ -152,7 +135,7 @@ class Naming:
         except BitrixError:
             return NO_CURRENCY_BOOK
 
-    async def format_money(self, amount: Any, currency: str, locale: Locale) -> str:
+    async def format_money(self, amount: object, currency: str, locale: Locale) -> str:
         """Format the exact sum as the portal does, «1 234 567,50 ₽»; other text is returned as it is, an unknown currency as its code."""
         found = parse_amount(amount)
         if found is None:
@@ -169,7 +152,7 @@ class Naming:
         found = await self._find_field(entity, name)
         return found.type if found else ""
 
-    async def describe_field_value(self, entity: str, name: str, value: Any, *, locale: Locale, zone: str) -> str | None:
+    async def describe_field_value(self, entity: str, name: str, value: object, *, locale: Locale, zone: str) -> str | None:
         """Describe the value of a portal field in words; None where the value needs no words or the field is not known."""
         field = await self._find_field(entity, name)
         if field is None:
@@ -180,7 +163,7 @@ class Naming:
         except BitrixError:
             return None
 
-    async def format_choice(self, entity: str, name: str, value: Any) -> str:
+    async def format_choice(self, entity: str, name: str, value: object) -> str:
         """Return the names of the values chosen in a list field; "" for other types and unknown values."""
         field = await self._find_field(entity, name)
         if field is None or field.type != "enumeration":
@@ -198,42 +181,38 @@ class Naming:
     async def find_zone(self, user_id: int | None) -> str:
         """Return an employee's own time zone, else the portal's; never raises."""
         try:
-            row = await self._reference.find_user(user_id) if user_id is not None else None
+            user = await self._reference.find_user(user_id) if user_id is not None else None
         except BitrixError:
-            row = None
-        own = str(row.get("TIME_ZONE") or "") if row else ""
-        return own if is_zone(own) else await self.load_portal_zone()
+            user = None
+        return user.time_zone if user and is_zone(user.time_zone) else await self.load_portal_zone()
 
-    def build_candidate(self, entity: str, row: Row) -> dict[str, Any]:
-        """Build a row for `ranking.find_match`, which includes the portal's row."""
-        if entity == "task":
-            closed = str(row.get("status") or row.get("STATUS") or "") == _DONE_TASK
-        else:
-            closed = (row.get("CLOSED") or row.get("closed")) in {"Y", True}
-        return {
-            "id": _int(row.get("ID") or row.get("id")),
-            "title": self.extract_title(entity, row),
-            "owner": self.find_owner(entity, row),
-            "closed": closed,
-            "row": row,
-        }
+    def build_candidate(self, entity: str, row: JsonObject) -> ranking.Candidate[JsonObject]:
+        """Build the candidate of a portal's row."""
+        record = RecordRow.model_validate(row)
+        return ranking.Candidate(
+            id=record.id,
+            title=self.extract_title(entity, row),
+            owner=self.find_owner(entity, row),
+            closed=record.status == _DONE_TASK if entity == "task" else record.closed in ("Y", True),
+            item=row,
+        )
 
-    def find_owner(self, entity: str, row: Row) -> int:
+    def find_owner(self, entity: str, row: JsonObject) -> int:
         """Return the owner of a record, 0 where the row names none."""
         field = self._reads.catalogue.entities[entity.partition(":")[0]].owner_field
-        return _int(row.get(field) or row.get(names.to_universal(field, entity)))
+        return to_number(row.get(field) or row.get(names.to_universal(field, entity)))
 
-    def is_visible(self, entity: str, row: Row, actor: Actor) -> bool:
+    def is_visible(self, entity: str, row: JsonObject, actor: Actor) -> bool:
         """Return whether `actor` may see the record."""
         allowed = _list_visible_users(actor)
         return allowed is None or self.find_owner(entity, row) in allowed
 
-    def build_owner_filter(self, entity: str, actor: Actor) -> dict[str, Any]:
+    def build_owner_filter(self, entity: str, actor: Actor) -> dict[str, object]:
         """Return the filter that limits a list to the records that `actor` may see."""
         allowed = _list_visible_users(actor)
         return {} if allowed is None else {self._reads.catalogue.entities[entity.partition(":")[0]].owner_field: sorted(allowed)}
 
-    def find_entity(self, method: str, params: Mapping[str, Any]) -> str:
+    def find_entity(self, method: str, params: JsonObject) -> str:
         """Return the kind of record that a call is about ("deal", "item:177"), "" for none."""
         found = self._reads.catalogue.find(method)
         if found is None:
@@ -241,23 +220,22 @@ class Naming:
         if found.entity == "item":
             return _to_kind(params.get("entityTypeId"))
         if found.target_entity.startswith("@"):
-            value: Any = params
+            value: object = params
             for part in found.target_entity[1:].split("."):
                 value = value.get(part) if isinstance(value, Mapping) else None
             code = str(value or "").lower()
             return _to_kind(code.removeprefix("dynamic_")) or code
         return found.target_entity or found.entity
 
-    async def _find_stage_of(self, entity: str, row: Row, field: str) -> str | None:
-        stage = str(row.get(field) or row.get("stageId") or "")
-        if not stage:
+    async def _find_stage_of(self, entity: str, record: RecordRow) -> str | None:
+        if not record.stage:
             return None
         try:
-            return await self.find_stage_name(entity, stage, _int(row.get("CATEGORY_ID") or row.get("categoryId")))
+            return await self.find_stage_name(entity, record.stage, record.category_id)
         except BitrixError:
             if entity in {"deal", "lead"}:
                 raise
-            return stage  # a smart process may have no stages, or no names for them
+            return record.stage  # a smart process may have no stages, or no names for them
 
     async def _find_field(self, entity: str, name: str) -> Field | None:
         """Return the portal's field by its code in either spelling."""
@@ -275,8 +253,8 @@ def _pick_field(fields: Mapping[str, Field], name: str, entity: str) -> Field | 
     return found or next((field for field in fields.values() if field.upper_name in spellings), None)
 
 
-def _to_kind(type_id: Any) -> str:
-    number = _int(type_id)
+def _to_kind(type_id: object) -> str:
+    number = to_number(type_id)
     return names.CRM.get(number, f"item:{number}" if number else "")
 
 
@@ -286,8 +264,3 @@ def _list_visible_users(actor: Actor) -> frozenset[int] | None:
         return None
     own = {actor.bitrix_user_id} if actor.bitrix_user_id is not None else set()
     return frozenset(own if actor.sees == "own" else {*actor.sees, *own})
-
-
-def _int(value: Any) -> int:
-    text = str(value if value is not None else "")
-    return int(text) if text.isascii() and text.isdecimal() else 0

@@ -4,7 +4,6 @@ Records are always read afresh; reference data is cached as `reference` says.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 from bitrix.bulk.offset_pages import read_first_rows
 from bitrix.catalogue.catalogue import Catalogue, Entity
@@ -13,13 +12,14 @@ from bitrix.client.read_only import PortalCaller, ReadOnlyClient
 from bitrix.errors import ACCESS_OR_METHOD_CODES, BitrixError, OutcomeUnknown, Refused, is_missing
 from bitrix.limits.limiter import Priority
 from orchestrator.directory.reference import Reference
-from orchestrator.directory.reference_data import Row, Stage
+from orchestrator.directory.rows import RecordRow
 from state.canonical import to_storable
 from state.clock import Clock
+from state.stored import JsonObject
 
 _CHUNK = 50
 Target = tuple[str, int]
-RecordOrError = Row | BitrixError | None
+RecordOrError = JsonObject | BitrixError | None
 """A record, None if it does not exist, or the error that prevented reading it."""
 
 
@@ -32,12 +32,12 @@ class PortalReader:
         self.catalogue = catalogue
         self.reference = Reference(self.client, clock)
 
-    async def load_records(self, targets: Sequence[Target]) -> Mapping[Target, Row | None]:
+    async def load_records(self, targets: Sequence[Target]) -> Mapping[Target, JsonObject | None]:
         """Return each target's current record, None where it does not exist."""
         wanted = list(dict.fromkeys(targets))
         if len(wanted) == 1:
             return {wanted[0]: await self._read_record(wanted[0])}
-        found: dict[Target, Row | None] = {}
+        found: dict[Target, JsonObject | None] = {}
         for start in range(0, len(wanted), _CHUNK):
             for target, record in (await self._read_chunk(wanted[start : start + _CHUNK], Priority.INTERACTIVE)).items():
                 if isinstance(record, BitrixError):
@@ -78,58 +78,30 @@ class PortalReader:
                 raise
             return error
 
-    async def load_users(self) -> Mapping[int, Row]:
-        """Return every employee by id, including the dismissed."""
-        return await self.reference.load_users()
+    async def load_first_stages(self, wanted: Collection[str]) -> Mapping[str, str]:
+        """Return the first stage of each funnel, read afresh: "deal:1", "lead:0" or "item:177:10" → stage id."""
+        return await self.reference.load_first_stages(wanted)
 
-    async def load_categories(self) -> Mapping[int, str]:
-        """Return the funnels of deals: id → name."""
-        return {item.id: item.name for item in await self.reference.load_categories("deal")}
-
-    async def load_stages(self, entity: str, category: int = 0) -> Sequence[Stage]:
-        """Return the stages of a funnel, or the statuses of leads, in order."""
-        return await self.reference.load_stages(entity, category)
-
-    async def load_first_stages(self, wanted: Collection[str] | None = None) -> Mapping[str, str]:
-        """Return the first stage of each funnel: "deal:1", "lead:0" or "item:177:10" → stage id.
-
-        The `wanted` funnels are read afresh, so that a write can be checked; None returns those of all deals and leads from the cache.
-        """
-        if wanted is not None:
-            return await self.reference.load_first_stages(wanted)
-        firsts = {f"deal:{category}": await self.load_stages("deal", category) for category in await self.load_categories()}
-        firsts["lead:0"] = await self.load_stages("lead")
-        return {key: stages[0].id for key, stages in firsts.items() if stages}
-
-    async def search(self, entity: str, start: str, extra: Mapping[str, Any]) -> list[Row]:
+    async def search(self, entity: str, start: str, extra: JsonObject) -> list[JsonObject]:
         """Return rows with a word in the title that begins with `start`; the caller ranks them."""
         spec = self.catalogue.entities[entity]
         method, params = _build_search(entity, spec.list, start, extra)
         return (await read_first_rows(self.client, method, params, max_rows=500)).rows
 
-    async def load_rows(self, method: str, params: Mapping[str, Any], *, limit: int = 500) -> list[Row]:
+    async def load_rows(self, method: str, params: JsonObject, *, limit: int = 500) -> list[JsonObject]:
         """Return the rows of a list, at most `limit`."""
         return (await read_first_rows(self.client, method, params, max_rows=limit)).rows
-
-    def discard(self, kind: str = "", *detail: str) -> None:
-        """Mark one kind of reference data as outdated, or clear the cache if no kind is given."""
-        self.reference.discard(kind, *detail)
-
-    def discard_for_event(self, event_name: str) -> None:
-        """Mark reference data that a portal event changed as outdated."""
-        self.reference.discard_for_event(event_name)
 
     async def find_own_user(self) -> int:
         """Return the id of the employee in whose name the portal is called; 0 if the portal does not say."""
         found = (await self.client.call("profile", {}, repeatable=True)).result
-        number = str(found.get("ID", "")) if isinstance(found, Mapping) else ""
-        return int(number) if number.isascii() and number.isdecimal() else 0
+        return RecordRow.model_validate(found).id if isinstance(found, Mapping) else 0
 
     def discard_for_call(self, method: str) -> None:
         """Mark reference data that a call of the bot may have changed as outdated, whether or not the call succeeded."""
         self.reference.discard_for_call(method)
 
-    async def _read_record(self, target: Target, priority: Priority = Priority.INTERACTIVE) -> Row | None:
+    async def _read_record(self, target: Target, priority: Priority = Priority.INTERACTIVE) -> JsonObject | None:
         spec, params = self._build_read(target)
         try:
             answer = await self.client.call(spec.get, params, repeatable=True, priority=priority)
@@ -139,7 +111,7 @@ class PortalReader:
             raise
         return _unwrap(answer.result, spec.result_key)
 
-    def _build_read(self, target: Target) -> tuple[Entity, dict[str, Any]]:
+    def _build_read(self, target: Target) -> tuple[Entity, dict[str, object]]:
         """Return how to read a record; "item:177" is the smart process with that number."""
         kind, _, type_id = target[0].partition(":")
         spec = self.catalogue.entities[kind]
@@ -165,7 +137,7 @@ class PortalReader:
         return found
 
 
-def _build_search(entity: str, method: str, start: str, extra: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _build_search(entity: str, method: str, start: str, extra: JsonObject) -> tuple[str, dict[str, object]]:
     if entity == "task":
         select = ["ID", "TITLE", "STATUS", "RESPONSIBLE_ID", "DEADLINE"]
         return method, {"filter": {"%TITLE": start, **extra}, "select": select, "order": {"ID": "ASC"}}
@@ -176,7 +148,7 @@ def _build_search(entity: str, method: str, start: str, extra: Mapping[str, Any]
     return method, {"filter": {"%TITLE": start, **extra}, "select": select}
 
 
-def _unwrap(result: Any, key: str) -> Row | None:
+def _unwrap(result: object, key: str) -> JsonObject | None:
     """Return the record in an answer; for a missing task the portal answers `[]` with success."""
     if key and isinstance(result, Mapping):
         result = result.get(key)

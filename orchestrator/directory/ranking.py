@@ -1,7 +1,7 @@
 """Decides which records a query names: one, a few to choose from, too many, or none; also suggests field names similar to a wrong one.
 
-Rows whose whole title or number («№481») is the query exclude rows it names only in part. A title written word for word wins, unless the
-word may also be a case form of the other title: «Александра» may mean Александр, so both are offered. Buttons list open records first,
+Records whose whole title or number («№481») is the query exclude those it names only in part. A title written word for word wins, unless
+the word may also be a case form of the other title: «Александра» may mean Александр, so both are offered. Buttons list open records first,
 then the person's own, then better matches; owner and state never decide which record is meant.
 """
 
@@ -9,29 +9,40 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any, Final
+from typing import Final, Generic, TypeVar
 
 from bitrix.catalogue import names
 from orchestrator.language.text import normalize_text
 from orchestrator.language.title_matching import EXACT, WHOLE, WHOLE_BACKWARDS, extract_words, measure_match
 
 LIMIT: Final = 6
-Row = Mapping[str, Any]
+T = TypeVar("T")
 _NUMBER: Final = re.compile(r"(?:.*[\s№#])?[№#]?\s?([0-9]{1,18})", re.DOTALL)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate(Generic[T]):
+    """An `item` that a query may name, by its title or by its number `id`."""
+
+    id: int
+    title: str
+    item: T
+    owner: int = 0
+    closed: bool = False
+
+
 @dataclass(frozen=True, slots=True)
-class OneMatch:
+class OneMatch(Generic[T]):
     """The only record that fits; it is used and shown to the person."""
 
-    row: Row
+    found: Candidate[T]
 
 
 @dataclass(frozen=True, slots=True)
-class SeveralMatches:
+class SeveralMatches(Generic[T]):
     """Two or more records, at most the limit, shown as buttons. Pressing one is a choice, never consent to a change."""
 
-    rows: tuple[Row, ...]
+    candidates: tuple[Candidate[T], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +57,15 @@ class NoMatch:
     """No record fits."""
 
 
-Match = OneMatch | SeveralMatches | TooManyMatches | NoMatch
+Match = OneMatch[T] | SeveralMatches[T] | TooManyMatches | NoMatch
 
 
-def find_match(query: str, rows: Iterable[Row], *, me: int | None, limit: int = LIMIT) -> Match:
-    """Choose between rows of {id, title, owner, closed}; `me` is the speaker's user id, None if there is none.
-
-    Repeated ids count once. A row without a usable id is the caller's mistake and raises KeyError or ValueError.
-    """
-    unique = {int(row["id"]): row for row in rows}
-    scored = [(worth, row) for row in unique.values() if (worth := _measure_row(query, row)) > 0]
+def find_match(query: str, candidates: Iterable[Candidate[T]], *, me: int | None, limit: int = LIMIT) -> Match[T]:
+    """Choose between candidates; `me` is the speaker's user id, None if there is none. Repeated ids count once."""
+    unique = {one.id: one for one in candidates}
+    scored = [
+        (worth, one) for one in unique.values() if (worth := EXACT if _is_number_of(query, one.id) else measure_match(query, one.title)) > 0
+    ]
     best = _filter_best(scored)
     if not best:
         return NoMatch()
@@ -63,12 +73,7 @@ def find_match(query: str, rows: Iterable[Row], *, me: int | None, limit: int = 
         return OneMatch(best[0][1])
     if len(best) > limit:
         return TooManyMatches(len(best))
-    return SeveralMatches(tuple(row for _, row in sorted(best, key=lambda pair: _build_sort_key(*pair, me=me))))
-
-
-def _measure_row(query: str, row: Row) -> float:
-    by_title = measure_match(query, str(row.get("title") or ""))
-    return EXACT if _is_number_of(query, int(row["id"])) else by_title
+    return SeveralMatches(tuple(one for _, one in sorted(best, key=lambda pair: _build_sort_key(*pair, me=me))))
 
 
 def _is_number_of(query: str, record_id: int) -> bool:
@@ -77,19 +82,15 @@ def _is_number_of(query: str, record_id: int) -> bool:
     return found is not None and int(found[1]) == record_id and extract_words(query) == (found[1],)
 
 
-def _filter_best(scored: Sequence[tuple[float, Row]]) -> Sequence[tuple[float, Row]]:
+def _filter_best(scored: Sequence[tuple[float, Candidate[T]]]) -> Sequence[tuple[float, Candidate[T]]]:
     whole = [pair for pair in scored if pair[0] >= WHOLE]
     if whole:
         return whole
     return [pair for pair in scored if pair[0] >= WHOLE_BACKWARDS] or scored
 
 
-def _build_sort_key(worth: float, row: Row, *, me: int | None) -> tuple[bool, bool, float, int]:
-    return bool(row.get("closed")), not _is_mine(row, me), -worth, -int(row["id"])
-
-
-def _is_mine(row: Row, me: int | None) -> bool:
-    return me is not None and str(row.get("owner")) == str(me)
+def _build_sort_key(worth: float, one: Candidate[T], *, me: int | None) -> tuple[bool, bool, float, int]:
+    return one.closed, me is None or one.owner != me, -worth, -one.id
 
 
 _NEAR_ENOUGH: Final = 0.72
@@ -102,17 +103,15 @@ def find_similar_codes(name: str, known: Mapping[str, str], *, most: int = 3) ->
     `opportunity` and `Opportunity` mean OPPORTUNITY, «Номер договора» the code with that title, and OPORTUNITY is similar enough.
     """
     written = name[:_LONGEST]
-    worth = {code: max(_compare_codes(written, code), _compare_titles(written, title)) for code, title in known.items()}
+    worth = {
+        code: max(
+            _measure_likeness(names.to_field_key(written), names.to_field_key(code[:_LONGEST])),
+            _measure_likeness(normalize_text(written), normalize_text(title[:_LONGEST])),
+        )
+        for code, title in known.items()
+    }
     near = [code for code, value in worth.items() if value >= _NEAR_ENOUGH]
     return tuple(sorted(near, key=lambda code: (-worth[code], code))[:most])
-
-
-def _compare_codes(written: str, code: str) -> float:
-    return _measure_likeness(names.to_field_key(written), names.to_field_key(code[:_LONGEST]))
-
-
-def _compare_titles(written: str, title: str) -> float:
-    return _measure_likeness(normalize_text(written), normalize_text(title[:_LONGEST])) if title else 0.0
 
 
 def _measure_likeness(left: str, right: str) -> float:

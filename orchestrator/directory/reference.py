@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from bitrix.catalogue.names import CRM
 from bitrix.client.read_only import PortalCaller
@@ -20,7 +20,6 @@ from orchestrator.directory.reference_data import (
     Category,
     Department,
     Field,
-    Row,
     SmartType,
     Stage,
     find_stage_entity_id,
@@ -28,6 +27,7 @@ from orchestrator.directory.reference_data import (
     parse_funnel,
     to_own_kind,
 )
+from orchestrator.directory.rows import User
 from orchestrator.language.money_format import CurrencyBook
 from state.clock import Clock
 
@@ -45,11 +45,11 @@ class Reference:
         self._shelf = ReadCache(clock)
         self._patience = ReadTimeouts(clock)
 
-    async def load_users(self, *, fresh: bool = False, has: Contains[Mapping[int, Row]] | None = None) -> Mapping[int, Row]:
+    async def load_users(self, *, fresh: bool = False, has: Contains[Mapping[int, User]] | None = None) -> Mapping[int, User]:
         """Return the first 5,000 employees by id, including the dismissed."""
         return await self._get(("users",), partial(reads.read_users, self._client), fresh=fresh, has=has)
 
-    async def find_user(self, user_id: int, *, fresh: bool = False) -> Row | None:
+    async def find_user(self, user_id: int, *, fresh: bool = False) -> User | None:
         """Return one employee; one that is not in the list is read on its own."""
         read = partial(reads.read_user, self._client, user_id)
         if not fresh and (row := (await self.load_users()).get(user_id)) is not None:
@@ -58,8 +58,8 @@ class Reference:
 
     async def is_active(self, user_id: int) -> bool:
         """Return whether the employee works here now; always read afresh, since a write depends on it."""
-        row = await self.find_user(user_id, fresh=True)
-        return row is not None and is_employed(row)
+        user = await self.find_user(user_id, fresh=True)
+        return user is not None and is_employed(user)
 
     async def load_departments(self) -> Mapping[int, Department]:
         """Return the departments by id."""
@@ -90,12 +90,9 @@ class Reference:
 
     async def find_stage(self, entity: str, stage_id: str, category: int | None = None, *, fresh: bool = False) -> Stage | None:
         """Return the stage with this id; its funnel is taken from the id if it is there ("C1:NEW", "DT177_10:NEW")."""
-
-        def found(stages: Sequence[Stage]) -> bool:
-            return any(stage.id == stage_id for stage in stages)
-
         funnel = parse_funnel(stage_id)
-        stages = await self.load_stages(entity, category if funnel is None else funnel, fresh=fresh, has=found)
+        category = category if funnel is None else funnel
+        stages = await self.load_stages(entity, category, fresh=fresh, has=lambda stages: any(stage.id == stage_id for stage in stages))
         return next((stage for stage in stages if stage.id == stage_id), None)
 
     async def load_status_entries(self, book: str, *, fresh: bool = False, has: Contains[Sequence[Stage]] | None = None) -> Sequence[Stage]:
@@ -161,9 +158,9 @@ class Reference:
         return await self._shelf.load(key, read, life=life)
 
 
-def is_employed(row: Mapping[str, Any]) -> bool:
-    """Return whether the row is of an employee who was not dismissed."""
-    return row.get("ACTIVE") in _ACTIVE
+def is_employed(user: User) -> bool:
+    """Return whether the employee was not dismissed."""
+    return user.active in _ACTIVE
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from bitrix.errors import BitrixError, OutcomeUnknown, Refused
 from state.clock import Clock
@@ -30,7 +30,7 @@ MISS_RETRY_AGE: Final = timedelta(seconds=10)
 @dataclass
 class _Entry:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    value: Any = None
+    value: object = None
     known: bool = False
     read_at: datetime | None = None  # None: never read, or outdated
     began: int = 0
@@ -99,7 +99,7 @@ class ReadCache:
     def _is_younger(self, entry: _Entry, age: timedelta) -> bool:
         return entry.read_at is not None and self._clock.now() - entry.read_at < age
 
-    async def _read(self, entry: _Entry, read: Read[Any]) -> None:
+    async def _read(self, entry: _Entry, read: Read[object]) -> None:
         self._reads += 1
         began, forgotten = self._reads, entry.forgotten
         value = await read()
@@ -108,7 +108,7 @@ class ReadCache:
         # If the key was discarded during the read, the value may be from before the change, so it counts as outdated.
         entry.read_at = self._clock.now() if entry.forgotten == forgotten else None
 
-    async def _read_or_keep(self, entry: _Entry, read: Read[Any], life: timedelta) -> None:
+    async def _read_or_keep(self, entry: _Entry, read: Read[object], life: timedelta) -> None:
         """Read the value, or keep the old one: a refusal is not retried within `life`, another error not within a pause."""
         if self._is_resting(entry, life):
             if not entry.known and entry.failure is not None:
@@ -156,7 +156,8 @@ class ReadTimeouts:
 
     def wrap(self, key: tuple[str, ...], read: Callable[[], Awaitable[R]]) -> Callable[[], Awaitable[R]]:
         """Wrap `read` so that it raises ReadTimedOut if it takes too long, and at once while reads of its group are paused."""
-        method = _build_group_key(key)
+        # Fifty funnels or employees of one batch must not time out one after the other.
+        method = (key[0], key[1].partition(":")[0]) if key[0] == "fields" else key[:1]
 
         async def within() -> R:
             if self._is_resting(method):
@@ -173,8 +174,3 @@ class ReadTimeouts:
     def _is_resting(self, method: tuple[str, ...]) -> bool:
         since = self._hung.get(method)
         return since is not None and self._clock.now() - since < TIMEOUT_PAUSE
-
-
-def _build_group_key(key: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the group that a read is paused with: fifty funnels or employees of one batch must not time out one after the other."""
-    return (key[0], key[1].partition(":")[0]) if key[0] == "fields" else key[:1]

@@ -2,12 +2,16 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Annotated, Final
+
+import pydantic
+from pydantic import AliasChoices, BeforeValidator, ConfigDict
 
 from bitrix.catalogue.names import CRM
+from orchestrator.directory.rows import Number, Text
+from orchestrator.domain.frozen import View
+from state.stored import JsonObject
 
-Row = Mapping[str, Any]
 _STAGE_FUNNEL: Final = re.compile(r"(?:C|DT[0-9]{1,9}_)([0-9]{1,9}):", re.ASCII)
 _STAGE_ENTITY_IDS: Final = {"31": "SMART_INVOICE_STAGE", "36": "SMART_DOCUMENT_STAGE"}
 _OWN_KINDS: Final = {str(number): kind for number, kind in CRM.items()}
@@ -15,61 +19,75 @@ QUOTE: Final = "item:7"
 INVOICE: Final = "item:31"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Stage:
+def _parse_choices(items: object) -> dict[str, str]:
+    """Return list values as "79" → «Элемент списка», from a list of {ID, VALUE} or from a map as tasks.task.getFields gives it."""
+    if isinstance(items, Mapping):
+        return {str(key): str(value) for key, value in items.items() if isinstance(value, str | int)}
+    return {str(item.get("ID")): str(item.get("VALUE")) for item in items if isinstance(item, Mapping)} if isinstance(items, list) else {}
+
+
+_Flag = Annotated[bool, BeforeValidator(lambda value: value is True)]
+_YesNo = Annotated[bool, BeforeValidator(lambda value: value in ("Y", True))]
+_Choices = Annotated[Mapping[str, str], BeforeValidator(_parse_choices)]
+_Settings = Annotated[JsonObject, BeforeValidator(lambda value: value if isinstance(value, Mapping) else {})]
+
+
+class ReferenceRow(View):
+    """A row of reference data, built from the portal's row or by its own names."""
+
+    model_config = ConfigDict(validate_by_name=True)
+
+
+class Stage(ReferenceRow):
     """A stage of a funnel, a status of leads, or an entry of another CRM status list."""
 
-    id: str
-    name: str
-    sort: int
+    id: Text = pydantic.Field(validation_alias="STATUS_ID")
+    name: Text = pydantic.Field(validation_alias="NAME")
+    sort: Number = pydantic.Field(0, validation_alias="SORT")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Category:
+class Category(ReferenceRow):
     """A funnel of deals, of a smart process or of invoices."""
 
     id: int
-    name: str
-    default: bool
+    name: Text
+    default: _YesNo = pydantic.Field(False, validation_alias="isDefault")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Department:
+class Department(ReferenceRow):
     """A department; `parent` and `head` are 0 if it has none."""
 
-    id: int
-    name: str
-    parent: int = 0
-    head: int = 0
+    id: Number = pydantic.Field(0, validation_alias="ID")
+    name: Text = pydantic.Field("", validation_alias="NAME")
+    parent: Number = pydantic.Field(0, validation_alias="PARENT")
+    head: Number = pydantic.Field(0, validation_alias="UF_HEAD")
 
 
-@dataclass(frozen=True, kw_only=True)
-class SmartType:
+class SmartType(ReferenceRow):
     """A smart process: the number of `item:177`, and the portal's title for it."""
 
-    id: int
-    title: str
+    id: int = pydantic.Field(validation_alias="entityTypeId")
+    title: Text = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Field:
+class Field(ReferenceRow):
     """A field as the portal describes it. `title` is "" if the portal gives only the code."""
 
     code: str
     title: str
-    type: str
-    custom: bool = False
-    multiple: bool = False
-    required: bool = False
-    read_only: bool = False
-    immutable: bool = False
-    upper_name: str = ""
+    type: Text = ""
+    custom: _Flag = pydantic.Field(False, validation_alias="isDynamic")
+    multiple: _Flag = pydantic.Field(False, validation_alias="isMultiple")
+    required: _Flag = pydantic.Field(False, validation_alias=AliasChoices("isRequired", "required"))
+    read_only: _Flag = pydantic.Field(False, validation_alias="isReadOnly")
+    immutable: _Flag = pydantic.Field(False, validation_alias="isImmutable")
+    upper_name: Text = pydantic.Field("", validation_alias="upperName")
     """Its name in the classic methods; only crm.item.fields gives it."""
-    status_entity_id: str = ""
+    status_entity_id: Text = pydantic.Field("", validation_alias="statusType")
     """The status list of a crm_status field: SOURCE, DEAL_STAGE."""
-    choices: Mapping[str, str] = field(default_factory=dict)
+    choices: _Choices = pydantic.Field({}, validation_alias=AliasChoices("items", "values"))
     """The values of a list field: id → name."""
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: _Settings = pydantic.Field({})
 
 
 def to_own_kind(entity: str) -> str:

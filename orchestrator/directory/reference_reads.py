@@ -2,16 +2,18 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from bitrix.bulk.offset_pages import read_first_rows
 from bitrix.client.batch import MAX_COMMANDS, Command, CommandOutcome, build_cmd, read_answer
 from bitrix.client.read_only import PortalCaller
 from bitrix.errors import OutcomeUnknown
-from orchestrator.directory.reference_data import Category, Department, Field, Row, SmartType, Stage, to_own_kind, to_type_number
+from orchestrator.directory.reference_data import Category, Department, Field, SmartType, Stage, to_own_kind, to_type_number
+from orchestrator.directory.rows import RecordRow, User
 from orchestrator.language.money_format import CurrencyStyle, parse_currency_style
 from orchestrator.language.time_zones import find_zone, is_zone
+from state.stored import JsonObject
 
 MOST_USERS: Final = 5000
 _MOST_ROWS: Final = 500
@@ -20,20 +22,17 @@ _MAX_PASSES: Final = 3
 """The most passes over the list of employees; after the last one, everybody seen in any pass is kept."""
 _BY_ID: Final = {"sort": "ID", "order": "ASC"}
 """Sorted by id, a new employee comes last and moves nobody to another page."""
-_USER: Final = (
-    "ID", "ACTIVE", "NAME", "LAST_NAME", "SECOND_NAME", "WORK_POSITION", "UF_DEPARTMENT", "TIME_ZONE", "USER_TYPE",
-)  # fmt: skip
 
 
-async def read_users(client: PortalCaller) -> Mapping[int, Row]:
+async def read_users(client: PortalCaller) -> Mapping[int, User]:
     """Return employees by id, including the dismissed: the first 5,000, normally in three requests.
 
     The list can only be read by offset, so when an employee leaves it between two pages, another one is skipped; then it is read again.
     """
-    found: dict[int, Row] = {}
+    found: dict[int, User] = {}
     for _ in range(_MAX_PASSES):
         rows, totals = await _read_employee_pass(client)
-        now = {int(row["ID"]): _select_user_fields(row) for row in rows}
+        now = {user.id: user for user in map(User.model_validate, rows)}
         whole = totals == sorted(totals) and len(now) >= min(totals[-1], MOST_USERS)
         if whole or now.keys() == found.keys():  # or the total includes employees that the portal does not return
             found = now
@@ -42,36 +41,29 @@ async def read_users(client: PortalCaller) -> Mapping[int, Row]:
     return dict(sorted(found.items())[:MOST_USERS])
 
 
-async def read_user(client: PortalCaller, user_id: int) -> Row | None:
+async def read_user(client: PortalCaller, user_id: int) -> User | None:
     """Return the current data of one employee, None for an unknown id."""
     answer = await client.call("user.get", {"FILTER": {"ID": user_id}}, repeatable=True)
-    return next((_select_user_fields(row) for row in _extract_rows(answer.result) if str(row.get("ID")) == str(user_id)), None)
+    return next((User.model_validate(row) for row in _extract_rows(answer.result) if RecordRow.model_validate(row).id == user_id), None)
 
 
 async def read_departments(client: PortalCaller) -> Mapping[int, Department]:
     """Return the departments by id."""
     rows = (await read_first_rows(client, "department.get", {"sort": "ID", "order": "ASC"}, max_rows=_MOST_ROWS)).rows
-    made = (
-        Department(
-            id=_to_int(row.get("ID")), name=str(row.get("NAME") or ""), parent=_to_int(row.get("PARENT")), head=_to_int(row.get("UF_HEAD"))
-        )
-        for row in rows
-    )
-    return {item.id: item for item in made}
+    return {item.id: item for item in map(Department.model_validate, rows)}
 
 
 async def read_categories(client: PortalCaller, entity: str) -> Sequence[Category]:
     """Return the funnels of a kind of record, in the portal's order."""
     rows = (await read_first_rows(client, "crm.category.list", {"entityTypeId": to_type_number(entity)}, max_rows=_MOST_ROWS)).rows
-    return tuple(Category(id=int(row["id"]), name=str(row["name"]), default=row.get("isDefault") == "Y") for row in rows)
+    return tuple(map(Category.model_validate, rows))
 
 
 async def read_stages(client: PortalCaller, book: str) -> Sequence[Stage]:
     """Return the entries of one status list in order; empty for a list that does not exist."""
     params = {"filter": {"ENTITY_ID": book}, "order": {"SORT": "ASC"}}
     rows = (await read_first_rows(client, "crm.status.list", params, max_rows=_MOST_ROWS)).rows
-    stages = [Stage(id=str(row["STATUS_ID"]), name=str(row["NAME"]), sort=_to_int(row.get("SORT"))) for row in rows]
-    return sorted(stages, key=lambda stage: stage.sort)
+    return sorted(map(Stage.model_validate, rows), key=lambda stage: stage.sort)
 
 
 async def read_currencies(client: PortalCaller) -> Mapping[str, CurrencyStyle]:
@@ -83,8 +75,7 @@ async def read_currencies(client: PortalCaller) -> Mapping[str, CurrencyStyle]:
 async def read_types(client: PortalCaller) -> Mapping[int, SmartType]:
     """Return the smart processes by entityTypeId; needs CRM administrator rights."""
     rows = (await read_first_rows(client, "crm.type.list", {}, max_rows=_MOST_ROWS)).rows
-    made = (SmartType(id=int(row["entityTypeId"]), title=str(row.get("title") or "")) for row in rows)
-    return {item.id: item for item in made}
+    return {item.id: item for item in map(SmartType.model_validate, rows)}
 
 
 async def read_fields(client: PortalCaller, entity: str) -> Mapping[str, Field]:
@@ -112,13 +103,13 @@ async def read_zone(client: PortalCaller) -> str:
     """Return the portal's time zone: that of its own user if it agrees with the server's clock, else a zone with the server's offset."""
     moment = datetime.fromisoformat(str((await client.call("server.time", {}, repeatable=True)).result))
     profile = (await client.call("profile", {}, repeatable=True)).result
-    own = str(profile.get("TIME_ZONE") or "") if isinstance(profile, Mapping) else ""
+    own = RecordRow.model_validate(profile).time_zone if isinstance(profile, Mapping) else ""
     if is_zone(own) and moment.astimezone(ZoneInfo(own)).utcoffset() == moment.utcoffset():
         return own
     return find_zone(moment.utcoffset())
 
 
-async def _read_employee_pass(client: PortalCaller) -> tuple[list[Row], list[int]]:
+async def _read_employee_pass(client: PortalCaller) -> tuple[list[JsonObject], list[int]]:
     """Read the list of employees once, including those who join meanwhile, and return it with the total that came with each page.
 
     The total of the first page is 0 if the portal gives none.
@@ -147,44 +138,19 @@ async def _read_pages(client: PortalCaller, starts: Iterable[int]) -> Sequence[C
     return outcomes
 
 
-def _extract_rows(result: object) -> list[Row]:
+def _extract_rows(result: object) -> list[JsonObject]:
     if not isinstance(result, list):
         raise OutcomeUnknown("the portal's answer is not a list", transient=False)
     return [row for row in result if isinstance(row, Mapping)]
 
 
-def _select_user_fields(row: Row) -> Row:
-    """Return the fields of an employee that are cached: no phone, no address, nothing of unlimited size."""
-    return {name: row[name] for name in _USER if name in row}
-
-
-def _build_field(code: str, row: Row) -> Field:
+def _build_field(code: str, row: JsonObject) -> Field:
     """Build a field. Its title is the form label, since the classic methods give only the code as `title` of custom fields."""
+    made = Field.model_validate({**row, "code": code, "title": ""})
     labels = (row.get(name) for name in ("formLabel", "listLabel", "title", "filterLabel"))
-    items = row.get("items") or row.get("values") or ()
-    return Field(
-        code=code,
-        title=next((str(label) for label in labels if label and label != code and label != row.get("upperName")), ""),
-        type=str(row.get("type") or ""),
-        custom=row.get("isDynamic") is True or code.lower().replace("_", "").startswith("uf"),
-        multiple=row.get("isMultiple") is True,
-        required=row.get("isRequired") is True or row.get("required") is True,
-        read_only=row.get("isReadOnly") is True,
-        immutable=row.get("isImmutable") is True,
-        upper_name=str(row.get("upperName") or ""),
-        status_entity_id=str(row.get("statusType") or ""),
-        choices=_parse_choices(items),
-        settings=row["settings"] if isinstance(row.get("settings"), Mapping) else {},
+    return made.model_copy(
+        update={
+            "title": next((str(label) for label in labels if label and label not in (code, made.upper_name)), ""),
+            "custom": made.custom or code.lower().replace("_", "").startswith("uf"),
+        }
     )
-
-
-def _parse_choices(items: Any) -> dict[str, str]:
-    """Return list values as "79" → «Элемент списка», from a list of {ID, VALUE} or from a map as tasks.task.getFields gives it."""
-    if isinstance(items, Mapping):
-        return {str(key): str(value) for key, value in items.items() if isinstance(value, str | int)}
-    return {str(item.get("ID")): str(item.get("VALUE")) for item in items if isinstance(item, Mapping)} if isinstance(items, list) else {}
-
-
-def _to_int(value: Any) -> int:
-    text = str(value if value is not None else "")
-    return int(text) if text.isascii() and text.isdecimal() else 0

@@ -34,9 +34,10 @@ _PURE_DAYS = frozenset({"closedate", "begindate", "birthdate"})
 def resolve_date(words: str, *, field: str, kind: str = "", actor: Actor, now: datetime) -> Resolution:
     """Resolve a day for date-only fields (never shifted by time zones), or a time with offset for others; the past becomes a question.
 
-    `kind` is the portal's type of the field; where it is "" (not known), the field's name decides.
+    `kind` is the portal's type of the field; where it is "" (not known), the field's name decides; a filter's prefix (">=CLOSEDATE")
+    is ignored.
     """
-    pure = kind == "date" if kind in {"date", "datetime"} else _is_pure_day(field)
+    pure = kind == "date" if kind in {"date", "datetime"} else field.lstrip("<>=!@%").replace("_", "").lower() in _PURE_DAYS
     wanted: WhenPurpose = "day" if pure else "reminder" if field.lower() == _REMINDER else "deadline"
     found = parse_when(words, now=now, zone=actor.time_zone, wanted=wanted)
 
@@ -94,11 +95,6 @@ def find_currency(words: str, actor: Actor) -> str:
 
 def _format_value(when: When, *, pure: bool) -> str:
     return to_bitrix_date(when.day) if pure else to_bitrix_datetime(when.at)
-
-
-def _is_pure_day(field: str) -> bool:
-    """Return whether the field holds a day without a time; a filter's prefix (">=CLOSEDATE") is ignored."""
-    return field.lstrip("<>=!@%").replace("_", "").lower() in _PURE_DAYS
 
 
 _QUESTIONS: Final = load_lexicon("questions")

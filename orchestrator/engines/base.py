@@ -10,9 +10,21 @@ from orchestrator.domain.effect import Effect
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Reply
 from state.events.base import Event
-from state.session_state import SessionState
+from state.events.conversation import PlanRecorded
+from state.session_state import Question, SessionState
+from state.stored import JsonObject, Stored
 
 EndReason = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "budget"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenOption:
+    """The option that a person chose of a question about a name; `targets` are the records that are named by it."""
+
+    question: Question
+    value: object
+    label: str
+    targets: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +38,7 @@ class TurnInput:
     answers: str = ""
     ref: int = 0
     """The messenger's id of the message, or of the first message if several were merged."""
-    choice: Mapping[str, Any] = field(default_factory=dict)
+    choice: ChosenOption | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +60,19 @@ class ModelText:
     """Whether the prompt that it answers contained text written by others."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanStep(Stored):
+    """A step of a plan as events and the state keep it; `prose` marks one that was written after text of others was read."""
+
+    slot: str = ""
+    method: str = ""
+    params: JsonObject = field(default_factory=dict)
+    comment: str = ""
+    prose: bool = False
+    problem: JsonObject | None = None
+    """Why its reference could not be resolved: {code, args, detail}."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class TurnEnd:
     """How the turn ended: the reply for the person, and what later turns may know about it."""
@@ -55,7 +80,7 @@ class TurnEnd:
     reason: EndReason
     reply: Reply
     history: str = ""
-    next_planned_actions: Sequence[Mapping[str, Any]] = ()
+    next_planned_actions: Sequence[PlanStep] = ()
     targets: frozenset[str] = frozenset()
 
 
@@ -84,7 +109,7 @@ class TurnContext(Protocol):
     async def ask_model(self, request: ModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelText:
         """Return the model's answer, from the journal if this iteration was answered before; raises ModelClientError."""
 
-    async def query(self, name: str, **args: Any) -> Any:
+    async def query(self, name: str, **args: object) -> Any:
         """Answer a read-only question about CRM names or the session's state."""
 
     async def submit(self, effect: Effect) -> Outcome | Pending:
@@ -93,10 +118,10 @@ class TurnContext(Protocol):
     async def record(self, event: Event) -> None:
         """Append an event of the engine to the journal; it is stored before a call is made or the turn ends."""
 
-    def find_recorded_plan(self, iteration: int) -> Mapping[str, Any] | None:
+    def find_recorded_plan(self, iteration: int) -> PlanRecorded | None:
         """Return the plan of `iteration` that was recorded before a restart, or None; such a plan is continued, never built again."""
 
-    def record_iteration(self, iteration: int, blocks: Mapping[str, Any]) -> None:
+    def record_iteration(self, iteration: int, blocks: JsonObject) -> None:
         """Give the model's parsed blocks to the audit log; the record is written when the iteration's calls are done."""
 
 

@@ -2,9 +2,12 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
+
+from pydantic import BeforeValidator
 
 from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.frozen import View
 from orchestrator.model_client.failures import NOT_UTF8, Scrub, build_reported_error
 
 MAX_CHARACTERS = 200_000
@@ -15,6 +18,38 @@ _CUT = {
     "length": "The model's answer was cut off at its length limit.",
     "content_filter": "The model's answer was stopped by the content filter.",
 }
+
+
+_Count = Annotated[int, BeforeValidator(lambda value: value if type(value) is int and value >= 0 else 0)]
+_Text = Annotated[str | None, BeforeValidator(lambda value: value if isinstance(value, str) else None)]
+
+
+class Usage(View):
+    """The tokens that an answer cost; 0 where the service reports no number."""
+
+    prompt_tokens: _Count = 0
+    completion_tokens: _Count = 0
+
+
+class _Event(View):
+    """A piece of a streamed answer, or a whole one."""
+
+    error: object = None
+    model: _Text = None
+    usage: Annotated[Usage | None, BeforeValidator(lambda value: value if isinstance(value, dict) else None)] = None
+    choices: object = None
+
+
+class _Choice(View):
+    index: object = 0
+    delta: object = None
+    message: object = None
+    finish_reason: _Text = None
+
+
+class _Message(View):
+    refusal: object = None
+    content: object = None
 
 
 @dataclass(frozen=True)
@@ -39,7 +74,7 @@ class AnswerReader:
         self._size = 0
         self._half = ""
         self._model = ""
-        self._usage: dict[str, Any] = {}
+        self._usage = Usage()
         self._finish_reason = ""
 
     @property
@@ -54,14 +89,12 @@ class AnswerReader:
 
     def take(self, data: str) -> str:
         """Return the new text of one event."""
-        event = load_object(data)
-        if error := event.get("error"):
-            raise build_reported_error(error, self._scrub)
-        if isinstance(event.get("model"), str):
-            self._model = self._model or event["model"]
-        if isinstance(event.get("usage"), dict):
-            self._usage = event["usage"]
-        return self._take_choice(_find_first_choice(event))
+        event = _Event.model_validate(load_object(data))
+        if event.error:
+            raise build_reported_error(event.error, self._scrub)
+        self._model = self._model or event.model or ""
+        self._usage = event.usage or self._usage
+        return self._take_choice(_find_first_choice(event.choices or []))
 
     def finish(self, seconds: float) -> ModelAnswer:
         """Return the whole answer; raise `ModelClientError` if it is empty or was not finished by the model."""
@@ -75,27 +108,27 @@ class AnswerReader:
             raise ModelClientError("The model's answer is empty.")
         return ModelAnswer(
             text=text,
-            prompt_tokens=_parse_count(self._usage.get("prompt_tokens")),
-            completion_tokens=_parse_count(self._usage.get("completion_tokens")),
+            prompt_tokens=self._usage.prompt_tokens,
+            completion_tokens=self._usage.completion_tokens,
             model=self._model,
             finish_reason=self._finish_reason,
             seconds=seconds,
         )
 
-    def _take_choice(self, choice: dict[str, Any]) -> str:
-        part = choice.get("delta") or choice.get("message") or {}
+    def _take_choice(self, choice: _Choice) -> str:
+        part = choice.delta or choice.message or {}
         if not isinstance(part, dict):
             raise ModelClientError("The model service sent a choice without a message.")
-        if part.get("refusal"):
+        message = _Message.model_validate(part)
+        if message.refusal:
             raise ModelClientError("The model refused to answer.")
-        if isinstance(choice.get("finish_reason"), str):
-            self._finish_reason = choice["finish_reason"]
-        content = part.get("content")
-        if content is None:
+        if choice.finish_reason is not None:
+            self._finish_reason = choice.finish_reason
+        if message.content is None:
             return ""
-        if not isinstance(content, str):
+        if not isinstance(message.content, str):
             raise ModelClientError("The model service sent content that is not text.")
-        return self._keep(content)
+        return self._keep(message.content)
 
     def _keep(self, content: str) -> str:
         """Store `content` and return it, joining the halves of a character that the service split into two surrogates."""
@@ -121,7 +154,7 @@ def decode(body: bytes) -> str:
         raise ModelClientError(NOT_UTF8) from None
 
 
-def load_object(text: str | bytes) -> dict[str, Any]:
+def load_object(text: str | bytes) -> dict[str, object]:
     """Return the JSON object in `text`; raise `ModelClientError` on anything else."""
     try:
         value = json.loads(text)
@@ -132,13 +165,8 @@ def load_object(text: str | bytes) -> dict[str, Any]:
     return value
 
 
-def _find_first_choice(event: dict[str, Any]) -> dict[str, Any]:
-    """Return choice 0, or {} for an event without choices, such as the one that carries the usage."""
-    choices = event.get("choices") or []
+def _find_first_choice(choices: object) -> _Choice:
+    """Return choice 0, or an empty one for an event without choices, such as the one that carries the usage."""
     if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
         raise ModelClientError("The model service sent choices that are no choices.")
-    return next((choice for choice in choices if choice.get("index", 0) == 0), {})
-
-
-def _parse_count(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+    return next((choice for choice in map(_Choice.model_validate, choices) if choice.index == 0), _Choice())

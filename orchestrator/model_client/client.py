@@ -8,7 +8,6 @@ import json
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from typing import Any
 
 import httpx
 from tenacity import AsyncRetrying
@@ -26,6 +25,7 @@ from orchestrator.model_client.failures import (
 )
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.sse import SseDecoder
+from state.stored import JsonObject
 from state.trace import build_trace_headers
 
 OnDelta = Callable[[str], Awaitable[None]]
@@ -88,7 +88,7 @@ class ModelClient:
             shut = _is_shut(response.status_code)
             self._heard(ModelClientError("The model service turns us away.") if shut else None)
 
-    async def post_chat_completions(self, payload: dict[str, Any], *, verbose: bool = False) -> dict[str, Any]:
+    async def post_chat_completions(self, payload: JsonObject, *, verbose: bool = False) -> dict[str, object]:
         """Return the standard completion body unchanged; `verbose` logs request and response at debug level (S001-8…10, S004-16).
 
         Raises `ModelClientError` when there is no such body. The caller judges how the answer ended: a classification that asks
@@ -98,13 +98,13 @@ class ModelClient:
         if verbose:
             _log.debug("chat completions request: %s", self._mask(request), extra={"action": "model_request"})
         async with self._deadline():
-            body: dict[str, Any] = await self._build_policy()(self._ask_once, request)
+            body: dict[str, object] = await self._build_policy()(self._ask_once, request)
         if verbose:
             answer = self._mask(json.dumps(body, ensure_ascii=False).encode())
             _log.debug("chat completions response: %s", answer, extra={"action": "model_answer"})
         return body
 
-    async def stream_chat(self, payload: dict[str, Any], on_delta: OnDelta | None = None) -> ModelAnswer:
+    async def stream_chat(self, payload: JsonObject, on_delta: OnDelta | None = None) -> ModelAnswer:
         """Return the finished answer and pass its text to `on_delta` as it arrives (S004-16, S004-20, S004-21).
 
         Raises `ModelClientError` for an answer that is cut off, empty, refused, late or missing. After the first piece was passed
@@ -115,7 +115,7 @@ class ModelClient:
             answer: ModelAnswer = await self._build_policy()(self._stream_once, request, on_delta)
         return answer
 
-    def _prepare(self, payload: dict[str, Any], extra: dict[str, Any]) -> bytes:
+    def _prepare(self, payload: JsonObject, extra: JsonObject) -> bytes:
         if not payload.get("messages"):
             raise ModelClientError("The request to the model has no messages.")
         whole = {**payload, "model": payload.get("model") or self._settings.default_model, **extra}
@@ -125,19 +125,14 @@ class ModelClient:
             raise ModelClientError("The request to the model cannot be written as JSON.") from None
 
     def _build_headers(self) -> dict[str, str]:
-        headers = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json", **build_trace_headers()}
-        secret = self._settings.api_key.get_secret_value().strip() if self._settings.api_key else ""
-        if not secret and not self._settings.is_loopback:
-            raise ModelClientError("There is no key for the model service: set OPENAI_API_KEY.")
-        if not secret.isascii() or not secret.isprintable() or " " in secret:
-            raise ModelClientError("The key for the model service has characters that no key has: check OPENAI_API_KEY.")
-        return {**headers, "Authorization": f"Bearer {secret}"} if secret else headers
+        kinds = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json"}
+        return {**kinds, **build_trace_headers(), **self._settings.build_auth_header()}
 
     def _build_policy(self) -> AsyncRetrying:
         settings = self._settings
         return build_retry_policy(attempts=settings.max_attempts, deadline=settings.total_deadline, sleep=self._sleep)
 
-    async def _ask_once(self, request: bytes) -> dict[str, Any]:
+    async def _ask_once(self, request: bytes) -> dict[str, object]:
         async with aclosing(self._stream_body(request)) as chunks:
             body = load_object(b"".join([chunk async for chunk in chunks]))
         if error := body.get("error"):

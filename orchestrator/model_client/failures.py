@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Awaitable, Callable
 from email.utils import parsedate_to_datetime
-from typing import Any
 
 import httpx
 from pydantic import SecretStr
@@ -90,7 +89,7 @@ def _parse_error(body: bytes) -> object:
 
 def _format_error(error: object, scrub: Scrub) -> str:
     """Return the service's error message, masked."""
-    fields: dict[str, Any] = error if isinstance(error, dict) else {"message": error}
+    fields: dict[str, object] = error if isinstance(error, dict) else {"message": error}
     told = [fields.get(name) for name in ("code", "type", "message")]
     parts = [str(part) for part in told if isinstance(part, str | int) and part != ""]
     return scrub(", ".join(dict.fromkeys(parts))).rstrip(".") or "no explanation"

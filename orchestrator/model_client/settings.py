@@ -6,7 +6,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import SecretStr
 
-from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.errors import ModelClientError, SettingsError
 
 OPENAI_BASE = "https://api.openai.com/v1"
 
@@ -23,7 +23,6 @@ class ModelSettings:
     base_url: str = OPENAI_BASE
     api_key: SecretStr | None = field(default=None, repr=False)
     default_model: str = "gpt-5-thinking"
-    embedding_model: str = "text-embedding-3-small"
     connect_timeout: float = 5.0
     total_deadline: float = 120.0
     silence: float = 30.0
@@ -42,6 +41,15 @@ class ModelSettings:
             return ipaddress.ip_address(host).is_loopback
         except ValueError:
             return host == "localhost"
+
+    def build_auth_header(self) -> dict[str, str]:
+        """Return the header with the key, empty for a service on this machine without one; raises ModelClientError for a wrong key."""
+        secret = self.api_key.get_secret_value().strip() if self.api_key else ""
+        if not secret and not self.is_loopback:
+            raise ModelClientError("There is no key for the model service: set OPENAI_API_KEY.")
+        if not secret.isascii() or not secret.isprintable() or " " in secret:
+            raise ModelClientError("The key for the model service has characters that no key has: check OPENAI_API_KEY.")
+        return {"Authorization": f"Bearer {secret}"} if secret else {}
 
 
 def _is_address(url: str) -> bool:

@@ -73,21 +73,16 @@ class Transcriber:
             raise ModelClientError("The model client is closed.")
         try:
             response = await self._http.post(
-                url, data=form, files={"file": ("voice.ogg", recording, "audio/ogg")}, headers=self._build_headers()
+                url,
+                data=form,
+                files={"file": ("voice.ogg", recording, "audio/ogg")},
+                headers=build_trace_headers() | self._settings.build_auth_header(),
             )
         except _WIRE_ERRORS as error:
             raise build_wire_failure(error) from None
         if response.status_code != _OK:
             raise build_status_failure(response, response.content, self._scrub)
         return _parse_words(response.content)
-
-    def _build_headers(self) -> dict[str, str]:
-        secret = self._settings.api_key.get_secret_value().strip() if self._settings.api_key else ""
-        if not secret and not self._settings.is_loopback:
-            raise ModelClientError("There is no key for the model service: set OPENAI_API_KEY.")
-        if not secret.isascii() or not secret.isprintable() or " " in secret:
-            raise ModelClientError("The key for the model service has characters that no key has: check OPENAI_API_KEY.")
-        return build_trace_headers() | ({"Authorization": f"Bearer {secret}"} if secret else {})
 
 
 def _parse_words(content: bytes) -> str:

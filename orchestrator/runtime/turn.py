@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.errors import ModelClientError, OverBudget
 from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.engines.base import Engine, TurnEnd, TurnInput
+from orchestrator.engines.base import ChosenOption, Engine, TurnEnd, TurnInput
 from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.gate import Gate
@@ -216,17 +216,17 @@ def build_access_denied_rows(row: InboxRow, chat: str, session: Session) -> list
 def _build_turn_input(row: InboxRow, session: Session) -> TurnInput | None:
     """Return the turn's input; None if it answers a question that is no longer open."""
     body = row.body
-    choice: Mapping[str, Any] = {}
+    choice: ChosenOption | None = None
     if body.get("answers"):
         question = session.state.question
         if not question or question.question_id != body["answers"] or not 0 <= body["option"] < len(question.options):
             return None
         option = question.options[body["option"]]
         targets = [option["target"]] if option["target"] else []
-        choice = {"question": question.to_stored(), "value": option["value"], "label": option["label"], "targets": targets}
+        choice = ChosenOption(question=question, value=option["value"], label=option["label"], targets=targets)
     return TurnInput(
         turn_id=row.id,
-        text=str(choice["question"]["text"]) if choice else body.get("text", ""),
+        text=choice.question.text if choice else body.get("text", ""),
         quoted=body.get("quoted", ""),
         origin=body.get("origin", "typed"),
         answers=body.get("answers", ""),
@@ -285,12 +285,12 @@ async def _has_waiting_stop(actor: Actor, session: Session, tools: Tools) -> boo
 
 def _build_answered_question(turn: TurnInput, session: Session) -> list[OutboxRow]:
     """Return the question again, in the same message, without its buttons and with the chosen answer."""
-    if not turn.answers:
+    if turn.choice is None:
         return []
-    question = turn.choice["question"]
-    asked = Notice.model_validate(question["ask"])
-    reply = build_reply(asked, Notice(code="chosen", args={"label": turn.choice["label"]}))
-    return [outbox.build_reply_row(session.key, reply, session.now, key=f"turn:{question['turn_id']}")]
+    question = turn.choice.question
+    asked = Notice.model_validate(question.ask)
+    reply = build_reply(asked, Notice(code="chosen", args={"label": turn.choice.label}))
+    return [outbox.build_reply_row(session.key, reply, session.now, key=f"turn:{question.turn_id}")]
 
 
 async def _run_engine(engine: Engine, context: Context, tools: Tools, session: Session) -> TurnEnd:
@@ -341,7 +341,7 @@ async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session,
         reason=end.reason,
         text=end.reply.text,
         history=end.history,
-        next_planned_actions=[dict(item) for item in end.next_planned_actions],
+        next_planned_actions=[item.to_stored() for item in end.next_planned_actions],
         targets=sorted(end.targets)[:50],
     )
     now = session.now

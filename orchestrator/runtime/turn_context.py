@@ -258,9 +258,10 @@ class Context:
         if self.iterations:
             self.iterations[-1].calls.append(build_call_record(effect, result))
 
-    def find_recorded_plan(self, iteration: int) -> Mapping[str, Any] | None:
+    def find_recorded_plan(self, iteration: int) -> PlanRecorded | None:
         """Return the plan that was recorded for this iteration before a restart, or None."""
-        return self.recorded.plans.get(iteration)
+        plan = self.recorded.plans.get(iteration)
+        return PlanRecorded.from_data(plan) if plan else None
 
     async def record(self, event: Event) -> None:
         """Append an event; it is stored before any external effect that follows it."""

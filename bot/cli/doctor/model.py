@@ -5,7 +5,7 @@ It builds half a second of silence as an Ogg Opus file (RFC 3533, RFC 7845) for 
 
 import struct
 from collections.abc import AsyncIterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 import httpx
 
@@ -78,7 +78,7 @@ async def _fetch_model_names(provider: ModelSettings, within: float) -> frozense
 
 def _parse_model_names(answer: httpx.Response) -> frozenset[str]:
     try:
-        body: Any = answer.json()
+        body: object = answer.json()
     except ValueError:
         return frozenset()
     rows = body.get("data") if isinstance(body, Mapping) else None

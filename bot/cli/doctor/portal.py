@@ -2,13 +2,15 @@
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from bitrix.errors import BitrixError, NotSent, Refused
 from bot.access.portal_probe import NO_TOKEN, PortalProbe, open_portal_probe
 from bot.cli.doctor.findings import Area, Finding
 from bot.settings import Settings
+from orchestrator.directory.rows import RecordRow, User
 from state.clock import SystemClock
+from state.stored import JsonObject
 
 AREA = Area("portal")
 ReadValue = Callable[[str], str | None]
@@ -96,8 +98,8 @@ def _explain_failure(error: BitrixError, look: PortalProbe) -> Finding:
     )
 
 
-def _describe_account(look: PortalProbe, me: Mapping[str, Any]) -> Finding:
-    name = f"{me.get('NAME') or ''} {me.get('LAST_NAME') or ''}".strip() or "an employee without a name"
+def _describe_account(look: PortalProbe, me: JsonObject) -> Finding:
+    name = RecordRow.model_validate(me).full_name or "an employee without a name"
     what = "The application" if look.is_application else "The webhook"
     says = f"{look.portal} answers. {what} acts as {name} (employee {me.get('ID')})"
     if str(me.get("ADMIN")).lower() in {"true", "y", "1"}:
@@ -188,24 +190,25 @@ def compare_clock(area: Area, ahead: timedelta) -> Finding:
 async def _check_people(look: PortalProbe, people: Sequence[tuple[int, str]]) -> AsyncIterator[Finding]:
     if not people:
         return
-    rows: dict[int, Mapping[str, Any]] = {}
+    employees: dict[int, User] = {}
     numbers = sorted({number for number, _ in people})
     for at in range(0, len(numbers), _CHUNK):
         answer = (await look.ask("user.get", {"FILTER": {"ID": numbers[at : at + _CHUNK]}})).result
-        rows |= {int(row["ID"]): row for row in answer if isinstance(row, Mapping)} if isinstance(answer, list) else {}
-    found = list(_find_faulty_people(people, rows))
+        rows = [User.model_validate(row) for row in answer if isinstance(row, Mapping)] if isinstance(answer, list) else []
+        employees |= {user.id: user for user in rows}
+    found = list(_find_faulty_people(people, employees))
     for finding in found:
         yield finding
     if not found:
         yield AREA.report_ok("people", f"All {len(people)} people of the access file who have an employee number are active employees.")
 
 
-def _find_faulty_people(people: Sequence[tuple[int, str]], rows: Mapping[int, Mapping[str, Any]]) -> Iterable[Finding]:
+def _find_faulty_people(people: Sequence[tuple[int, str]], employees: Mapping[int, User]) -> Iterable[Finding]:
     for number, name in people:
-        row = rows.get(number)
-        if row is None:
+        user = employees.get(number)
+        if user is None:
             says = f"{name} of the access file is employee {number}, whom the portal does not have."
             yield AREA.report_wrong("people", says, "Correct bitrix_user_id: it is the number in the address of the employee's page.")
-        elif row.get("ACTIVE") not in (True, "Y", "true", 1):
+        elif user.active not in (True, "Y", "true", 1):
             says = f"{name} of the access file (employee {number}) was dismissed in the portal; the bot answers them no more."
             yield AREA.report_warning("people", says, "Take them out of ACCESS_FILE. docs/runbook.md, «A person leaves».")

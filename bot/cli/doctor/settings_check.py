@@ -8,7 +8,6 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr, ValidationError
@@ -38,7 +37,10 @@ def probe_settings() -> SettingsProbe:
     faults: dict[str, str] = {}
     while True:
         try:
-            return SettingsProbe(settings=_build_settings({name: _find_default(name) for name in faults}), faults=_format_names(faults))
+            return SettingsProbe(
+                settings=Settings(**{name: Settings.model_fields[name].get_default() for name in faults}),
+                faults={name.upper(): message for name, message in faults.items()},
+            )
         except ValidationError as error:
             found = {str(item["loc"][0]): item["msg"] for item in error.errors() if item["loc"]}
             if not found or found.keys() <= faults.keys():
@@ -93,18 +95,6 @@ def _extract_secret(token: str) -> str:
         return token.partition("=")[2].partition(":")[0]
     head, _, tail = token.partition(":")
     return tail if head.isdecimal() else ""
-
-
-def _build_settings(given: dict[str, Any]) -> Settings:
-    return Settings(**given)
-
-
-def _find_default(name: str) -> Any:
-    return Settings.model_fields[name].get_default()
-
-
-def _format_names(faults: dict[str, str]) -> dict[str, str]:
-    return {name.upper(): message for name, message in faults.items()}
 
 
 AREA = Area("settings")

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Final
+from typing import Final
 
 import httpx
 
@@ -11,11 +11,26 @@ from bitrix.errors import to_safe_line
 from bot.cli.doctor.findings import Area, Finding
 from bot.cli.doctor.portal import compare_clock
 from bot.settings import Settings
+from orchestrator.directory.rows import Number, Text
+from orchestrator.domain.frozen import View
 from state.clock import SystemClock
 
 AREA = Area("telegram")
 BACKLOG_LIMIT: Final = 100
 _RECENT: Final = 3600.0
+
+
+class _Answer(View):
+    """What `getMe` and `getWebhookInfo` answer, as far as it is checked."""
+
+    id: object = None
+    username: object = None
+    can_join_groups: object = True
+    can_read_all_group_messages: object = None
+    url: Text = ""
+    pending_update_count: Number = 0
+    last_error_date: object = None
+    last_error_message: object = None
 
 
 async def check_telegram(settings: Settings, *, within: float) -> AsyncIterator[Finding]:
@@ -34,7 +49,7 @@ async def check_telegram(settings: Settings, *, within: float) -> AsyncIterator[
             yield me
             return
         result, moment = me
-        yield AREA.report_ok("token", f"It is the token of @{to_safe_line(str(result.get('username')))} (number {result.get('id')}).")
+        yield AREA.report_ok("token", f"It is the token of @{to_safe_line(str(result.username))} (number {result.id}).")
         if moment is not None:
             yield compare_clock(AREA, moment - SystemClock().now())
         yield _check_groups(result)
@@ -42,11 +57,11 @@ async def check_telegram(settings: Settings, *, within: float) -> AsyncIterator[
         if isinstance(info, Finding):
             yield info
             return
-    yield _check_webhook(settings.telegram_webhook_url, str(info[0].get("url") or ""))
+    yield _check_webhook(settings.telegram_webhook_url, info[0].url)
     yield _check_backlog(info[0], SystemClock().now())
 
 
-async def _call_method(http: httpx.AsyncClient, base: str, method: str) -> tuple[Mapping[str, Any], datetime | None] | Finding:
+async def _call_method(http: httpx.AsyncClient, base: str, method: str) -> tuple[_Answer, datetime | None] | Finding:
     """Return Telegram's answer and its time; a Finding if the call failed. The address, which holds the token, is never shown."""
     try:
         answer = await http.get(f"{base}/{method}")
@@ -66,7 +81,7 @@ async def _call_method(http: httpx.AsyncClient, base: str, method: str) -> tuple
     result = body.get("result") if isinstance(body, Mapping) else None
     if answer.status_code != httpx.codes.OK or not isinstance(result, Mapping):
         return AREA.report_wrong("answer", f"Telegram answers {method} with HTTP {answer.status_code}.", "Try again in a minute.")
-    return result, _parse_date(answer.headers.get("date", ""))
+    return _Answer.model_validate(result), _parse_date(answer.headers.get("date", ""))
 
 
 def _parse_date(written: str) -> datetime | None:
@@ -77,10 +92,10 @@ def _parse_date(written: str) -> datetime | None:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def _check_groups(me: Mapping[str, Any]) -> Finding:
-    if not me.get("can_join_groups", True):
+def _check_groups(me: _Answer) -> Finding:
+    if not me.can_join_groups:
         return AREA.report_ok("groups", "The bot cannot be added to groups (@BotFather /setjoingroups).")
-    if me.get("can_read_all_group_messages"):
+    if me.can_read_all_group_messages:
         says = "Privacy mode is off: the bot gets all that is written in its groups, and answers commands, mentions and replies only."
         return AREA.report_ok("groups", says + " @BotFather /setprivacy switches it on.")
     return AREA.report_ok("groups", "Privacy mode is on: in groups the bot gets commands, mentions and replies, which is what it answers.")
@@ -110,10 +125,10 @@ def _check_webhook(ours: str | None, set_now: str) -> Finding:
     return AREA.report_ok("updates", f"Telegram posts to {host}, as TELEGRAM_WEBHOOK_URL says.")
 
 
-def _check_backlog(info: Mapping[str, Any], now: datetime) -> Finding:
-    waiting, failed = int(info.get("pending_update_count") or 0), info.get("last_error_date")
+def _check_backlog(info: _Answer, now: datetime) -> Finding:
+    waiting, failed = info.pending_update_count, info.last_error_date
     if isinstance(failed, int) and now.timestamp() - failed < _RECENT:
-        why = to_safe_line(str(info.get("last_error_message")))
+        why = to_safe_line(str(info.last_error_message))
         says = f"Telegram could not post {now.timestamp() - failed:.0f} s ago: {why}. {waiting} updates wait."
         return AREA.report_wrong("waiting", says, "Look whether the proxy before HTTP_PORT runs, and whether its certificate is valid.")
     if waiting > BACKLOG_LIMIT:

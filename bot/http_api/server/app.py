@@ -61,18 +61,12 @@ class _App(FastAPI):
         made = self.openapi_schema is None
         schema = super().openapi()
         if made:
-            for path in schema["paths"].values():
-                for operation in path.values():
-                    _drop_default_422(operation["responses"])
+            for responses in (operation["responses"] for path in schema["paths"].values() for operation in path.values()):
+                if "/HTTPValidationError" in str(responses.get("422")):
+                    del responses["422"]
             for name in ("HTTPValidationError", "ValidationError"):
                 schema.get("components", {}).get("schemas", {}).pop(name, None)
         return schema
-
-
-def _drop_default_422(responses: dict[str, Any]) -> None:
-    content = responses.get("422", {}).get("content", {}).get("application/json", {})
-    if str(content.get("schema", {}).get("$ref", "")).endswith("/HTTPValidationError"):
-        del responses["422"]
 
 
 def _describe(app: FastAPI) -> None:

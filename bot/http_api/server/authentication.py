@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import Depends, Request, Response, Security
 from fastapi.routing import APIRoute
@@ -127,7 +127,7 @@ ClientOf = Annotated[Client, Depends(resolve_client)]
 class Guarded(APIRoute):
     """A route that authenticates before it reads the body; FastAPI by itself reads the body first."""
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    def get_route_handler(self) -> Callable[[Request], Coroutine[object, None, Response]]:
         """Return a handler that raises ApiError 401 or 429 before it reads any of the body."""
         inner = super().get_route_handler()
 

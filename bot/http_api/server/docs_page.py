@@ -1,9 +1,13 @@
 """Renders the OpenAPI description as one HTML page, without scripts and without anything from other servers. Pure."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from typing import Any
+
+from pydantic import AliasPath, ConfigDict, Field
+
+from orchestrator.domain.frozen import View
+from state.stored import JsonObject
 
 _STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1c2733}
@@ -12,85 +16,121 @@ pre{background:#f3f6f9;padding:.8rem;overflow:auto;border-radius:6px}table{borde
 td,th{text-align:left;vertical-align:top;padding:.3rem .6rem;border-bottom:1px solid #e6ebf0}
 .verb{background:#1463c4;color:#fff;border-radius:4px;padding:.1rem .5rem;margin-right:.5rem}
 """
-Schema = Mapping[str, Any]
 
 
-def render_docs_page(description: Schema) -> str:
+class _Schema(View):
+    model_config = ConfigDict(extra="allow")
+    ref: str = Field("", alias="$ref")
+    title: str = ""
+    description: str = ""
+    type: str = "any"
+    enum: Sequence[object] = ()
+    any_of: Sequence["_Schema"] = Field((), alias="anyOf")
+    items: "_Schema | None" = None
+    properties: Mapping[str, "_Schema"] | None = None
+    required: Sequence[str] = ()
+    examples: Sequence[object] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the model that it refers to, or its own title."""
+        return self.ref.rpartition("/")[2] or self.title
+
+
+class _Media(View):
+    form: _Schema = Field(_Schema(), alias="schema")
+
+
+class _Answer(View):
+    description: str = ""
+    content: Mapping[str, _Media] = Field({})
+
+
+class _Parameter(_Media):
+    name: str
+    place: str = Field(alias="in")
+    required: bool = False
+    description: str = ""
+
+
+class _Operation(View):
+    summary: str = ""
+    description: str = ""
+    parameters: Sequence[_Parameter] = ()
+    body: Mapping[str, _Media] = Field({}, validation_alias=AliasPath("requestBody", "content"))
+    responses: Mapping[str, _Answer] = Field({})
+
+
+class _Document(View):
+    title: str = Field(validation_alias=AliasPath("info", "title"))
+    description: str = Field("", validation_alias=AliasPath("info", "description"))
+    schemas: Mapping[str, _Schema] = Field({}, validation_alias=AliasPath("components", "schemas"))
+    paths: Mapping[str, Mapping[str, _Operation]]
+
+
+def render_docs_page(description: JsonObject) -> str:
     """Return the HTML page of an OpenAPI description."""
-    title = escape(f"{description['info']['title']}: the HTTP API")
-    intro = escape(str(description["info"].get("description", "")))
-    schemas = description.get("components", {}).get("schemas", {})
+    document = _Document.model_validate(description)
+    title = escape(f"{document.title}: the HTTP API")
     operations = "".join(
-        _render_operation(verb, path, operation)
-        for path, operations in description["paths"].items()
-        for verb, operation in operations.items()
-        if isinstance(operation, Mapping)
+        _render_operation(verb, path, operation) for path, operations in document.paths.items() for verb, operation in operations.items()
     )
-    models = "".join(_render_model(name, schema) for name, schema in sorted(schemas.items()))
+    models = "".join(
+        f'<h3 id="{escape(name)}">{escape(name)}</h3><p>{escape(schema.description)}</p>{_render_schema(schema)}'
+        for name, schema in sorted(document.schemas.items())
+    )
     machine = '<p>For programs: <a href="openapi.json">openapi.json</a>. Every request needs the header <code>X-API-Key</code>.</p>'
     head = f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style></head>'
-    return f"{head}<body><h1>{title}</h1><p>{intro}</p>{machine}{operations}<h2>Bodies</h2>{models}</body></html>"
+    intro = f"<p>{escape(document.description)}</p>"
+    return f"{head}<body><h1>{title}</h1>{intro}{machine}{operations}<h2>Bodies</h2>{models}</body></html>"
 
 
-def _render_operation(verb: str, path: str, operation: Schema) -> str:
+def _render_operation(verb: str, path: str, operation: _Operation) -> str:
     head = f'<h2><span class="verb">{escape(verb.upper())}</span><code>{escape(path)}</code></h2>'
-    told = f"<p>{escape(str(operation.get('summary', '')))}. {escape(str(operation.get('description', '')))}</p>"
-    parameters = _render_table(("Parameter", "In", "Meaning"), (_build_parameter_row(item) for item in operation.get("parameters", ())))
-    bodies = operation.get("requestBody", {}).get("content", {}).values()
-    body = "".join(f"<h3>Body</h3>{_render_schema(item.get('schema', {}))}" for item in bodies)
-    answers = _render_table(
-        ("Status", "Body", "Meaning"), (_build_answer_row(code, item) for code, item in operation.get("responses", {}).items())
+    meaning = f"<p>{escape(operation.summary)}. {escape(operation.description)}</p>"
+    parameters = _render_table(
+        ("Parameter", "In", "Meaning"),
+        (
+            (item.name, item.place + ("" if item.required else " (optional)"), item.description or item.form.description)
+            for item in operation.parameters
+        ),
     )
-    return f"{head}{told}{parameters}{body}<h3>Answers</h3>{answers}"
+    body = "".join(f"<h3>Body</h3>{_render_schema(media.form)}" for media in operation.body.values())
+    answers = _render_table(
+        ("Status", "Body", "Meaning"),
+        (
+            (code, ", ".join(sorted({media.form.name for media in item.content.values()} - {""})), item.description)
+            for code, item in operation.responses.items()
+        ),
+    )
+    return f"{head}{meaning}{parameters}{body}<h3>Answers</h3>{answers}"
 
 
-def _build_parameter_row(item: Schema) -> tuple[str, str, str]:
-    needed = "" if item.get("required") else " (optional)"
-    return item["name"], item["in"] + needed, str(item.get("description") or item.get("schema", {}).get("description") or "")
-
-
-def _build_answer_row(code: str, item: Schema) -> tuple[str, str, str]:
-    names = {_find_schema_name(content.get("schema", {})) for content in item.get("content", {}).values()} - {""}
-    return code, ", ".join(sorted(names)), str(item.get("description", ""))
-
-
-def _find_schema_name(schema: Schema) -> str:
-    return str(schema.get("$ref", "")).rpartition("/")[2] or str(schema.get("title", ""))
-
-
-def _render_model(name: str, schema: Schema) -> str:
-    return f'<h3 id="{escape(name)}">{escape(name)}</h3><p>{escape(str(schema.get("description", "")))}</p>{_render_schema(schema)}'
-
-
-def _render_schema(schema: Schema) -> str:
-    if "$ref" in schema:
-        name = escape(_find_schema_name(schema))
-        return f'<p><a href="#{name}">{name}</a></p>'
-    if "properties" not in schema:
-        return f"<pre>{escape(json.dumps(schema, ensure_ascii=False, indent=1))}</pre>"
-    needed = schema.get("required", ())
+def _render_schema(schema: _Schema) -> str:
+    if schema.ref:
+        return f'<p><a href="#{escape(schema.name)}">{escape(schema.name)}</a></p>'
+    if schema.properties is None:
+        return f"<pre>{escape(schema.model_dump_json(by_alias=True, exclude_unset=True, indent=1))}</pre>"
     rows = (
-        (name, _format_type(field) + ("" if name in needed else " (optional)"), _describe_field(field))
-        for name, field in schema["properties"].items()
+        (name, _format_type(field) + ("" if name in schema.required else " (optional)"), _describe_field(field))
+        for name, field in schema.properties.items()
     )
     return _render_table(("Field", "Type", "Meaning"), rows)
 
 
-def _describe_field(field: Schema) -> str:
-    examples = [json.dumps(example, ensure_ascii=False) for example in field.get("examples", ())]
-    return " ".join([str(field.get("description", "")), *(f"For example {example}." for example in examples)]).strip()
+def _describe_field(field: _Schema) -> str:
+    examples = [json.dumps(example, ensure_ascii=False) for example in field.examples]
+    return " ".join([field.description, *(f"For example {example}." for example in examples)]).strip()
 
 
-def _format_type(field: Schema) -> str:
-    if "$ref" in field:
-        return _find_schema_name(field)
-    if several := field.get("anyOf"):
-        return " or ".join(_format_type(one) for one in several)
-    if "enum" in field:
-        return " | ".join(str(value) for value in field["enum"])
-    if field.get("type") == "array":
-        return f"list of {_format_type(field.get('items', {}))}"
-    return str(field.get("type", "any"))
+def _format_type(field: _Schema) -> str:
+    if field.ref:
+        return field.name
+    if field.any_of:
+        return " or ".join(_format_type(one) for one in field.any_of)
+    if field.enum:
+        return " | ".join(str(value) for value in field.enum)
+    return f"list of {_format_type(field.items or _Schema())}" if field.type == "array" else field.type
 
 
 def _render_table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:

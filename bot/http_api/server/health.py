@@ -51,7 +51,13 @@ def build_health_router(parties: HealthChecks | None, may: MonitoringCheck) -> A
         knows = may(request)
         found = await parties.check_all()
         ready = all(one.ok for one in found)
-        told = Ready(ready=ready, parties={one.name: _format_details(one) if knows else _format_state(one) for one in found})
+        told = Ready(
+            ready=ready,
+            parties={
+                one.name: {"state": _format_state(one), "since": format_iso(one.since), "why": one.why} if knows else _format_state(one)
+                for one in found
+            },
+        )
         return JSONResponse(told.model_dump(), 200 if ready else 503, headers={"Cache-Control": "no-store"})
 
     return router
@@ -59,7 +65,3 @@ def build_health_router(parties: HealthChecks | None, may: MonitoringCheck) -> A
 
 def _format_state(one: PartyHealth) -> str:
     return "ok" if one.ok else "not"
-
-
-def _format_details(one: PartyHealth) -> dict[str, str]:
-    return {"state": _format_state(one), "since": format_iso(one.since), "why": one.why}

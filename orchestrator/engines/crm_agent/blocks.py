@@ -6,7 +6,6 @@ is never executed: another header there makes the whole answer an error.
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.engines.crm_agent.assistant_stream import AssistantStream
@@ -21,6 +20,7 @@ from orchestrator.engines.crm_agent.grammar import (
     extract_word,
 )
 from orchestrator.engines.crm_agent.lenient_json import read_array
+from state.stored import JsonObject
 
 __all__ = ["AssistantStream", "Blocks", "Step", "parse"]
 
@@ -34,7 +34,7 @@ class Step:
     """One portal call proposed by the model, as written. `confirmed` is only the model's claim and never counts as approval."""
 
     method: str
-    params: dict[str, Any] = field(default_factory=dict)
+    params: JsonObject = field(default_factory=dict)
     comment: str = ""
     http_method: str | None = None
     requires_confirmation: bool = False
@@ -173,7 +173,7 @@ def _parse_step(raw: object, number: int) -> Step:
     return step
 
 
-def _parse_choice(raw: dict[str, Any], key: str, allowed: tuple[str, ...], number: int) -> str | None:
+def _parse_choice(raw: JsonObject, key: str, allowed: tuple[str, ...], number: int) -> str | None:
     """Return the allowed spelling of `raw[key]`, ignoring case, or None when the key is absent."""
     if key not in raw:
         return None

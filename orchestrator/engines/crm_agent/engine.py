@@ -13,7 +13,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import EndReason, ModelRequest, TurnContext, TurnEnd
 from orchestrator.engines.crm_agent import prompt, turn_work
 from orchestrator.engines.crm_agent.assistant_stream import AssistantStream
-from orchestrator.engines.crm_agent.blocks import Blocks, Step, parse
+from orchestrator.engines.crm_agent.blocks import Blocks, parse
 from orchestrator.engines.crm_agent.ending import finish_turn
 from orchestrator.engines.crm_agent.grammar import Fence
 from orchestrator.engines.crm_agent.plan import (
@@ -21,7 +21,6 @@ from orchestrator.engines.crm_agent.plan import (
     PlannedStep,
     ask_person,
     build_state_entry,
-    find_question,
     plan_steps,
     resume_question,
 )
@@ -61,8 +60,8 @@ class _Turn:
         self._fence = Fence()
         self._asked = 0
         self._dialogue: list[dict[str, str]] = []
-        question = find_question(ctx)
-        self._work = start_work(question["text"] if question else ctx.turn.text, ctx.turn.quoted, ctx.state)
+        choice = ctx.turn.choice
+        self._work = start_work(choice.question.text if choice else ctx.turn.text, ctx.turn.quoted, ctx.state)
 
     async def run(self) -> TurnEnd:
         """Run iterations until the turn ends."""
@@ -94,8 +93,8 @@ class _Turn:
 
     async def _find_next_answer(self, iteration: int, base: Sequence[Mapping[str, str]]) -> tuple[str, Blocks]:
         """Return the next answer to carry out. After the person's choice it is the recorded one, so the model is not asked for it again."""
-        if iteration == 1 and find_question(self._ctx):
-            text = await resume_question(self._ctx, self._work)
+        if iteration == 1 and self._ctx.turn.choice:
+            text = await resume_question(self._ctx, self._work, self._ctx.turn.choice)
             return text, parse(text)
         return await self._ask_parsed(base)
 
@@ -133,12 +132,14 @@ class _Turn:
             return await ask_person(self._ctx, self._work, iteration=iteration, answer=text, asking=plan)
         self._work.begin_iteration([(planned.step.method, planned.step.params) for planned in plan])
         observed = await self._run_steps(plan)
-        if any(line["status"] == "unknown" for line in observed):
+        if any(line.status == "unknown" for line in observed):
             return self._finish("answered", "")  # never continue after a call that may or may not have happened
         if self._work.pending or self._work.planned:
             return self._finish("waiting" if self._work.pending else "planned", blocks.assistant)
         self._dialogue.append({"role": "assistant", "content": text})
-        self._dialogue.append(prompt.build_observation_message(iteration, observed, self._fence))
+        pairs = enumerate(zip(plan, observed, strict=True), start=1)
+        lines = [{"step": number, "method": one.step.method, "status": line.status, **line.told} for number, (one, line) in pairs]
+        self._dialogue.append(prompt.build_observation_message(iteration, lines, self._fence))
         return None
 
     async def _run_steps(self, plan: Sequence[PlannedStep]) -> list[turn_work.ObservationLine]:
@@ -147,22 +148,19 @@ class _Turn:
         halted = False
         for number, planned in enumerate(plan, start=1):
             line = turn_work.build_skipped_line() if halted else await self._run_step(number, planned)
-            observed.append({"step": number, "method": planned.step.method} | line)
+            observed.append(line)
             if halted:
                 self._work.rest.append(build_state_entry(planned, self._work))
-            elif line["status"] != "ok":
+            elif line.status != "ok":
                 self._work.left.append(build_state_entry(planned, self._work))
-                halted = self._ctx.halt_on_block and line["status"] != "planned"
+                halted = self._ctx.halt_on_block and line.status != "planned"
         return observed
 
     async def _run_step(self, number: int, planned: PlannedStep) -> turn_work.ObservationLine:
         if planned.problem is not None:
             return turn_work.build_unresolved_line(self._work, planned.problem)
-        result = await self._ctx.submit(self._build_effect(planned.step, planned.slot))
-        return await turn_work.observe(self._ctx, self._work, number=number, result=result)
-
-    def _build_effect(self, step: Step, slot: str) -> Effect:
-        return Effect(
+        step = planned.step
+        effect = Effect(
             method=step.method,
             params=step.params,
             comment=step.comment,
@@ -170,8 +168,9 @@ class _Turn:
             requires_confirmation=step.requires_confirmation,
             confirmed=step.confirmed,
             confirmation_decision=step.confirmation_decision,
-            slot=slot,
+            slot=planned.slot,
         )
+        return await turn_work.observe(self._ctx, self._work, number=number, result=await self._ctx.submit(effect))
 
     def _record_blocks(self, blocks: Blocks) -> None:
         steps = [{"method": step.method, "params": step.params, "comment": step.comment} for step in blocks.steps]

@@ -3,7 +3,6 @@
 import json
 import re
 from collections import Counter
-from typing import Any
 
 from orchestrator.engines.crm_agent.grammar import build_format_error
 
@@ -40,7 +39,7 @@ _ODD = {
 }
 
 
-def read_array(text: str, start: int, end: int) -> list[Any]:
+def read_array(text: str, start: int, end: int) -> list[object]:
     """Return the JSON array that fills `text[start:end]`; raise `ModelClientError` on anything else (S004-20)."""
     cleaned = _blank_spans(text, start, end, _find_surplus(text, start, end))
     try:
@@ -50,15 +49,15 @@ def read_array(text: str, start: int, end: int) -> list[Any]:
     return _to_plain_list(value, text, start)
 
 
-class _Pairs(list[tuple[str, Any]]):
+class _Pairs(list[tuple[str, object]]):
     """A JSON object as key-value pairs, so that a duplicate key can still be detected."""
 
 
-def _to_plain_list(value: list[Any], text: str, start: int) -> list[Any]:
+def _to_plain_list(value: list[object], text: str, start: int) -> list[object]:
     return [_to_plain(item, text, start) for item in value]
 
 
-def _to_plain(value: Any, text: str, start: int) -> Any:
+def _to_plain(value: object, text: str, start: int) -> object:
     if isinstance(value, _Pairs):
         plain = {key: _to_plain(item, text, start) for key, item in value}
         if len(plain) != len(value):

@@ -12,12 +12,13 @@ from uuid import uuid5
 from orchestrator.directory.answers import Ambiguous, Resolved, Unresolved
 from orchestrator.directory.duplicates import CREATE, extract_contact_points
 from orchestrator.domain.outputs import Choice, Notice, Reply
-from orchestrator.engines.base import TurnContext, TurnEnd
+from orchestrator.engines.base import ChosenOption, PlanStep, TurnContext, TurnEnd
 from orchestrator.engines.crm_agent.blocks import Step
 from orchestrator.engines.crm_agent.turn_work import TurnWork
 from state.canonical import dumps, hash_text
 from state.clock import UUID_NAMESPACE
 from state.events.conversation import NameAsked, NameChosen, PlanRecorded
+from state.stored import JsonObject
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,25 +60,25 @@ async def plan_steps(ctx: TurnContext, work: TurnWork, *, iteration: int, steps:
     return settled
 
 
-def build_state_entry(planned: PlannedStep, work: TurnWork) -> dict[str, Any]:
+def build_state_entry(planned: PlannedStep, work: TurnWork) -> PlanStep:
     """Return a step as the state keeps it; it is marked if written after prose was read, so that later prompts leave its words out."""
     step = planned.step
-    kept = {"slot": planned.slot, "method": step.method, "params": step.params, "comment": step.comment}
-    return kept | ({"prose": True} if work.prose else {})
+    entry = PlanStep.create(slot=planned.slot, method=step.method, params=step.params, comment=step.comment)
+    return entry.with_values(prose=True) if work.prose else entry
 
 
 async def ask_person(ctx: TurnContext, work: TurnWork, *, iteration: int, answer: str, asking: NameQuestion) -> TurnEnd:
     """End the turn with buttons; the model's answer is recorded and continued when the person presses one."""
     turn_id = ctx.turn.turn_id
+    choice = ctx.turn.choice
     question_id = uuid5(UUID_NAMESPACE, f"{turn_id}/{iteration}/{asking.reference}").hex[:12]
-    options = [{"value": item.value, "label": item.label, "target": item.target} for item in asking.several.options]
     await ctx.record(
         NameAsked(
             turn_id=turn_id,
             question_id=question_id,
-            iteration=max(iteration, find_question(ctx).get("iteration", 1)),
+            iteration=max(iteration, choice.question.iteration if choice else 1),
             reference=asking.reference,
-            options=options,
+            options=[{"value": item.value, "label": item.label, "target": item.target} for item in asking.several.options],
             text=work.text,
             answer=answer,
             resolved=work.resolved,
@@ -86,38 +87,33 @@ async def ask_person(ctx: TurnContext, work: TurnWork, *, iteration: int, answer
             labels=work.labels[-100:],
         )
     )
-    choices = tuple(Choice(token=f"{question_id}:{index}", label=option["label"]) for index, option in enumerate(options))
+    choices = tuple(Choice(token=f"{question_id}:{index}", label=item.label) for index, item in enumerate(asking.several.options))
     reply = Reply(notices=(*work.notices, asking.several.ask), choices=choices, turn_id=turn_id)
     return TurnEnd(reason="asked", reply=reply, history="", targets=frozenset(work.targets))
 
 
-def find_question(ctx: TurnContext) -> Mapping[str, Any]:
-    """Return the question that the turn's input answers; empty when it answers none."""
-    return ctx.turn.choice.get("question") or {}
-
-
-async def resume_question(ctx: TurnContext, work: TurnWork) -> str:
+async def resume_question(ctx: TurnContext, work: TurnWork, choice: ChosenOption) -> str:
     """Return the model's recorded answer, to be continued now that the person chose; the choice is recorded."""
-    choice, question = ctx.turn.choice, find_question(ctx)
-    work.prose = work.prose or question["prose"]
-    work.labels.extend(question["labels"])
-    work.resolved = dict(question["resolved"]) | {question["reference"]: choice["value"]}
-    work.targets |= set(choice.get("targets") or ())
+    question = choice.question
+    work.prose = work.prose or question.prose
+    work.labels.extend(question.labels)
+    work.resolved = {**question.resolved, question.reference: choice.value}
+    work.targets |= set(choice.targets)
     await ctx.record(
         NameChosen(
             turn_id=ctx.turn.turn_id,
-            question_id=question["question_id"],
-            reference=question["reference"],
-            value=choice["value"],
-            label=choice.get("label", ""),
+            question_id=question.question_id,
+            reference=question.reference,
+            value=choice.value,
+            label=choice.label,
         )
     )
-    return str(question["answer"])
+    return question.answer
 
 
 async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: str) -> PlannedStep | NameQuestion:
     """Replace the references of `step` by their values; return the question if the person must choose one."""
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     for reference in find_references(step.params):
         if reference in work.resolved:
             values[reference] = work.resolved[reference]
@@ -151,22 +147,20 @@ async def _record_plan(ctx: TurnContext, work: TurnWork, *, iteration: int, sett
             turn_id=ctx.turn.turn_id,
             iteration=iteration,
             mode=ctx.mode,
-            steps=[build_state_entry(planned, work) | _encode_problem(planned.problem) for planned in settled],
+            steps=[_add_problem(build_state_entry(planned, work), planned.problem).to_stored() for planned in settled],
             executed=ctx.mode != "shadow",
             targets=sorted(work.targets)[:200],
         )
     )
 
 
-def _restore_plan(
-    ctx: TurnContext, work: TurnWork, *, iteration: int, steps: Sequence[Step], recorded: Mapping[str, Any]
-) -> list[PlannedStep]:
+def _restore_plan(ctx: TurnContext, work: TurnWork, *, iteration: int, steps: Sequence[Step], recorded: PlanRecorded) -> list[PlannedStep]:
     """Return the plan as recorded before a restart. Names are not looked up again, since the plan's own changes may affect the result."""
-    work.targets |= set(recorded["targets"])
-    pairs = enumerate(zip(steps, recorded["steps"], strict=True), start=1)
+    work.targets |= set(recorded.targets)
+    pairs = enumerate(zip(steps, map(PlanStep.from_stored, recorded.steps), strict=True), start=1)
     return [
         PlannedStep(
-            slot=_build_slot(ctx, iteration, number=number), step=replace(step, params=entry["params"]), problem=_decode_problem(entry)
+            slot=_build_slot(ctx, iteration, number=number), step=replace(step, params=entry.params), problem=_decode_problem(entry.problem)
         )
         for number, (step, entry) in pairs
     ]
@@ -176,12 +170,11 @@ def _build_slot(ctx: TurnContext, iteration: int, *, number: int) -> str:
     return f"{ctx.turn.turn_id}/{iteration}/{number}"
 
 
-def _encode_problem(problem: Unresolved | None) -> dict[str, Any]:
-    return {"problem": {**problem.notice.model_dump(mode="json"), "detail": problem.detail}} if problem else {}
+def _add_problem(entry: PlanStep, problem: Unresolved | None) -> PlanStep:
+    return entry.with_values(problem={**problem.notice.model_dump(mode="json"), "detail": problem.detail}) if problem else entry
 
 
-def _decode_problem(entry: Mapping[str, Any]) -> Unresolved | None:
-    problem = entry.get("problem")
+def _decode_problem(problem: JsonObject | None) -> Unresolved | None:
     if problem is None:
         return None
     return Unresolved(notice=Notice(code=problem["code"], args=problem["args"]), detail=problem["detail"])
@@ -214,14 +207,14 @@ async def check_known_person(ctx: TurnContext, work: TurnWork, step: Step) -> tu
 _REFERENCE = re.compile(r"@(?:(?:deal|lead|contact|company|task|user|stage|category|date|sum):\S.*|me|current)", re.DOTALL)
 
 
-def find_references(value: Any) -> list[str]:
+def find_references(value: object) -> list[str]:
     """Return every string in `value` that is a reference as a whole, in the order of the params, without duplicates."""
     found: list[str] = []
     _collect(value, found)
     return list(dict.fromkeys(found))
 
 
-def replace_references(value: Any, values: Mapping[str, Any]) -> Any:
+def replace_references(value: object, values: Mapping[str, object]) -> Any:
     """Return `value` with the references in `values` replaced by their values, which keep their types."""
     if isinstance(value, str):
         return values.get(value, value)
@@ -232,7 +225,7 @@ def replace_references(value: Any, values: Mapping[str, Any]) -> Any:
     return value
 
 
-def _collect(value: Any, found: list[str]) -> None:
+def _collect(value: object, found: list[str]) -> None:
     if isinstance(value, str):
         if _REFERENCE.fullmatch(value):
             found.append(value)

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from orchestrator.domain.actor import Actor, Mode
+from orchestrator.engines.base import PlanStep
 from orchestrator.engines.crm_agent.grammar import Fence
 from state.session_state import AgentState, HistoryLine, SessionState
+from state.stored import JsonObject
 
 KEEP_DONE = 5
 KEEP_WAITING = 5
@@ -25,9 +26,7 @@ def build_system_message(constitution: str, protocol: str, methods: str, mode: M
     return {"role": "system", "content": "\n\n".join((constitution, protocol, "# Methods of this mode\n" + methods, MODE_TEXT[mode]))}
 
 
-def build_state_message(
-    state: SessionState, actor: Actor, mode: Mode, when: Mapping[str, Any], current: Mapping[str, Any]
-) -> dict[str, str]:
+def build_state_message(state: SessionState, actor: Actor, mode: Mode, when: JsonObject, current: JsonObject) -> dict[str, str]:
     """Return the serialized agent state with the speaker and the current date (S004-4, S004-19)."""
     body = {
         "me": {"name": actor.name, "bitrix_user_id": actor.bitrix_user_id, "role": actor.role, "mode": mode},
@@ -38,39 +37,38 @@ def build_state_message(
     return {"role": "system", "content": "STATE " + json.dumps(body, ensure_ascii=False, sort_keys=True)}
 
 
-def trim_state(agent: AgentState) -> dict[str, Any]:
+def trim_state(agent: AgentState) -> Mapping[str, object]:
     """Return the agent state as the prompt carries it: the newest entries, the number of those left out, no texts of customers."""
     waiting = [item for item in agent.confirmations.values() if item.is_waiting]
     planned, bindings = agent.next_planned_actions, agent.event_bindings
-    left_out = {
+    beyond = {
         "waiting_for_a_person": len(waiting) - KEEP_WAITING,
         "next_planned_actions": len(planned) - KEEP_PLANNED,
         "event_bindings": len(bindings) - KEEP_BINDINGS,
     }
+    more = {name: count for name, count in beyond.items() if count > 0}
     return (
         {
             "goals": agent.goals[:1],  # the newest stands first (X4)
             "done": [item["description"] for item in agent.done[-KEEP_DONE:]],
             "objects": {key: value for key, value in agent.objects.items() if key != "links"},
             # The first entries, not the last: it is one plan, continued from its beginning.
-            "next_planned_actions": [_build_proposal(item, prose=bool(item.get("prose"))) for item in planned[:KEEP_PLANNED]],
+            "next_planned_actions": [
+                _build_proposal(step.method, step.params, prose=step.prose) for step in map(PlanStep.from_stored, planned[:KEEP_PLANNED])
+            ],
             "waiting_for_a_person": [
-                _build_proposal(item.to_stored(), prose=bool((item.provenance or {}).get("prose"))) for item in waiting[-KEEP_WAITING:]
+                _build_proposal(item.method, item.params, prose=bool((item.provenance or {}).get("prose")))
+                for item in waiting[-KEEP_WAITING:]
             ],
             "event_bindings": bindings[-KEEP_BINDINGS:],
         }
-        | _build_not_shown(left_out)
+        | ({"not_shown": more} if more else {})
     )
 
 
-def _build_not_shown(left_out: Mapping[str, int]) -> dict[str, Any]:
-    more = {name: count for name, count in left_out.items() if count > 0}
-    return {"not_shown": more} if more else {}
-
-
-def _build_proposal(item: Mapping[str, Any], *, prose: bool) -> dict[str, Any]:
+def _build_proposal(method: str, params: JsonObject, *, prose: bool) -> dict[str, object]:
     """Describe a step that did not run. If it was written after prose was read, only its method is kept, as the rest may quote it."""
-    return {"method": item["method"]} if prose else {"method": item["method"], "params": item["params"]}
+    return {"method": method} if prose else {"method": method, "params": params}
 
 
 def build_history_messages(history: Sequence[HistoryLine]) -> list[dict[str, str]]:
@@ -85,7 +83,7 @@ def build_user_message(text: str, quoted: str, fence: Fence) -> dict[str, str]:
     return {"role": "user", "content": f"{text}\n\nForwarded or pasted text of somebody else:\n{fence.wrap(quoted)}"}
 
 
-def build_observation_message(iteration: int, observed: Sequence[Mapping[str, Any]], fence: Fence) -> dict[str, str]:
+def build_observation_message(iteration: int, observed: Sequence[JsonObject], fence: Fence) -> dict[str, str]:
     """Return the results of an iteration's steps, one JSON line each, fenced."""
     lines = "\n".join(json.dumps(item, ensure_ascii=False, sort_keys=True, default=str) for item in observed)
     return {"role": "user", "content": f"OBSERVATION {iteration}\n{fence.wrap(lines)}"}

@@ -4,16 +4,17 @@ Makes no safety decision.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, assert_never
+from typing import assert_never
 
 from orchestrator.directory.answers import OutcomeView, Unresolved
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, Table
-from orchestrator.engines.base import TurnContext
+from orchestrator.engines.base import PlanStep, TurnContext
 from state.session_state import SessionState
+from state.stored import JsonObject
 
 _NUMBER = re.compile(r"(?<![\d.,])\d{1,10}(?![\d.,]*\d)")
 _ENTITIES = ("deal", "lead", "contact", "company", "task", "activity", "user")
@@ -31,17 +32,17 @@ class TurnWork:
     notices: list[Notice] = field(default_factory=list)
     pending: list[Pending] = field(default_factory=list)
     planned: list[Outcome] = field(default_factory=list)
-    left: list[dict[str, Any]] = field(default_factory=list)
+    left: list[PlanStep] = field(default_factory=list)
     """Steps that did not run: they stay in next_planned_actions (S004-X7)."""
-    rest: list[dict[str, Any]] = field(default_factory=list)
+    rest: list[PlanStep] = field(default_factory=list)
     """Steps that a halted plan did not reach: they stay in next_planned_actions too, and the person is told."""
     tables: dict[int, Table] = field(default_factory=dict)
-    resolved: dict[str, Any] = field(default_factory=dict)
+    resolved: dict[str, object] = field(default_factory=dict)
 
-    def begin_iteration(self, steps: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+    def begin_iteration(self, steps: Sequence[tuple[str, JsonObject]]) -> None:
         """Start a new iteration with `steps`: drop the old tables of [[list N]], and drop from `rest` what the model proposes again."""
         self.tables.clear()
-        self.rest = [entry for entry in self.rest if (entry["method"], entry["params"]) not in steps]
+        self.rest = [entry for entry in self.rest if (entry.method, entry.params) not in steps]
 
     def build_provenance(self) -> Provenance:
         """Return the provenance that the gate gets with the next step."""
@@ -61,18 +62,23 @@ def start_work(text: str, quoted: str, state: SessionState) -> TurnWork:
     return work
 
 
-ObservationLine = dict[str, Any]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservationLine:
+    """What the model is told about a step: its status, and what else there is to tell of it, such as its `rows`."""
+
+    status: str
+    told: JsonObject = field(default_factory=dict)
 
 
 def build_unresolved_line(work: TurnWork, problem: Unresolved) -> ObservationLine:
     """Build the line of a step whose reference could not be resolved."""
     work.notices.append(problem.notice)
-    return {"status": "refused", "text": problem.detail}
+    return ObservationLine(status="refused", told={"text": problem.detail})
 
 
 def build_skipped_line() -> ObservationLine:
     """Build the line of a step that the plan did not reach."""
-    return {"status": "not_begun", "text": "the plan stopped before this step"}
+    return ObservationLine(status="not_begun", told={"text": "the plan stopped before this step"})
 
 
 async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outcome | Pending) -> ObservationLine:
@@ -81,26 +87,26 @@ async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outc
         work.pending.append(result)
         if result.notice is not None:
             work.notices.append(result.notice)
-        return {"status": "waiting", "text": "a person was asked"}
+        return ObservationLine(status="waiting", told={"text": "a person was asked"})
     if result.foreign_text:
         work.prose = True
     match result.status:
         case "planned":
             work.planned.append(result)
-            return {"status": result.status}
+            return ObservationLine(status=result.status)
         case "refused" | "unknown":
             if result.reason is not None:
                 work.notices.append(result.reason)
-            return {"status": result.status, "text": result.detail}
+            return ObservationLine(status=result.status, told={"text": result.detail})
         case "succeeded":
             if result.reason is not None:  # the portal reported success and changed nothing: code tells the person, not the model
                 work.notices.append(result.reason)
-            return {"status": "ok", **await _learn(ctx, work, number=number, outcome=result)}
+            return ObservationLine(status="ok", told=await _learn(ctx, work, number=number, outcome=result))
         case _:
             assert_never(result.status)
 
 
-async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outcome) -> Mapping[str, Any]:
+async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outcome) -> JsonObject:
     """Add what a successful call showed to `work`: labels, prose, created and named records; return the fields of its line."""
     if outcome.created:
         work.targets.add(outcome.created)
@@ -110,6 +116,5 @@ async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outc
     if seen.table is not None:
         work.tables[number] = seen.table
     work.targets |= await ctx.query("named", titles=seen.titles, text=work.text, actor=ctx.actor)
-    shown: dict[str, Any] = {"rows": list(seen.rows)} if seen.rows else {}
-    extra = {"total": seen.total, "sum": seen.sum_text, "text": seen.text, "created": outcome.created}
-    return shown | {key: value for key, value in extra.items() if value not in (None, "")}
+    told = {"rows": list(seen.rows), "total": seen.total, "sum": seen.sum_text, "text": seen.text, "created": outcome.created}
+    return {key: value for key, value in told.items() if value not in (None, "", [])}

@@ -10,6 +10,7 @@ from bitrix.errors import BitrixError, OutcomeUnknown
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.reference import Reference, is_employed
 from orchestrator.directory.reference_reads import MOST_USERS
+from orchestrator.directory.rows import User
 from orchestrator.domain.actor import Actor
 from orchestrator.language.text import to_visible_line
 
@@ -104,5 +105,5 @@ async def _limit_wait(seconds: float) -> AsyncIterator[None]:
         raise OutcomeUnknown(f"what the portal tells of its employees cannot be understood ({type(error).__name__})") from None
 
 
-def _format_name(row: Mapping[str, Any]) -> str:
-    return to_visible_line(f"{row.get('NAME') or ''} {row.get('LAST_NAME') or ''}".strip(), limit=60)
+def _format_name(user: User) -> str:
+    return to_visible_line(user.full_name, limit=60)

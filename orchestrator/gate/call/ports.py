@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol, runtime_checkable
 
 from orchestrator.directory.reference_data import Field
+from orchestrator.directory.rows import User
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call.effect import BeforeImage, Call, Target
 from orchestrator.language.money_format import CurrencyBook
@@ -185,7 +186,7 @@ class People(Protocol):
     async def is_active(self, user_id: int) -> bool:
         """Return whether this is the id of an active employee; raises bitrix errors."""
 
-    async def load_users(self, *, fresh: bool = False) -> Mapping[int, JsonObject]:
+    async def load_users(self, *, fresh: bool = False) -> Mapping[int, User]:
         """Return employees by id, including dismissed ones, at most some thousands; raises bitrix errors."""
 
 

@@ -15,9 +15,15 @@ from orchestrator.directory.labels import (
     format_user_label,
     parse_amount,
 )
+from orchestrator.directory.rows import RecordRow
 from orchestrator.language.text import to_visible_line
 
 DEAL = {"ID": "481", "TITLE": "Ромашка", "OPPORTUNITY": "1200000.00", "CURRENCY_ID": "RUB"}
+
+
+def row(fields: dict[str, object]) -> RecordRow:
+    """The row as the labels read it."""
+    return RecordRow.model_validate(fields)
 
 
 def spaced(text: str) -> str:
@@ -29,21 +35,24 @@ def test_each_record_has_its_line() -> None:
     """A label names what is there and leaves out what is not, in both spellings of the portal."""
     person = {"ID": 43, "NAME": "Анна", "LAST_NAME": "Ковалёва", "POST": "директор", "WORK_POSITION": "менеджер"}
 
-    assert spaced(format_deal_label(DEAL, stage_name="Договор")) == "Ромашка · 1,2 млн ₽ · Договор · №481"
-    assert spaced(format_deal_label(DEAL, stage_name="Contract", locale="en")) == "Ромашка · ₽1.2M · Contract · №481"
-    assert format_deal_label({"id": 5, "title": " ", "opportunity": None}, stage_name=None) == "без названия · №5"
-    assert format_deal_label({"id": 5}, stage_name=None, locale="en") == "untitled · №5"
-    assert spaced(format_deal_label({"id": 5, "title": "A", "opportunity": 2.5, "currencyId": "USD"}, stage_name=None)) == "A · 2,50 $ · №5"
-    assert format_contact_label(person, company_name="ООО Ромашка") == "Анна Ковалёва · ООО Ромашка · директор · №43"
-    assert format_contact_label({"id": 1, "lastName": "Орлов"}) == "Орлов · №1"
-    assert format_user_label(person) == "Анна Ковалёва · менеджер · №43"
-    assert format_company_label({"ID": 3, "TITLE": "ООО Ромашка"}) == "ООО Ромашка · №3"
-    assert format_lead_label({"ID": 12, "TITLE": "Заявка", "NAME": "Иван"}, status_name="Новый") == "Заявка · Иван · Новый · №12"
+    assert spaced(format_deal_label(row(DEAL), stage_name="Договор")) == "Ромашка · 1,2 млн ₽ · Договор · №481"
+    assert spaced(format_deal_label(row(DEAL), stage_name="Contract", locale="en")) == "Ромашка · ₽1.2M · Contract · №481"
+    assert format_deal_label(row({"id": 5, "title": " ", "opportunity": None}), stage_name=None) == "без названия · №5"
+    assert format_deal_label(row({"id": 5}), stage_name=None, locale="en") == "untitled · №5"
+    assert (
+        spaced(format_deal_label(row({"id": 5, "title": "A", "opportunity": 2.5, "currencyId": "USD"}), stage_name=None))
+        == "A · 2,50 $ · №5"
+    )
+    assert format_contact_label(row(person), company_name="ООО Ромашка") == "Анна Ковалёва · ООО Ромашка · директор · №43"
+    assert format_contact_label(row({"id": 1, "lastName": "Орлов"})) == "Орлов · №1"
+    assert format_user_label(row(person)) == "Анна Ковалёва · менеджер · №43"
+    assert format_company_label(row({"ID": 3, "TITLE": "ООО Ромашка"})) == "ООО Ромашка · №3"
+    assert format_lead_label(row({"ID": 12, "TITLE": "Заявка", "NAME": "Иван"}), status_name="Новый") == "Заявка · Иван · Новый · №12"
 
 
 def test_a_long_title_is_cut_and_the_rest_stays() -> None:
     """What tells two records apart is never cut."""
-    label = spaced(format_deal_label({**DEAL, "TITLE": "Поставка мебели и оборудования " * 5}, stage_name="Договор"))
+    label = spaced(format_deal_label(row({**DEAL, "TITLE": "Поставка мебели и оборудования " * 5}), stage_name="Договор"))
 
     assert len(label) <= 64
     assert "…" in label
@@ -62,7 +71,7 @@ def test_a_long_title_is_cut_and_the_rest_stays() -> None:
 )
 def test_hidden_and_misleading_characters_do_not_reach_a_label(title: str, shown: str) -> None:
     """What a person reads is what the title says."""
-    assert format_company_label({"TITLE": title}) == shown
+    assert format_company_label(row({"TITLE": title})) == shown
 
 
 @given(st.text(), st.integers(min_value=1, max_value=80))
@@ -79,7 +88,7 @@ def test_a_clean_text_is_one_visible_line_within_its_limit(text: str, limit: int
 @given(st.text(max_size=200), st.text(max_size=60))
 def test_no_title_or_stage_can_add_a_field_to_a_label(title: str, stage: str) -> None:
     """The separator and the number of a label are always ours."""
-    label = format_deal_label({**DEAL, "TITLE": title}, stage_name=stage)
+    label = format_deal_label(row({**DEAL, "TITLE": title}), stage_name=stage)
 
     assert label.endswith("№481")
     assert label.count(" · ") <= 3
@@ -113,4 +122,4 @@ def test_a_link_to_nowhere_is_refused(portal: str, number: int) -> None:
 def test_what_is_no_amount_is_left_out(value: object) -> None:
     """A label never shows a sum that is none."""
     assert parse_amount(value) is None
-    assert format_deal_label({"ID": 1, "TITLE": "А", "OPPORTUNITY": value}, stage_name=None) == "А · №1"
+    assert format_deal_label(row({"ID": 1, "TITLE": "А", "OPPORTUNITY": value}), stage_name=None) == "А · №1"

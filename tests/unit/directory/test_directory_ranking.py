@@ -2,19 +2,19 @@
 
 import pytest
 
-from orchestrator.directory.ranking import NoMatch, OneMatch, Row, SeveralMatches, TooManyMatches, find_match
+from orchestrator.directory.ranking import Candidate, NoMatch, OneMatch, SeveralMatches, TooManyMatches, find_match
 
 ME = 7
-ROWS: list[Row] = [
-    {"id": 1, "title": "Ромашка", "owner": 7, "closed": False},
-    {"id": 2, "title": "Ромашка опт", "owner": 8, "closed": False},
-    {"id": 3, "title": "Вектор плюс", "owner": 8, "closed": True},
-    {"id": 4, "title": "Вектор опт", "owner": "7", "closed": True},
-    {"id": 5, "title": "Вектор розница", "owner": 8, "closed": False},
-    {"id": 6, "title": "Вектор мебель 481", "owner": 7, "closed": False},
-    {"id": 7, "title": "Александр", "owner": 7, "closed": False},
-    {"id": 8, "title": "Александра", "owner": 7, "closed": False},
-    {"id": 9, "title": None, "owner": None, "closed": False},
+ROWS: list[Candidate[None]] = [
+    Candidate(id=1, title="Ромашка", owner=7, closed=False, item=None),
+    Candidate(id=2, title="Ромашка опт", owner=8, closed=False, item=None),
+    Candidate(id=3, title="Вектор плюс", owner=8, closed=True, item=None),
+    Candidate(id=4, title="Вектор опт", owner=7, closed=True, item=None),
+    Candidate(id=5, title="Вектор розница", owner=8, closed=False, item=None),
+    Candidate(id=6, title="Вектор мебель 481", owner=7, closed=False, item=None),
+    Candidate(id=7, title="Александр", owner=7, closed=False, item=None),
+    Candidate(id=8, title="Александра", owner=7, closed=False, item=None),
+    Candidate(id=9, title="", owner=0, closed=False, item=None),
 ]
 
 
@@ -39,7 +39,7 @@ def test_one_match_after_whole_titles_is_found(query: str, found: int | None) ->
     """A whole title or a number beats titles named in part; one row left is found."""
     chosen = find_match(query, ROWS, me=ME)
 
-    assert (int(chosen.row["id"]) if isinstance(chosen, OneMatch) else None) == found
+    assert (chosen.found.id if isinstance(chosen, OneMatch) else None) == found
 
 
 @pytest.mark.parametrize(
@@ -56,14 +56,14 @@ def test_several_matches_are_offered_open_and_mine_first(query: str, ids: list[i
     chosen = find_match(query, ROWS, me=ME)
 
     assert isinstance(chosen, SeveralMatches)
-    assert [row["id"] for row in chosen.rows] == ids
+    assert [one.id for one in chosen.candidates] == ids
 
 
 def test_my_only_open_match_is_still_a_choice() -> None:
     """State and owner never decide."""
-    rows: list[Row] = [
-        {"id": 1, "title": "Вектор опт", "owner": ME, "closed": False},
-        {"id": 2, "title": "Вектор плюс", "owner": 8, "closed": True},
+    rows: list[Candidate[None]] = [
+        Candidate(id=1, title="Вектор опт", owner=ME, closed=False, item=None),
+        Candidate(id=2, title="Вектор плюс", owner=8, closed=True, item=None),
     ]
 
     assert isinstance(find_match("Вектор", rows, me=ME), SeveralMatches)
@@ -72,7 +72,7 @@ def test_my_only_open_match_is_still_a_choice() -> None:
 @pytest.mark.parametrize(("count", "kind"), [(0, NoMatch), (1, OneMatch), (2, SeveralMatches), (6, SeveralMatches), (7, TooManyMatches)])
 def test_the_number_of_matches_decides_the_kind(count: int, kind: type) -> None:
     """None, one, up to six and more are four answers; repeated rows count once."""
-    rows = [{"id": i + 1, "title": f"Ромашка {i}", "owner": ME, "closed": False} for i in range(count)]
+    rows = [Candidate(id=i + 1, title=f"Ромашка {i}", owner=ME, closed=False, item=None) for i in range(count)]
     chosen = find_match("Ромашку", [*rows, *rows], me=None)
 
     assert isinstance(chosen, kind)
@@ -82,8 +82,8 @@ def test_the_number_of_matches_decides_the_kind(count: int, kind: type) -> None:
 
 def test_two_equal_titles_are_never_decided_by_owner() -> None:
     """Equal titles are a choice, mine first."""
-    rows: list[Row] = [{"id": i, "title": "Ромашка", "owner": owner, "closed": False} for i, owner in ((1, 8), (2, ME))]
+    rows: list[Candidate[None]] = [Candidate(id=i, title="Ромашка", owner=owner, closed=False, item=None) for i, owner in ((1, 8), (2, ME))]
     chosen = find_match("Ромашка", rows, me=ME)
 
     assert isinstance(chosen, SeveralMatches)
-    assert [row["id"] for row in chosen.rows] == [2, 1]
+    assert [one.id for one in chosen.candidates] == [2, 1]

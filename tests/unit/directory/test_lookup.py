@@ -251,14 +251,14 @@ async def test_reference_data_is_read_once_in_five_minutes(world: World) -> None
     reads = world.gate._records
     assert isinstance(reads, PortalReader)
     for _ in range(3):
-        await reads.load_users()
+        await reads.reference.load_users()
         await reads.load_records([("deal", 481)])
     asked = [method for method, _ in world.portal.requests]
     assert (asked.count("user.get"), asked.count("crm.deal.get")) == (1, 3)
     world.clock.advance(timedelta(minutes=5))
-    await reads.load_users()
-    reads.discard()
-    await reads.load_users()
+    await reads.reference.load_users()
+    reads.reference.discard()
+    await reads.reference.load_users()
     assert [method for method, _ in world.portal.requests].count("user.get") == 3
 
 
@@ -277,7 +277,11 @@ async def test_many_records_are_read_in_batches_of_fifty(world: World) -> None:
 
 async def test_first_stages_are_those_of_each_funnel(world: World) -> None:
     """By sort, deals and leads."""
-    assert await world.gate._records.load_first_stages() == {"deal:0": "NEW", "deal:1": "C1:NEW", "lead:0": "NEW"}
+    assert await world.gate._records.load_first_stages(["deal:0", "deal:1", "lead:0"]) == {
+        "deal:0": "NEW",
+        "deal:1": "C1:NEW",
+        "lead:0": "NEW",
+    }
     assert BORIS.bitrix_user_id == 8
 
 

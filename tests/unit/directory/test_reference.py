@@ -12,6 +12,7 @@ from orchestrator.directory.reference import KINDS, Reference, find_outdated_by_
 from orchestrator.directory.reference_cache import FAILURE_PAUSE, FIRST_FAILURE_PAUSE, MAX_KEYS, MISS_RETRY_AGE, ReadCache
 from orchestrator.directory.reference_data import find_stage_entity_id
 from orchestrator.directory.reference_reads import MOST_USERS
+from orchestrator.directory.rows import User
 from state.clock import FixedClock
 from tests.unit.directory.reference_kit import NOW, SaysNo, desk, sandbox
 
@@ -44,25 +45,25 @@ ANSWERS = {"user.get": {"result": [person(7)], "total": 1}, "crm.status.list": s
 async def test_what_is_shown_is_read_once_in_its_life_and_by_one_reader() -> None:
     """Ten askers at once make one read; after its life the value is read again."""
     async with desk(ANSWERS) as here:
-        found = await asyncio.gather(*(here.reads.load_users() for _ in range(10)))
+        found = await asyncio.gather(*(here.reads.reference.load_users() for _ in range(10)))
         assert {len(users) for users in found} == {1}
         assert here.portal.count("user.get") == 1
         here.clock.advance(KINDS["users"].life - timedelta(seconds=1))
-        await here.reads.load_users()
+        await here.reads.reference.load_users()
         assert here.portal.count("user.get") == 1
         here.clock.advance(timedelta(seconds=1))
-        await here.reads.load_users()
+        await here.reads.reference.load_users()
         assert here.portal.count("user.get") == 2
 
 
 async def test_what_a_write_is_judged_by_is_read_after_it_was_asked_for() -> None:
     """A kept value does not serve, nor one whose reading began before; those who ask together share one read."""
     async with desk(ANSWERS) as here:
-        await here.reads.load_stages("deal")
+        await here.reads.reference.load_stages("deal")
         here.portal.answers["crm.status.list"] = {"result": [{"STATUS_ID": "FIRST", "NAME": "Первая", "SORT": 1}], "total": 1}
-        assert (await here.reads.load_first_stages())["deal:0"] == "NEW"
+        assert (await here.reads.reference.load_stages("deal"))[0].id == "NEW"
         assert await here.reads.load_first_stages(["deal:0"]) == {"deal:0": "FIRST"}
-        assert (await here.reads.load_first_stages())["deal:0"] == "FIRST"
+        assert (await here.reads.reference.load_stages("deal"))[0].id == "FIRST"
         before = here.portal.count("crm.status.list")
         here.portal.hold = lambda method: asyncio.sleep(0)
         await asyncio.gather(*(here.reads.reference.load_stages("deal", fresh=True) for _ in range(5)))
@@ -79,7 +80,7 @@ async def test_a_read_under_way_is_not_fresh_for_who_asks_later() -> None:
             await go.wait()
 
         here.portal.hold = hold
-        first = asyncio.ensure_future(here.reads.load_stages("deal"))
+        first = asyncio.ensure_future(here.reads.reference.load_stages("deal"))
         await arrived.wait()
         here.portal.answers["crm.status.list"] = {"result": [], "total": 0}
         later = asyncio.ensure_future(here.reads.reference.load_stages("deal", fresh=True))
@@ -92,7 +93,7 @@ async def test_a_read_under_way_is_not_fresh_for_who_asks_later() -> None:
 async def test_a_portal_that_fails_leaves_the_last_names_for_showing_only() -> None:
     """A card keeps its names, a write gets the error; the portal is left alone for a while."""
     async with desk(ANSWERS) as here:
-        await here.reads.load_users()
+        await here.reads.reference.load_users()
         here.portal.down = True
         here.clock.advance(timedelta(days=1))
         assert await here.naming.find_user_name(7) == "Анна К"
@@ -117,12 +118,12 @@ async def test_what_was_never_read_is_asked_for_again_soon_but_not_at_once() -> 
         here.portal.down = True
         for _ in range(3):
             with pytest.raises(NotSent):
-                await here.reads.load_users()
+                await here.reads.reference.load_users()
         once = here.portal.count("user.get")
         assert once <= 3  # the tries of one call
         here.portal.down = False
         here.clock.advance(FIRST_FAILURE_PAUSE)
-        assert set(await here.reads.load_users()) == {7}
+        assert set(await here.reads.reference.load_users()) == {7}
         for _ in range(3):
             with pytest.raises(Refused):
                 await here.reads.reference.load_currency_book()
@@ -145,7 +146,7 @@ async def test_a_name_or_number_that_is_missing_is_looked_for_once_more() -> Non
         here.clock.advance(MISS_RETRY_AGE)
         here.portal.answers["crm.category.list"] = {"result": {"categories": [{"id": 5, "name": "Опт"}]}, "total": 1}
         assert await here.naming.find_category_name(5) == "Опт"
-        await here.reads.load_users()
+        await here.reads.reference.load_users()
         here.portal.answers["user.get"] = lambda params: [person(99, "Новый")] if params.get("FILTER") == {"ID": 99} else []
         assert await here.naming.find_user_name(99) == "Новый К"
         assert await here.naming.find_user_name(98) == "№98"
@@ -200,19 +201,19 @@ async def test_an_event_during_a_read_makes_its_value_old_at_once() -> None:
             reference.discard_for_event("ONUSERADD")
 
         here.portal.hold = forget
-        await here.reads.load_users()
+        await here.reads.reference.load_users()
         here.portal.hold = None
-        await here.reads.load_users()
+        await here.reads.reference.load_users()
         assert here.portal.count("user.get") == 2
-        here.reads.discard_for_event("ONUSERADD")
-        await here.reads.load_users()
+        here.reads.reference.discard_for_event("ONUSERADD")
+        await here.reads.reference.load_users()
         assert here.portal.count("user.get") == 3
         here.reads.discard_for_call("user.update")
         here.portal.down = True
-        assert set(await here.reads.load_users()) == {7}
-        here.reads.discard()
+        assert set(await here.reads.reference.load_users()) == {7}
+        here.reads.reference.discard()
         with pytest.raises(NotSent):
-            await here.reads.load_users()
+            await here.reads.reference.load_users()
 
 
 async def test_five_thousand_employees_cost_three_requests_and_keep_no_phones() -> None:
@@ -226,7 +227,7 @@ async def test_five_thousand_employees_cost_three_requests_and_keep_no_phones() 
 
     async with desk({}) as here:
         here.portal.answers["user.get"] = lambda params: page(params) if "start" not in params else page(params)["result"]
-        users = await here.reads.load_users()
+        users = await here.reads.reference.load_users()
         assert len(users) == MOST_USERS
         assert sorted(users) == list(range(1, MOST_USERS + 1))
         assert [method for method, _ in here.portal.asked] == ["user.get", "batch", "batch"]
@@ -292,11 +293,11 @@ async def test_a_department_that_may_not_be_read_is_no_failure() -> None:
         raise SaysNo("insufficient_scope")
 
     async with desk({**ANSWERS, "department.get": refuses}) as here:
-        assert await here.naming.find_department_name({"UF_DEPARTMENT": [1]}) == ""
+        assert await here.naming.find_department_name(User(id=7, departments=[1])) == ""
     async with desk(
         {"department.get": {"result": [{"ID": "3", "NAME": "Отдел продаж", "PARENT": "1", "UF_HEAD": "6"}], "total": 1}}
     ) as here:
-        assert await here.naming.find_department_name({"UF_DEPARTMENT": [3]}) == "Отдел продаж"
+        assert await here.naming.find_department_name(User(id=7, departments=[3])) == "Отдел продаж"
         found = (await here.reads.reference.load_departments())[3]
         assert (found.parent, found.head) == (1, 6)
 

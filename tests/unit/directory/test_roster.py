@@ -29,7 +29,7 @@ async def read(count: int, *changes: Change) -> tuple[set[int], list[int], list[
 
     async with desk({"user.get": lambda params: page_of(numbers, params)}) as here:
         here.portal.hold = change
-        users = await here.reads.load_users()
+        users = await here.reads.reference.load_users()
         assert list(users) == sorted(users)
         return set(users), numbers, [method for method, _ in here.portal.asked]
 
@@ -90,5 +90,5 @@ async def test_a_portal_that_counts_people_whom_it_does_not_show_is_asked_twice_
         return {**page_of(list(range(1, 121)), params), "total": 125}
 
     async with desk({"user.get": page}) as here:
-        assert set(await here.reads.load_users()) == set(range(1, 121))
+        assert set(await here.reads.reference.load_users()) == set(range(1, 121))
         assert here.portal.count("user.get") == 2

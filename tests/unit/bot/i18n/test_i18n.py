@@ -15,7 +15,7 @@ from fluent.syntax import FluentParser
 from fluent.syntax import ast as ftl
 from fluent.syntax.visitor import Visitor
 
-from bot.i18n.translate import Locale, Translator, list_message_ids
+from bot.i18n.translate import Locale, Translator
 from bot.telegram.outgoing.progress import BEGUN, OVER, STEP
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.reasons import SENTENCES
@@ -23,6 +23,7 @@ from orchestrator.replies.code_notes import FORWARD_REQUESTS
 from orchestrator.runtime.commands import ADMIN_COMMANDS, COMMANDS
 from state.clock import format_iso
 from state.events.calls import OutcomeReconciled
+from tests.unit.bot.i18n.message_ids import list_message_ids
 
 ROOT = Path(__file__).parents[4]
 LOCALES: tuple[Locale, ...] = ("ru", "en")

@@ -15,6 +15,7 @@ from orchestrator.domain.outputs import Row, Table
 from orchestrator.engines.base import ModelRequest, ModelText, TurnContext, TurnEnd, TurnInput
 from orchestrator.engines.crm_agent.engine import CrmAgent
 from state.events.base import Event
+from state.events.conversation import PlanRecorded
 from state.events.fold import create_state
 from state.session_state import HistoryLine
 
@@ -102,8 +103,8 @@ class Fake:
     async def record(self, event: Event) -> None:
         self.events.append(event)
 
-    def find_recorded_plan(self, iteration: int) -> Mapping[str, Any] | None:
-        return cast("Mapping[str, Any] | None", self.plans.get(iteration))
+    def find_recorded_plan(self, iteration: int) -> PlanRecorded | None:
+        return PlanRecorded.from_data(self.plans[iteration]) if iteration in self.plans else None
 
     def record_iteration(self, iteration: int, blocks: Mapping[str, Any]) -> None:
         self.notes.append((iteration, blocks))

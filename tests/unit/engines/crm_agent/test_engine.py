@@ -89,7 +89,7 @@ async def test_a_waiting_step_ends_the_turn_after_the_free_ones() -> None:
     ctx = Fake(plan, results=[done(), pending(), done()])
     end = await run(ctx)
     assert (end.reason, end.reply.text, end.reply.confirmations) == ("waiting", "Жду.", ("c1",))
-    assert [item["method"] for item in end.next_planned_actions] == ["crm.deal.update"]
+    assert [item.method for item in end.next_planned_actions] == ["crm.deal.update"]
     assert len(ctx.effects) == 3
 
 

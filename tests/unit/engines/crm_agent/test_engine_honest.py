@@ -83,7 +83,7 @@ async def test_the_rest_of_a_stopped_plan_is_kept_and_told(blocked: Outcome | Pe
     ctx = Fake(reply(*steps), *more, results=[done(), blocked], halt_on_block=True)
     end = await run(ctx)
     assert len(ctx.effects) == 2
-    assert [(item["slot"], item["method"], item["params"]) for item in end.next_planned_actions] == [
+    assert [(item.slot, item.method, item.params) for item in end.next_planned_actions] == [
         ("t1/1/2", "crm.deal.update", {"id": 2}),
         ("t1/1/3", "tasks.task.add", {"id": 1}),
         ("t1/1/4", "crm.deal.list", {}),
@@ -113,7 +113,7 @@ async def test_a_rest_that_the_model_takes_up_again_is_no_rest(again: dict[str, 
     """Proposed again as it was, it ran or has its own sentence; another call does not count for it."""
     ctx = Fake(reply(step(), step("tasks.task.add", n=1)), reply(again), reply(), results=[REFUSED], halt_on_block=True)
     end = await run(ctx)
-    assert [item["method"] for item in end.next_planned_actions] == left
+    assert [item.method for item in end.next_planned_actions] == left
     assert codes(end) == told
 
 
@@ -122,7 +122,7 @@ async def test_what_is_left_of_a_plan_written_after_prose_is_marked() -> None:
     ctx = Fake(reply(step(), step(), step()), reply(), results=[done(), REFUSED], halt_on_block=True)
     ctx.present.append(OutcomeView(prose=True))
     end = await run(ctx)
-    assert [item.get("prose") for item in end.next_planned_actions] == [True, True]
+    assert [item.prose for item in end.next_planned_actions] == [True, True]
 
 
 @pytest.mark.req("S004-A4", "S004-X7")

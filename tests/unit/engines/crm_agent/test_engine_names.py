@@ -7,9 +7,10 @@ import pytest
 
 from orchestrator.directory.answers import Ambiguous, Option, OutcomeView, Resolved, Unresolved
 from orchestrator.domain.outputs import Notice
-from orchestrator.engines.base import ModelText, TurnInput
+from orchestrator.engines.base import ChosenOption, ModelText, TurnInput
 from orchestrator.engines.crm_agent.ending import WITHHELD
 from state.events.conversation import NameAsked, NameChosen, PlanRecorded
+from state.session_state import Question
 from tests.unit.engines.crm_agent.engine_kit import Fake, codes, done, reply, run, step
 
 
@@ -50,7 +51,7 @@ async def test_after_prose_everything_is_tainted_and_the_answer_withheld() -> No
     assert [request.prose for request in ctx.requests] == [False, True, True]
     assert ctx.effects[1].provenance.external == ("Ромашка",)
     assert end.history == WITHHELD
-    assert end.next_planned_actions[0]["prose"] is True
+    assert end.next_planned_actions[0].prose is True
 
 
 @pytest.mark.parametrize(
@@ -107,22 +108,22 @@ async def test_a_name_that_fits_several_becomes_a_question_before_anything_runs(
 async def test_a_choice_goes_on_with_the_recorded_plan() -> None:
     """The model is not asked again for it; the pressed record counts as named; the taint of the first turn stays."""
     answer = reply(step("crm.deal.update", id="@deal:Ромашка", fields={"TITLE": "@sum:5"}), text="Меняю.")
-    question = {
-        "question_id": "q1",
-        "reference": "@deal:Ромашка",
-        "answer": answer,
-        "resolved": {"@sum:5": 5},
-        "text": "переименуй Ромашку",
-        "prose": True,
-        "labels": ["Ромашка"],
-        "iteration": 1,
-        "turn_id": "t0",
-    }
+    question = Question.create(
+        question_id="q1",
+        reference="@deal:Ромашка",
+        answer=answer,
+        resolved={"@sum:5": 5},
+        text="переименуй Ромашку",
+        prose=True,
+        labels=["Ромашка"],
+        iteration=1,
+        turn_id="t0",
+    )
     turn = TurnInput(
         turn_id="t1",
         text="переименуй Ромашку",
         answers="q1",
-        choice={"question": question, "value": 2, "label": "№2", "targets": ["deal:2"]},
+        choice=ChosenOption(question=question, value=2, label="№2", targets=["deal:2"]),
     )
     ctx = Fake(reply(text="Готово."), turn=turn)
     await run(ctx)
@@ -142,7 +143,7 @@ async def test_a_name_that_fits_nothing_skips_its_step_only() -> None:
     end = await run(ctx)
     assert [effect.method for effect in ctx.effects] == ["crm.deal.list"]
     assert codes(end) == ["not-found"]
-    assert [item["method"] for item in end.next_planned_actions] == ["crm.deal.get"]
+    assert [item.method for item in end.next_planned_actions] == ["crm.deal.get"]
     assert "no deal is called" in ctx.prompt()[-1]["content"]
 
 

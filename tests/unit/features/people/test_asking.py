@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from bot.access.access import Access
-from bot.i18n.translate import list_message_ids
 from bot.telegram.intake.people import ChatPeople, extract_start_payload, parse_people_click
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.people import screens
+from tests.unit.bot.i18n.message_ids import list_message_ids
 from tests.unit.features.people.people_kit import ANNA, GLEB, IRINA, LENA, OLGA, Office, presses, writes
 from tests.unit.spine_kit import NOW
 
