@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from bot.i18n.translate import Translator
 from bot.rendering.replies import render_heading, render_table
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
+from orchestrator.domain.card_view import Preview
 from orchestrator.domain.outputs import Notice, Table
 from orchestrator.language.date_format import format_day
 
@@ -164,7 +165,9 @@ def _render_open_item(line: Body, tr: Translator) -> Spans:
     if "preview" not in line:
         return build_spans("• ", line["who"], ": ", _render_call(line, tr))
     until = tr.translate("daily-until", at=line["until"]) if line["until"] else ""
-    return build_spans("• ", line["who"], ": ", render_heading(line["preview"], line["method"], tr), f" · {until}" if until else "")
+    return build_spans(
+        "• ", line["who"], ": ", render_heading(Preview.model_validate(line["preview"]), line["method"], tr), f" · {until}" if until else ""
+    )
 
 
 def _render_call(line: Body, tr: Translator) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 from bot.i18n.translate import Translator, as_notice
 from bot.rendering.replies import render_heading
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
+from orchestrator.domain.card_view import Preview
 
 Body = Mapping[str, Any]
 
@@ -40,7 +41,9 @@ def render_waiting_cards(body: Body, tr: Translator) -> Spans:
 
 
 def _render_waiting_card(card: Body, chat: str, tr: Translator) -> Spans:
-    what = join_blocks([build_spans(Span(span.text)) for span in render_heading(card["preview"], card["method"], tr)], "")
+    what = join_blocks(
+        [build_spans(Span(span.text)) for span in render_heading(Preview.model_validate(card["preview"]), card["method"], tr)], ""
+    )
     words = "".join(span.text for span in what)
     told = tr.translate("card-asked-by", who=card["who"], until=tr.format_time(card["until"]))
     return build_spans("• ", Span(words, url=build_message_link(chat, str(card["ref"]))), f" · {told}")
