@@ -191,7 +191,7 @@ async def _collect_answer(ticket: Ticket, client: Client, chat: ChatContext) -> 
     """Build the answer of a closed input; reads the journal if the turn began before the ticket was opened. Raises StoreError."""
     row, store = ticket.row, chat.tools.store
     happened = trim_to_answer(ticket.events if ticket.is_complete else await store.read(read_events, row))
-    missing = any("before" not in card for card in collect_open_cards(happened))
+    missing = any(not card.has("before") for card in collect_open_cards(happened))
     befores = await store.read(read_befores, row.session) if missing else {}
     link = chat.tools.queries["link"]
     urls = {record: await link(target=record, actor=client.actor) for record in collect_records(happened)}
