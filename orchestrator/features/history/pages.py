@@ -108,7 +108,7 @@ class HistoryPages:
         try:
             call = decode_call(row.call["call"], self._deps.catalogue)
             before = {_parse_target(name): image for name, image in (row.call.get("before") or {}).items()}
-            card = await preview_for(actor, call, Facts(records=before), self._deps.names)
+            card = (await preview_for(actor, call, Facts(records=before), self._deps.names)).to_json()
         except (UndecodableCall, KeyError, TypeError, ValueError):  # a row of an older version, or emptied by an erasure
             return {"verb": "", "entity": "", "lines": []}
         number = parse_target(target)[1]
