@@ -7,11 +7,11 @@ from typing import Literal
 
 from bot.bootstrap import build_orchestrator, open_async_store
 from bot.i18n.translate import Translator
-from bot.rendering.cards import is_second_tap_due, is_waiting_for_lead
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from bot.settings import Settings
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.card_view import CardView
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.language.lexicon import load_lexicon
@@ -93,8 +93,8 @@ class Terminal:
                 self._show_file(row)
             case kind:
                 self._show(to_plain_text(render_message(kind, row.body, self._tr)))
-        if row.kind == "card" and row.body["status"] == "requested" and not is_waiting_for_lead(row.body):
-            await self._ask(row, orchestrator)
+        if row.kind == "card" and (view := CardView.from_body(row.body)).card.is_waiting and not view.is_waiting_for_lead:
+            await self._ask(view, orchestrator)
 
     def _show_file(self, row: OutboxRow) -> None:
         """Show a list with one row per line."""
@@ -107,15 +107,15 @@ class Terminal:
         lines = [f"  {number}. {choice.label}" for number, choice in enumerate(reply.choices, start=1)]
         self._show("\n".join([text, *lines]) if text else "\n".join(lines))
 
-    async def _ask(self, row: OutboxRow, orchestrator: Orchestrator) -> None:
+    async def _ask(self, view: CardView, orchestrator: Orchestrator) -> None:
         """Ask for a decision: y approves, n denies, anything else leaves the card open (see /pending)."""
         answer = (await self._read_line("[y/n] ") or "").strip().lower()
         approve = answer in _WORDS.read_words("terminal", "yes")
         if not approve and answer not in _WORDS.read_words("terminal", "no"):
             return
-        second = approve and is_second_tap_due(row.body)
-        nonce = calculate_second_nonce(row.body["nonce"]) if second else row.body["nonce"]
-        body = {"confirmation_id": row.body["confirmation_id"], "nonce": nonce, "approve": approve, "via": "cli"}
+        second = approve and view.is_second_tap_due
+        nonce = calculate_second_nonce(view.card.nonce) if second else view.card.nonce
+        body = {"confirmation_id": view.card.confirmation_id, "nonce": nonce, "approve": approve, "via": "cli"}
         await orchestrator.receive([self._build_row("decision", "express", body)])
 
 

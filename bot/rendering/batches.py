@@ -2,14 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from bot.i18n.translate import Translator
 from bot.rendering.files import Cell, Sheet
 from bot.rendering.replies import render_heading
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, format_title, join_blocks, to_plain_text
+from orchestrator.domain.card_view import CardView, PreviewLine, PreviewPart
+from orchestrator.domain.outcome import CommandReport
 
-Body = Mapping[str, Any]
+Reports = Mapping[str, CommandReport]
+"""What became of the commands, by their names in the batch."""
 
 MAX_ITEMS = 15
 MAX_BEFORES = 3
@@ -18,42 +20,43 @@ _COLUMNS = ("card-file-record", "card-file-number", "card-file-action", "card-fi
 _MARKS = {"success": "✅ ", "error": "⚠️ ", "not_run": "⏸ ", "unknown": "❓ "}
 
 
-def render_commands(preview: Body, body: Body, tr: Translator) -> list[Spans]:
+def render_commands(view: CardView, tr: Translator) -> list[Spans]:
     """Return one line per command, or, for many commands, one line per group that makes the same change."""
-    items = preview.get("items") or []
-    reports = {report["key"]: report for report in body.get("commands") or ()}
+    items = view.preview.items
+    reports = {report.key: report for report in view.commands}
     if len(items) > MAX_ITEMS:
         return _render_grouped(items, reports, tr)
     rows = []
     for number, item in enumerate(items, start=1):
-        changes = "; ".join(f"{line['name']}: {line['before'] or '—'} → {line['after']}" for line in item.get("lines") or ())
+        changes = "; ".join(f"{line.name}: {line.before or '—'} → {line.after}" for line in item.lines)
         mark = _find_mark(item, reports)
-        rows.append(build_spans(f"{number}. {mark}", render_heading(item, item.get("method", ""), tr), f" — {changes}" if changes else ""))
+        rows.append(build_spans(f"{number}. {mark}", render_heading(item, item.method, tr), f" — {changes}" if changes else ""))
     return rows
 
 
-def render_failed_commands(body: Body, tr: Translator) -> list[str]:
+def render_failed_commands(view: CardView, tr: Translator) -> list[str]:
     """Return the commands that the portal refused, with its error texts; commands that never ran are only marked elsewhere."""
-    items = {str(item.get("key")): item for item in (body.get("preview") or {}).get("items") or ()}
-    wrong = [report for report in body.get("commands") or () if report["status"] == "error" and report.get("error")]
+    items = {item.key: item for item in view.preview.items}
+    wrong = [report for report in view.commands if report.status == "error" and report.error]
     rows = [
         tr.translate(
-            "card-failed-one", what=to_plain_text(_render_command_name(items.get(report["key"]) or {}, report, tr)), text=report["error"]
+            "card-failed-one",
+            what=to_plain_text(_render_command_name(items.get(report.key, PreviewPart()), report.method, tr)),
+            text=report.error,
         )
         for report in wrong[:MAX_FAILED]
     ]
     return [*rows, tr.translate("card-more", count=len(wrong) - MAX_FAILED)] if len(wrong) > MAX_FAILED else rows
 
 
-def _render_command_name(item: Body, report: Body, tr: Translator) -> Spans:
-    title = str(item.get("title") or "")
-    return build_spans(format_title(title)) if title else render_heading(item, str(report.get("method", "")), tr)
+def _render_command_name(item: PreviewPart, method: str, tr: Translator) -> Spans:
+    return build_spans(format_title(item.title)) if item.title else render_heading(item, method, tr)
 
 
-def build_batch_sheet(body: Body, tr: Translator) -> Sheet | None:
+def build_batch_sheet(view: CardView, tr: Translator) -> Sheet | None:
     """Return a sheet with a row for each value that a large batch will write; None where the card lists its commands itself."""
-    items = (body.get("preview") or {}).get("items") or []
-    if len(items) <= MAX_ITEMS or body.get("status") != "requested":
+    items = view.preview.items
+    if len(items) <= MAX_ITEMS or not view.card.is_waiting:
         return None
     found = [row for number, item in enumerate(items, start=1) for row in _build_rows(number, item, tr)]
     return Sheet(
@@ -61,44 +64,45 @@ def build_batch_sheet(body: Body, tr: Translator) -> Sheet | None:
     )
 
 
-def _build_rows(number: int, item: Body, tr: Translator) -> Iterator[tuple[tuple[Cell, ...], str]]:
-    action = to_plain_text(render_heading({**item, "title": ""}, item.get("method", ""), tr))
-    title, link = str(item.get("title") or item.get("id") or "?"), str(item.get("url") or "")
-    for line in item.get("lines") or [{"name": "", "before": "", "after": ""}]:
-        yield (title, number, action, str(line["name"]), str(line.get("before") or ""), str(line["after"])), link
+def _build_rows(number: int, item: PreviewPart, tr: Translator) -> Iterator[tuple[tuple[Cell, ...], str]]:
+    action = _render_action(item, tr)
+    for line in item.lines or [PreviewLine()]:
+        yield (_find_title(item), number, action, line.name, line.before, line.after), item.url
 
 
-def _render_grouped(items: Sequence[Body], reports: Mapping[str, Body], tr: Translator) -> list[Spans]:
+def _render_action(item: PreviewPart, tr: Translator) -> str:
+    """Return what the command does, without the title of its record."""
+    return to_plain_text(render_heading(item.model_copy(update={"title": ""}), item.method, tr))
+
+
+def _find_title(item: PreviewPart) -> str:
+    return item.title or str(item.id or "?")
+
+
+def _render_grouped(items: Sequence[PreviewPart], reports: Reports, tr: Translator) -> list[Spans]:
     """Return one line per group of equal commands; differing before-values are given with their counts."""
-    groups: dict[tuple[str, ...], list[Body]] = {}
+    groups: dict[tuple[str, ...], list[PreviewPart]] = {}
     for item in items:
-        changes = (f"{line['name']} → {line['after']}" for line in item.get("lines") or ())
-        words = to_plain_text(render_heading({**item, "title": ""}, item.get("method", ""), tr))
-        groups.setdefault((words, *changes), []).append(item)
+        changes = (f"{line.name} → {line.after}" for line in item.lines)
+        groups.setdefault((_render_action(item, tr), *changes), []).append(item)
     return [_render_group(words, members, reports, tr) for (words, *_), members in groups.items()]
 
 
-def _render_group(words: str, members: Sequence[Body], reports: Mapping[str, Body], tr: Translator) -> Spans:
-    same = zip(*(item.get("lines") or () for item in members), strict=True)  # the members of a group have equally many lines
+def _render_group(words: str, members: Sequence[PreviewPart], reports: Reports, tr: Translator) -> Spans:
+    same = zip(*(item.lines for item in members), strict=True)  # the members of a group have equally many lines
     changes = "; ".join(_render_shared_change(lines, tr) for lines in same)
     marked = any(_find_mark(item, reports) != _MARKS["success"] for item in members)  # a full success is stated below
-    names = [
-        build_spans(
-            _find_mark(item, reports) if marked else "",
-            Span(str(item.get("title") or item.get("id") or "?"), url=str(item.get("url") or "")),
-        )
-        for item in members
-    ]
+    names = [build_spans(_find_mark(item, reports) if marked else "", Span(_find_title(item), url=item.url)) for item in members]
     return build_spans(format_bold(f"{words} × {len(members)}"), f" — {changes}: " if changes else ": ", join_blocks(names, ", "))
 
 
-def _render_shared_change(lines: Sequence[Body], tr: Translator) -> str:
+def _render_shared_change(lines: Sequence[PreviewLine], tr: Translator) -> str:
     """Return a group's change, such as "Ответственный: Анна (9), Вера (2) → Борис", with the commonest before-values.
 
     Other before-values are only counted.
     """
-    name, after = lines[0]["name"], lines[0]["after"]
-    befores = Counter(str(line.get("before") or "") for line in lines)
+    name, after = lines[0].name, lines[0].after
+    befores = Counter(line.before for line in lines)
     if set(befores) == {""}:
         return f"{name}: {after}"
     if len(befores) == 1:
@@ -111,5 +115,6 @@ def _render_shared_change(lines: Sequence[Body], tr: Translator) -> str:
     return f"{name}: {', '.join(said)} → {after}"
 
 
-def _find_mark(item: Body, reports: Mapping[str, Body]) -> str:
-    return _MARKS.get(str((reports.get(str(item.get("key"))) or {}).get("status", "")), "")
+def _find_mark(item: PreviewPart, reports: Reports) -> str:
+    report = reports.get(item.key)
+    return _MARKS[report.status] if report is not None else ""

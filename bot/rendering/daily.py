@@ -157,7 +157,7 @@ def _render_open_item(line: CallLine, tr: Translator) -> Spans:
     if line.preview is None:
         return build_spans("• ", line.who, ": ", _render_call(line, tr))
     until = tr.translate("daily-until", at=line.until) if line.until else ""
-    return build_spans("• ", line.who, ": ", render_heading(line.preview.to_json(), line.method, tr), f" · {until}" if until else "")
+    return build_spans("• ", line.who, ": ", render_heading(line.preview, line.method, tr), f" · {until}" if until else "")
 
 
 def _render_call(line: CallLine, tr: Translator) -> str:

@@ -6,9 +6,10 @@ A card shows addresses in full, since somebody decides on them; elsewhere they a
 import re
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Any, Final
+from typing import Final
 
 from orchestrator.language.links import extract_hosts, strip_unknown_links
+from state.stored import JsonObject
 
 JOINER: Final = "\u2060"
 """WORD JOINER: invisible, and it ends any address, mention or command. A zero-width joiner could be part of an address."""
@@ -22,7 +23,7 @@ _STOP = re.compile(r":(?=//)|\.(?=\w)")
 _MENTION = re.compile(r"(?<!\w)@(?=\w)|(?<![\w/<>])/(?=\w)")
 
 
-def disable_message_links(kind: str, body: Mapping[str, Any], *, locale: str) -> Mapping[str, Any]:
+def disable_message_links(kind: str, body: JsonObject, *, locale: str) -> JsonObject:
     """Return a message body for rendering with its links disabled.
 
     In a reply only values inserted by code are treated, since the model's text was checked before.
@@ -47,13 +48,13 @@ def disable_links(text: str, hosts: AbstractSet[str] = frozenset()) -> str:
     return _MENTION.sub(lambda found: found[0] + JOINER, kept) if "@" in kept or "/" in kept else kept
 
 
-def _disable_reply_links(name: str, value: Any, hosts: AbstractSet[str], locale: str) -> Any:
-    if name == "parts":
+def _disable_reply_links(name: str, value: object, hosts: AbstractSet[str], locale: str) -> object:
+    if name == "parts" and isinstance(value, list | tuple):
         return [part if "text" in part else _disable_nested_links("", part, hosts, locale=locale) for part in value]
     return _disable_nested_links(name, value, hosts, locale="") if name in {"notices", "sections"} else value
 
 
-def _disable_nested_links(name: str, value: Any, hosts: AbstractSet[str], *, locale: str) -> Any:
+def _disable_nested_links(name: str, value: object, hosts: AbstractSet[str], *, locale: str) -> object:
     """Treat all texts inside `value`; with a `locale`, addresses are replaced by a word in that language."""
     if isinstance(value, str):
         if name in _CODE_FIELDS:
@@ -66,7 +67,7 @@ def _disable_nested_links(name: str, value: Any, hosts: AbstractSet[str], *, loc
     return value
 
 
-def _find_own_addresses(value: Any, name: str = "") -> Iterator[str]:
+def _find_own_addresses(value: object, name: str = "") -> Iterator[str]:
     """Yield the addresses built by our code."""
     if isinstance(value, str) and name in _URL_FIELDS:
         yield value

@@ -4,47 +4,50 @@ Pure; no text is read as markup.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final, TypeVar
 
-from bot.i18n.translate import Translator, as_notice
+from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card, render_details
 from bot.rendering.daily import render_daily, render_reminder
 from bot.rendering.questions import render_edit, render_waiting_cards
 from bot.rendering.record_changes import render_history, render_news
 from bot.rendering.replies import render_reply
 from bot.rendering.spans import Span, Spans, build_spans
-from orchestrator.domain.outputs import Reply
+from orchestrator.domain.card_view import CardView
+from orchestrator.domain.outputs import Code, Reply, Toast
+from state.stored import JsonObject
 
 
-def render_people_message(body: Mapping[str, Any], tr: Translator) -> Spans:
+def render_people_message(body: JsonObject, tr: Translator) -> Spans:
     """Return the text of a message about people; names are inserted as plain text."""
-    about: Mapping[str, Any] = body.get("about") or {}
+    about: JsonObject = body.get("about") or {}
     args = {**body.get("args", {}), **({"name": about.get("name") or about.get("key", "")} if about else {})}
     return build_spans(tr.translate(str(body["code"]), **args))
 
 
-Renderer = Callable[[Mapping[str, Any], Translator], Spans]
+Renderer = Callable[[JsonObject, Translator], Spans]
+T = TypeVar("T")
 
 
-def _render_reply(body: Mapping[str, Any], tr: Translator) -> Spans:
-    return render_reply(Reply.model_validate(body), tr)
+def _build_renderer(parse: Callable[[JsonObject], T], render: Callable[[T, Translator], Spans]) -> Renderer:
+    """Return a renderer that parses a body before it renders it."""
+    return lambda body, tr: render(parse(body), tr)
 
 
-def _render_toast(body: Mapping[str, Any], tr: Translator) -> Spans:
-    return build_spans(tr.translate_notice(as_notice(body["notice"])))
+def _render_toast(toast: Toast, tr: Translator) -> Spans:
+    return build_spans(tr.translate_notice(toast.notice))
 
 
-def _render_code(body: Mapping[str, Any], tr: Translator) -> Spans:
-    del tr
-    return build_spans(Span(str(body["text"]), "code"))
+def _render_code(code: Code, _tr: Translator) -> Spans:
+    return build_spans(Span(code.text, "code"))
 
 
 RENDERERS: Final[Mapping[str, Renderer]] = {
-    "reply": _render_reply,
-    "toast": _render_toast,
-    "code": _render_code,
-    "card": render_card,
-    "details": render_details,
+    "reply": _build_renderer(Reply.model_validate, render_reply),
+    "toast": _build_renderer(Toast.model_validate, _render_toast),
+    "code": _build_renderer(Code.model_validate, _render_code),
+    "card": _build_renderer(CardView.from_body, render_card),
+    "details": _build_renderer(CardView.from_body, render_details),
     "news": render_news,
     "daily": render_daily,
     "reminder": render_reminder,
@@ -55,6 +58,6 @@ RENDERERS: Final[Mapping[str, Renderer]] = {
 }
 
 
-def render_message(kind: str, body: Mapping[str, Any], tr: Translator) -> Spans:
-    """Return the text of a message; raises KeyError for an unknown kind and pydantic's error for a malformed reply."""
+def render_message(kind: str, body: JsonObject, tr: Translator) -> Spans:
+    """Return the text of a message; raises KeyError for an unknown kind and pydantic's error for a malformed body."""
     return RENDERERS[kind](body, tr)

@@ -1,11 +1,11 @@
 """Renders the progress of a turn: steps with ticks, then the answer so far. Pure; the model's THOUGHT and ACTION blocks are not shown."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from bot.i18n.translate import Translator
 from bot.rendering.defang_links import disable_links
 from bot.rendering.spans import Span, Spans, build_spans, format_title, join_blocks
+from orchestrator.domain.frozen import View
 from orchestrator.domain.outputs import Notice
 
 MAX_STEPS = 6
@@ -13,7 +13,18 @@ MAX_STEPS = 6
 _STATES = frozenset({"running", "done", "waiting", "refused", "unknown", "planned"})
 
 
-def render_progress(steps: Sequence[Mapping[str, Any]], note: Notice | None, text: str, tr: Translator) -> Spans:
+class Step(View):
+    """A step of a turn: the arguments of the notice "step"."""
+
+    state: str = ""
+    verb: str = ""
+    entity: str = ""
+    title: str = ""
+    url: str = ""
+    method: str = ""
+
+
+def render_progress(steps: Sequence[Step], note: Notice | None, text: str, tr: Translator) -> Spans:
     """Return the steps so far, the current notice and the answer so far; empty if there is nothing to show."""
     left_out = len(steps) - MAX_STEPS
     lines = [build_spans(tr.translate("step-earlier", count=left_out))] if left_out > 0 else []
@@ -23,21 +34,20 @@ def render_progress(steps: Sequence[Mapping[str, Any]], note: Notice | None, tex
     return join_blocks([join_blocks(lines, "\n"), build_spans(text)], "\n\n")
 
 
-def render_step(step: Mapping[str, Any], tr: Translator) -> Spans:
+def render_step(step: Step, tr: Translator) -> Spans:
     """Return a step such as «✓ нашёл сделки» or «⏳ меняю сделку «Ромашка»», with a link to the record if its address is known."""
-    state = str(step.get("state") or "running")
-    words = _find_step_words(step, "done" if state == "done" else "doing", tr)
-    line = tr.translate(f"step-{state if state in _STATES else 'running'}", words=words)
-    title = disable_links(str(step.get("title") or ""))
+    words = _find_step_words(step, "done" if step.state == "done" else "doing", tr)
+    line = tr.translate(f"step-{step.state if step.state in _STATES else 'running'}", words=words)
+    title = disable_links(step.title)
     if not title:
         return build_spans(line)
     before, _, after = line.partition(words)
-    return build_spans(before, words, " ", Span(format_title(title), url=str(step.get("url") or "")), after)
+    return build_spans(before, words, " ", Span(format_title(title), url=step.url), after)
 
 
-def _find_step_words(step: Mapping[str, Any], tense: str, tr: Translator) -> str:
+def _find_step_words(step: Step, tense: str, tr: Translator) -> str:
     """Return verb and object of a step; an action without words in both tenses is named as on a card."""
-    verb, entity = str(step.get("verb") or ""), str(step.get("entity") or "")
+    verb, entity = step.verb, step.entity
     if verb == "batch":
         return tr.translate(f"{tense}-batch")
     number = "many" if verb == "list" else "one"
@@ -47,7 +57,7 @@ def _find_step_words(step: Mapping[str, Any], tense: str, tr: Translator) -> str
     code = f"verb-{verb}-{entity}"
     if tr.has_message(code):
         return tr.translate(code)
-    return f"{tr.translate(f'{tense}-other')} {step.get('method') or ''}".strip()
+    return f"{tr.translate(f'{tense}-other')} {step.method}".strip()
 
 
 def _find_first_known(codes: Iterable[str], tr: Translator) -> str:

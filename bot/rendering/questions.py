@@ -3,6 +3,7 @@
 from bot.i18n.translate import Translator
 from bot.rendering.replies import render_heading
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
+from orchestrator.domain.card_view import Preview
 from orchestrator.domain.message_views import CallLine, EditBody, WaitingBody
 from state.stored import JsonObject
 
@@ -33,8 +34,7 @@ def render_waiting_cards(body: JsonObject, tr: Translator) -> Spans:
 
 
 def _render_waiting_card(card: CallLine, chat: str, tr: Translator) -> Spans:
-    preview = card.preview.to_json() if card.preview else {}
-    words = "".join(span.text for span in render_heading(preview, card.method, tr))
+    words = "".join(span.text for span in render_heading(card.preview or Preview(), card.method, tr))
     told = tr.translate("card-asked-by", who=card.who, until=tr.format_time(card.until))
     return build_spans("• ", Span(words, url=build_message_link(chat, card.ref)), f" · {told}")
 

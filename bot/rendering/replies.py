@@ -1,10 +1,8 @@
 """Renders replies as text. Pure; no text of a model or a customer is ever read as markup."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from bot.i18n.translate import Translator
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, format_title, join_blocks
+from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
 from orchestrator.domain.outputs import Notice, Reply, Table, Text
 
 MAX_ROWS = 30
@@ -65,7 +63,8 @@ def render_table(table: Table, tr: Translator, *, first: int = MAX_ROWS, gap: st
 
 def _render_notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:
     if notice.code == "shadow-plan":
-        lines = [build_spans("• ", render_planned_call(item, tr)) for item in notice.args["items"]]
+        calls = [(Preview.model_validate(item["preview"]), str(item["method"])) for item in notice.args["items"]]
+        lines = [build_spans("• ", render_planned_call(preview, method, tr)) for preview, method in calls]
         return build_spans(format_bold(tr.translate("shadow-plan")), "\n", join_blocks(lines, "\n"))
     if notice.code == "made":
         before, name, after = tr.translate_notice(notice).rpartition(str(notice.args.get("name") or "\0"))
@@ -77,25 +76,24 @@ def _render_notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:
     return build_spans(said if alone or reply.choices or said.startswith(_SIGNS) else f"⚠️ {said}")
 
 
-def render_planned_call(item: Mapping[str, Any], tr: Translator) -> Spans:
+def render_planned_call(preview: Preview, method: str, tr: Translator) -> Spans:
     """Return one planned call in words."""
-    preview = item.get("preview") or {}
-    lines = [
-        f"{line['name']}: {line['before']} → {line['after']}" if line.get("before") else f"{line['name']}: {line['after']}"
-        for line in preview.get("lines", ())
-    ]
-    head = render_heading(preview, item["method"], tr)
-    return build_spans(head, " — ", "; ".join(lines)) if lines else build_spans(head)
+    changes = "; ".join(f"{line.name}: {format_change(line)}" for line in preview.lines)
+    head = render_heading(preview, method, tr)
+    return build_spans(head, f" — {changes}") if changes else build_spans(head)
 
 
-def render_heading(preview: Mapping[str, Any], method: str, tr: Translator) -> Spans:
+def format_change(line: PreviewLine) -> str:
+    """Return "before → after", or the new value alone where there was none."""
+    return f"{line.before} → {line.after}" if line.before else line.after
+
+
+def render_heading(preview: PreviewPart, method: str, tr: Translator) -> Spans:
     """Return what a call does and to what, such as «Изменить сделку «Ромашка»», with a link to the record."""
-    if preview.get("items"):
-        return build_spans(tr.translate("card-batch", count=preview.get("count") or len(preview["items"])))
-    verb, entity = preview.get("verb", ""), preview.get("entity", "")
-    code = f"verb-{verb}-{entity}"
-    title = str(preview.get("title") or "")
+    if isinstance(preview, Preview) and preview.items:
+        return build_spans(tr.translate("card-batch", count=len(preview.items)))
+    code = f"verb-{preview.verb}-{preview.entity}"
     words = tr.translate(code) if tr.has_message(code) else tr.translate("planned-other", method=method)
-    if not title:
+    if not preview.title:
         return build_spans(words)
-    return build_spans(words, " ", Span(format_title(title), url=str(preview.get("url") or "")))
+    return build_spans(words, " ", Span(format_title(preview.title), url=preview.url))

@@ -1,11 +1,11 @@
 """What a turn says to a person: notices, texts, tables, buttons. The rendering code in `bot` turns them into messages."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from orchestrator.domain.frozen import Frozen
+from orchestrator.domain.frozen import Frozen, View
 
 
 class Notice(Frozen):
@@ -79,3 +79,28 @@ class Reply(Frozen):
 def build_reply(*notices: Notice, text: str = "") -> Reply:
     """Build a reply from `text` and `notices`."""
     return Reply(parts=(Text(text=text),) if text else (), notices=notices)
+
+
+class Toast(View):
+    """The answer to one button click."""
+
+    callback_id: str = ""
+    notice: Notice
+
+
+class Code(View):
+    """A message whose text is shown verbatim."""
+
+    text: str
+
+
+class File(View):
+    """A list that is sent as a file."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str | int | float]]
+    links: Sequence[str] = ()
+    """The address for the first column of each row, "" for none."""
+    name: str = ""
+    format: Literal["xlsx", "csv"] = "xlsx"
+    caption: Notice | None = None

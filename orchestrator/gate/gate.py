@@ -159,7 +159,7 @@ class Gate:
                     call_class="".join(call.classes),
                     detail="shadow mode: recorded as a plan, not run",
                     call=dict(call.params),
-                    preview=await preview_for(case.actor, call, facts, self._deps.names, now=case.ledger.now),
+                    preview=(await preview_for(case.actor, call, facts, self._deps.names, now=case.ledger.now)).to_json(),
                 )
             case Ask():
                 return await self._ask(case, call, facts, verdict)
@@ -221,7 +221,7 @@ class Gate:
 
     async def _ask(self, case: _Case, call: Call, facts: Facts, verdict: Ask) -> Pending:
         shown = await preview_for(case.actor, call, facts, self._deps.names, now=case.ledger.now)
-        shown |= {} if case.mode == "full" else {"mode": case.mode}
+        shown = shown if case.mode == "full" else shown.model_copy(update={"mode": case.mode})
         order = self._build_order(case, call, facts, build_call_label(call, shown))
         entry = find_open_card(case.ledger.state, get_essence(call), case.actor)
         if entry is not None:  # created by the other lane while this one read the portal

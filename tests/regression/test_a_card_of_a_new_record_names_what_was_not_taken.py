@@ -7,6 +7,7 @@ import pytest
 from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card
 from bot.rendering.spans import to_plain_text
+from orchestrator.domain.card_view import CardView
 
 LINE = {"field": "UF_CRM_1", "name": "Город", "before": "", "after": "Тверь"}
 ADD: dict[str, Any] = {"verb": "add", "entity": "deal", "title": "Ромашка", "url": "", "lines": [LINE], "items": []}
@@ -30,7 +31,7 @@ def test_the_card_says_not_taken_of_adds_and_not_changed_of_updates(
 ) -> None:
     """Also in a batch, where each command has its own verb."""
     at = "2026-11-21T12:00:00.000000Z"
-    body = {"status": "executed", "executed_at": at, "approved_by_name": "Вера", "method": "crm.deal.add"}
-    text = to_plain_text(render_card(body | {"preview": preview, "unchanged": unchanged}, Translator("ru")))
+    body = {"confirmation_id": "0a1b2c3d4e", "status": "executed", "executed_at": at, "approved_by_name": "Вера", "method": "crm.deal.add"}
+    text = to_plain_text(render_card(CardView.from_body(body | {"preview": preview, "unchanged": unchanged}), Translator("ru")))
     assert all(piece in text for piece in said), text
     assert unsaid not in text

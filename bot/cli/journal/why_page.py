@@ -7,6 +7,7 @@ from bot.cli.journal.common import format_moment
 from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card
 from bot.rendering.spans import to_plain_text
+from orchestrator.domain.card_view import CardView
 from orchestrator.reports.reading.damaged_records import UNREADABLE_TEXT
 from orchestrator.reports.reading.journal_reader import to_one_line
 from orchestrator.reports.reading.sentences import CLASSES, WAYS, describe_call, format_seconds, to_short_id
@@ -140,7 +141,7 @@ def _render_card(card: Story | None, translator: Translator) -> Iterator[str]:
         yield f"{shown}; its words are erased or cannot be read"
         return
     yield f"{shown}, here in English and UTC:"
-    for line in to_plain_text(render_card(card, translator)).split("\n"):
+    for line in to_plain_text(render_card(CardView.from_body(card), translator)).split("\n"):
         if line.strip():
             yield f"│ {to_one_line(line, limit=400)}"
 

@@ -1,14 +1,16 @@
 """A confirmation card as the API presents it: changes, reasons, requester, deadline, and what the caller may do. Pure."""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Sequence
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card
 from bot.rendering.replies import render_heading
-from bot.rendering.spans import to_plain_text
+from bot.rendering.spans import Spans, to_plain_text
+from orchestrator.domain.card_view import CardView, Preview, PreviewPart
+from orchestrator.domain.outputs import Notice
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.reports.cards import FoundCard
 from orchestrator.reports.viewer import Viewer, calculate_fingerprint
@@ -95,8 +97,8 @@ class Confirmation(ApiModel):
 def to_confirmation(card: FoundCard, viewer: Viewer, tr: Translator, *, tap: int = 1) -> Confirmation:
     """Return the card as `viewer` may see it; with `tap` 2 it carries the fingerprint of the second confirmation."""
     entry = card.entry
-    preview = entry.preview or {}
-    is_open = entry.status == "requested"
+    view = CardView.from_card(entry)
+    preview, is_open = view.preview, entry.is_waiting
     objection = viewer.find_objection(entry, approve=True) if is_open else None
     return Confirmation(
         id=entry.confirmation_id,
@@ -106,16 +108,16 @@ def to_confirmation(card: FoundCard, viewer: Viewer, tr: Translator, *, tap: int
         title=join_words(render_heading(preview, entry.method, tr)),
         record=_find_record(entry, preview),
         rows=to_changes(preview),
-        commands=_to_commands(entry, preview, tr),
-        total=str(preview.get("sum") or ""),
-        reasons=render_reasons(entry.reasons or (), tr),
-        comment=str(entry.comment or ""),
-        text=to_plain_text(render_card(entry.to_stored(), tr)),
-        asked_by=Person(id=entry.requested_by, name=entry.requested_by_name or ""),
+        commands=_to_commands(view, tr),
+        total=preview.sum,
+        reasons=render_reasons(view.reasons, tr),
+        comment=entry.comment,
+        text=to_plain_text(render_card(view, tr)),
+        asked_by=Person(id=entry.requested_by, name=entry.requested_by_name),
         asked_at=entry.requested_at,
         expires_at=entry.expires_at,
         decided=_to_decided(entry),
-        taps=int(entry.taps or 1),
+        taps=entry.taps,
         second_confirmation=is_open and tap > 1,
         fingerprint=calculate_fingerprint(entry, tap=tap) if is_open else "",
         may_approve=is_open and objection is None,
@@ -124,22 +126,19 @@ def to_confirmation(card: FoundCard, viewer: Viewer, tr: Translator, *, tap: int
     )
 
 
-def join_words(text: Any) -> str:
+def join_words(text: Spans) -> str:
     """Return the text of spans without their links."""
     return "".join(span.text for span in text)
 
 
-def to_changes(preview: Mapping[str, Any]) -> list[Change]:
+def to_changes(preview: PreviewPart) -> list[Change]:
     """Return the lines of a preview as changes."""
-    return [
-        Change(field=str(line.get("field") or ""), name=str(line["name"]), before=str(line.get("before") or ""), after=str(line["after"]))
-        for line in preview.get("lines") or ()
-    ]
+    return [Change(field=line.field, name=line.name, before=line.before, after=line.after) for line in preview.lines]
 
 
-def render_reasons(codes: Sequence[Mapping[str, Any]], tr: Translator) -> list[str]:
+def render_reasons(reasons: Sequence[Notice], tr: Translator) -> list[str]:
     """Return the reasons why the card asks, each once."""
-    return list(dict.fromkeys(tr.translate(str(reason["code"]), **(reason.get("args") or {})) for reason in codes))
+    return list(dict.fromkeys(tr.translate_notice(reason) for reason in reasons))
 
 
 def format_via(via: str) -> str:
@@ -147,24 +146,22 @@ def format_via(via: str) -> str:
     return _VIAS.get(via, via)
 
 
-def _find_record(entry: Card, preview: Mapping[str, Any]) -> str:
-    if entry.created:
-        return str(entry.created)
-    return f"{preview['entity']}:{preview['id']}" if preview.get("entity") and preview.get("id") else ""
+def _find_record(entry: Card, preview: Preview) -> str:
+    return entry.created or (f"{preview.entity}:{preview.id}" if preview.entity and preview.id else "")
 
 
-def _to_commands(entry: Card, preview: Mapping[str, Any], tr: Translator) -> list[Command]:
-    reports = {report["key"]: report for report in entry.commands or ()}
+def _to_commands(view: CardView, tr: Translator) -> list[Command]:
+    reports = {report.key: report for report in view.commands}
     return [
         Command(
-            key=str(item.get("key") or ""),
-            method=str(item.get("method") or ""),
-            title=join_words(render_heading(item, str(item.get("method") or ""), tr)),
+            key=item.key,
+            method=item.method,
+            title=join_words(render_heading(item, item.method, tr)),
             rows=to_changes(item),
-            outcome=str((reports.get(item.get("key")) or {}).get("status") or ""),
-            error=str((reports.get(item.get("key")) or {}).get("error") or ""),
+            outcome=reports[item.key].status if item.key in reports else "",
+            error=reports[item.key].error if item.key in reports else "",
         )
-        for item in preview.get("items") or ()
+        for item in view.preview.items
     ]
 
 

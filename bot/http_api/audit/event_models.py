@@ -16,6 +16,8 @@ from bot.rendering.replies import render_heading
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
+from orchestrator.domain.card_view import Preview
+from orchestrator.domain.outputs import Notice
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.reports.reading.journal_reader import to_session_name
 from state.journal.store import StoredEvent
@@ -122,14 +124,13 @@ def _to_question(event: StoredEvent, eyes: EventReader) -> EventFields:
 
 def _to_card(event: StoredEvent, eyes: EventReader) -> EventFields:
     data = event.data
-    preview, tr = data.get("preview") or {}, eyes.tr
-    items = preview.get("items") or ()
+    preview, tr = Preview.model_validate(data.get("preview") or {}), eyes.tr
     card = AskedCard(
         method=data["method"],
         title=join_words(render_heading(preview, data["method"], tr)),
         rows=to_changes(preview),
-        commands=[join_words(render_heading(item, str(item.get("method") or ""), tr)) for item in items],
-        reasons=render_reasons(data.get("reasons") or (), tr),
+        commands=[join_words(render_heading(item, item.method, tr)) for item in preview.items],
+        reasons=render_reasons([Notice.model_validate(reason) for reason in data.get("reasons") or ()], tr),
         taps=data.get("taps", 1),
         expires_at=data["expires_at"],
         replaces=data.get("replaces", ""),

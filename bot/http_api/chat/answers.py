@@ -1,25 +1,33 @@
 """Builds the answer to one input from stored events: the same for a repeated request, after a restart, or in another process."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from bot.http_api.approvals.card_models import Confirmation, to_confirmation
-from bot.http_api.chat.mailbox import TurnEvent
 from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
-from orchestrator.domain.outputs import Reply
+from orchestrator.domain.card_view import CardView
+from orchestrator.domain.outputs import File, Notice, Reply
 from orchestrator.reports.cards import FoundCard
 from orchestrator.reports.viewer import Viewer
 from state.card import Card
+from state.events.base import Event, type_names
+from state.events.calls import CallSucceeded
+from state.events.confirmations import ConfirmationRequested
+from state.events.conversation import TurnFinished
+from state.events.talking import AnswerGiven
 from state.journal.journal import load_state
 from state.journal.store import InboxRow, Store
+from state.stored import JsonObject
 
 State = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "working"]
 WANTED: Final = frozenset({"AnswerGiven", "CallSucceeded", "ConfirmationRequested", "TurnFinished"})
 _PAGE: Final = 100
+BeforeImages = Mapping[str, Mapping[str, JsonObject]]
+"""The before-images of cards, by confirmation id."""
 _RECORDS: Final = ("deal", "contact", "company", "task")
 
 
@@ -55,16 +63,16 @@ class ChatAnswer(BaseModel):
     notices: Sequence[str] = Field((), description="What else there is to say; it stands in `assistant` too.")
 
 
-def read_events(store: Store, row: InboxRow) -> list[TurnEvent]:
+def read_events(store: Store, row: InboxRow) -> list[Event]:
     """Return the events that the journal holds for the input; raises StoreError."""
     stream = f"session:{row.session}"
     after = _find_start(store, stream, row.id)
-    found: list[TurnEvent] = []
+    found: list[Event] = []
     while page := store.read_events(stream, after=after, limit=_PAGE):
         mine = [item for item in page if item.type in WANTED and row.id in (item.data.get("cause"), item.data.get("turn_id"))]
         if found and not mine:
             break
-        found += [TurnEvent(item.type, dict(item.data)) for item in mine]
+        found += [type_names[item.type].from_data(item.data) for item in mine]
         after = page[-1].seq
     return found
 
@@ -84,95 +92,97 @@ def _find_start(store: Store, stream: str, row_id: str) -> int:
     return max(0, low - 1)
 
 
-def trim_to_answer(happened: Sequence[TurnEvent]) -> Sequence[TurnEvent]:
+def trim_to_answer(happened: Sequence[Event]) -> Sequence[Event]:
     """Return the events up to the end of the answer; a card may be decided later, and its call then names the same turn."""
-    ends = (number for number, item in enumerate(happened, start=1) if item.type in {"AnswerGiven", "TurnFinished"})
+    ends = (number for number, event in enumerate(happened, start=1) if isinstance(event, AnswerGiven | TurnFinished))
     return happened[: max(ends, default=0)]
 
 
-def read_befores(store: Store, session: str) -> dict[str, Any]:
+def read_befores(store: Store, session: str) -> BeforeImages:
     """Return the before-images of a session's cards by confirmation id; raises StoreError."""
     state, _ = load_state(store, f"session:{session}")
     return {key: entry.before or {} for key, entry in state.cards.items()}
 
 
-def collect_open_cards(happened: Sequence[TurnEvent]) -> list[dict[str, Any]]:
-    """Return the cards last shown open, each in its latest form; without "before" if its request is not among the events."""
-    befores = {item.data["confirmation_id"]: item.data.get("before") or {} for item in happened if item.type == "ConfirmationRequested"}
-    bodies = {item.data["body"]["confirmation_id"]: item.data["body"] for item in _collect_replies(happened) if item.data["kind"] == "card"}
-    known = ({**body, "before": befores[key]} if key in befores else dict(body) for key, body in bodies.items())
-    return [body for body in known if body["status"] == "requested" and not body.get("home")]
+def collect_open_cards(happened: Sequence[Event]) -> list[Card]:
+    """Return the cards last shown open, each in its latest form; without `before` if its request is not among the events."""
+    befores = {event.confirmation_id: event.before for event in happened if isinstance(event, ConfirmationRequested)}
+    views = [CardView.from_body(answer.body) for answer in _collect_replies(happened) if answer.kind == "card"]
+    latest = {view.card.confirmation_id: view for view in views}
+    shown = [view.card for view in latest.values() if view.card.is_waiting and not view.home]
+    return [card.with_values(before=befores[card.confirmation_id]) if card.confirmation_id in befores else card for card in shown]
 
 
 def build_answer(
-    happened: Sequence[TurnEvent], row: InboxRow, viewer: Viewer, tr: Translator, befores: Mapping[str, Any], urls: Mapping[str, str]
+    happened: Sequence[Event], row: InboxRow, viewer: Viewer, tr: Translator, befores: BeforeImages, urls: Mapping[str, str]
 ) -> ChatAnswer:
     """Return the whole answer.
 
     `befores` holds the before-images of cards requested before this answer; `urls` the portal pages of changed records.
     """
-    replies = [Reply.model_validate(item.data["body"]) for item in _collect_replies(happened) if item.data["kind"] == "reply"]
-    shown = [Card.from_stored(body) for body in collect_open_cards(happened)]
+    answers = _collect_replies(happened)
+    replies = [Reply.model_validate(answer.body) for answer in answers if answer.kind == "reply"]
+    shown = collect_open_cards(happened)
     cards = [card.with_values(before=card.before or befores.get(card.confirmation_id, {})) for card in shown]
     entries = {card.confirmation_id: card for card in cards}
-    ends = [item.data["reason"] for item in happened if item.type == "TurnFinished"]
+    ends = [event.reason for event in happened if isinstance(event, TurnFinished)]
     names = {effect_id: words for reply in replies for effect_id, words in _collect_change_names(reply, tr).items()}
     return ChatAnswer(
-        assistant="\n\n".join(text for item in _collect_replies(happened) if (text := _render_text(item, tr))),
+        assistant="\n\n".join(text for answer in answers if (text := _render_text(answer, tr))),
         session=row.session,
         turn_id=row.id,
         state=ends[-1] if ends else "answered",
         waiting=[to_confirmation(FoundCard(session=row.session, entry=card, seq=0, entries=entries), viewer, tr) for card in cards],
-        done=[_to_done(item.data, urls, names.get(item.data["effect_id"])) for item in _select_changes(happened)],
+        done=[_to_done(call, urls, names.get(call.effect_id)) for call in _select_changes(happened)],
         choices=[Choice(token=choice.token, label=choice.label) for reply in replies for choice in reply.choices],
         notices=[tr.translate_notice(notice) for reply in replies for notice in reply.notices],
     )
 
 
-def collect_records(happened: Sequence[TurnEvent]) -> list[str]:
+def collect_records(happened: Sequence[Event]) -> list[str]:
     """Return the records that were changed, such as "deal:481"."""
-    return [record for item in _select_changes(happened) if (record := _find_record(item.data))]
+    return [record for call in _select_changes(happened) if (record := _find_record(call))]
 
 
-def _collect_replies(happened: Sequence[TurnEvent]) -> list[TurnEvent]:
+def _collect_replies(happened: Sequence[Event]) -> list[AnswerGiven]:
     """Return the latest reply for each outbox key, in the order of first appearance."""
-    last: dict[str, TurnEvent] = {}
-    for number, item in enumerate(happened):
-        if item.type == "AnswerGiven" and item.data.get("body"):  # an erased one has no body
-            last[item.data["outbox_key"] or f"#{number}"] = item
+    last: dict[str, AnswerGiven] = {}
+    for number, event in enumerate(happened):
+        if isinstance(event, AnswerGiven) and event.body:  # an erased one has no body
+            last[event.outbox_key or f"#{number}"] = event
     return list(last.values())
 
 
-def _render_text(item: TurnEvent, tr: Translator) -> str:
+def _render_text(answer: AnswerGiven, tr: Translator) -> str:
     """Return the text of a reply; "" for cards, which are listed in `waiting`. A list becomes tab-separated lines."""
-    kind, body = item.data["kind"], item.data["body"]
-    if kind in {"card", "toast"}:
+    if answer.kind in {"card", "toast"}:
         return ""
-    if kind == "file":
-        return "\n".join("\t".join(str(cell) for cell in cells) for cells in (body["columns"], *body["rows"]))
-    return to_plain_text(render_message(kind, body, tr))
+    if answer.kind == "file":
+        file = File.model_validate(answer.body)
+        return "\n".join("\t".join(str(cell) for cell in cells) for cells in (file.columns, *file.rows))
+    return to_plain_text(render_message(answer.kind, answer.body, tr))
 
 
-def _select_changes(happened: Sequence[TurnEvent]) -> list[TurnEvent]:
-    return [item for item in happened if item.type == "CallSucceeded" and item.data["call_class"] != "R"]
+def _select_changes(happened: Sequence[Event]) -> list[CallSucceeded]:
+    return [event for event in happened if isinstance(event, CallSucceeded) and event.call_class != "R"]
 
 
 def _collect_change_names(reply: Reply, tr: Translator) -> dict[str, tuple[str, str]]:
     """Return what the reply says about each change, by effect id: its text, and the record's address or ""."""
-    made = [(notice.args, tr.translate_notice(notice)) for notice in reply.notices if notice.code == "made"]
+    made = [notice for notice in reply.notices if notice.code == "made"]
     calls = [call for notice in reply.notices if notice.code == "done-before" for call in notice.args["calls"] if isinstance(call, dict)]
-    made += [(call["args"], tr.translate(call["code"], **call["args"])) for call in calls]
-    return {str(args["effect_id"]): (words, str(args.get("url") or "")) for args, words in made if args.get("effect_id")}
+    made += [Notice.model_validate(call) for call in calls]
+    named = ((notice.args, tr.translate_notice(notice)) for notice in made)
+    return {str(args["effect_id"]): (words, str(args.get("url") or "")) for args, words in named if args.get("effect_id")}
 
 
-def _to_done(data: Mapping[str, Any], urls: Mapping[str, str], named: tuple[str, str] | None) -> Done:
+def _to_done(call: CallSucceeded, urls: Mapping[str, str], named: tuple[str, str] | None) -> Done:
     """Describe a change in the words of the reply, or of the journal where the reply has none, as for a reminder."""
-    record = _find_record(data)
-    words, url = named or (str((data.get("changes") or {}).get("done") or ""), "")
-    return Done(method=data["method"], text=words, record=record, url=urls.get(record, "") or url)
+    record = _find_record(call)
+    words, url = named or (call.changes.done, "")
+    return Done(method=call.method, text=words, record=record, url=urls.get(record, "") or url)
 
 
-def _find_record(data: Mapping[str, Any]) -> str:
-    objects = (data.get("changes") or {}).get("objects") or {}
-    known = (f"{kind}:{number}" for kind in _RECORDS if (number := objects.get(f"current_{kind}_id")))
-    return str(data.get("created") or next(known, ""))
+def _find_record(call: CallSucceeded) -> str:
+    known = (f"{kind}:{number}" for kind in _RECORDS if (number := call.changes.objects.get(f"current_{kind}_id")))
+    return call.created or next(known, "")

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from orchestrator.domain.outputs import Notice
 from state.events.base import Event
@@ -25,13 +25,6 @@ LOOK_EVERY: Final = 1.0
 MOST_STEPS: Final = 50
 
 
-class TurnEvent(NamedTuple):
-    """An event as read from the journal or seen in a commit."""
-
-    type: str
-    data: dict[str, Any]
-
-
 class Ticket:
     """One caller's wait for one input."""
 
@@ -42,7 +35,7 @@ class Ticket:
         """The input is closed, so its answer is available."""
         self.is_complete = row.kind != "message" and not self.is_over
         """`events` is complete, since the turn began after the ticket was opened."""
-        self.events: list[TurnEvent] = []
+        self.events: list[Event] = []
         self.text = ""
         """The model's text so far."""
         self.steps: deque[Notice] = deque(maxlen=MOST_STEPS)
@@ -161,7 +154,7 @@ class Mailbox:
             return
         for ticket in self._tickets.get(cause, ()):
             ticket.is_complete = ticket.is_complete or isinstance(event, MessageReceived)
-            ticket.events.append(TurnEvent(type(event).__name__, event.model_dump(mode="json")))
+            ticket.events.append(type(event).from_data(event.model_dump(mode="json")))
 
 
 @contextlib.contextmanager

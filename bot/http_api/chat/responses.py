@@ -6,7 +6,7 @@ Rights are checked when something is sent, not when it was asked for.
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import orjson
 from fastapi.responses import Response
@@ -25,7 +25,7 @@ from bot.http_api.chat.request_body import BodyReader, Overrides
 from bot.http_api.server.endpoint_context import build_translator
 from bot.http_api.server.errors import MEANINGS, ApiError
 from bot.http_api.server.tokens import Client
-from bot.rendering.progress import render_step
+from bot.rendering.progress import Step, render_step
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.outputs import Notice
 from orchestrator.language.links import strip_unknown_links
@@ -162,13 +162,15 @@ class _AnswerStream:
             found.append(self.format_event("delta", {"at": kept, "text": text[kept:]}))
         return found
 
-    def format_event(self, name: str, data: dict[str, Any]) -> bytes:
+    def format_event(self, name: str, data: Mapping[str, object]) -> bytes:
         """Return one event; its id is the input's id and a running number."""
         self._count += 1
         return format_event(name, f"{self._row.id}:{self._count}", data)
 
     def _translate_step(self, step: Notice) -> str:
-        return to_plain_text(render_step(step.args, self._tr)) if step.code == "step" else self._tr.translate_notice(step)
+        return (
+            to_plain_text(render_step(Step.model_validate(step.args), self._tr)) if step.code == "step" else self._tr.translate_notice(step)
+        )
 
 
 def _refresh_client(client: Client, chat: ChatContext) -> Client:
@@ -189,7 +191,7 @@ async def _collect_answer(ticket: Ticket, client: Client, chat: ChatContext) -> 
     """Build the answer of a closed input; reads the journal if the turn began before the ticket was opened. Raises StoreError."""
     row, store = ticket.row, chat.tools.store
     happened = trim_to_answer(ticket.events if ticket.is_complete else await store.read(read_events, row))
-    missing = any("before" not in card for card in collect_open_cards(happened))
+    missing = any(not card.has("before") for card in collect_open_cards(happened))
     befores = await store.read(read_befores, row.session) if missing else {}
     link = chat.tools.queries["link"]
     urls = {record: await link(target=record, actor=client.actor) for record in collect_records(happened)}
@@ -217,6 +219,6 @@ HEARTBEAT: Final = b": still here\n\n"
 """An SSE comment; it keeps proxies from closing an idle connection."""
 
 
-def format_event(name: str, identity: str, data: Mapping[str, Any]) -> bytes:
+def format_event(name: str, identity: str, data: Mapping[str, object]) -> bytes:
     """Return one server-sent event in three lines; the JSON contains no line break."""
     return f"event: {name}\nid: {identity}\ndata: ".encode() + orjson.dumps(data) + b"\n\n"

@@ -9,18 +9,21 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-from aiogram.types import CallbackQuery, ChatMemberRestricted, ChatMemberUpdated, Message, Update
+from aiogram.types import CallbackQuery, ChatMemberRestricted, ChatMemberUpdated, MaybeInaccessibleMessageUnion, Message, Update
 
 from bot.access.access import Access
 from bot.telegram.outgoing.delivery_state import parse_chat
+from orchestrator.domain.card_view import CardView
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.features.people.screens import KIND
 from state.canonical import dumps, loads
+from state.card import Card
 from state.journal.async_store import AsyncStore
 from state.journal.store import OutboxRow
+from state.stored import JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +51,7 @@ class Chats:
             await self._load()
 
     async def _load(self) -> None:
-        stored: dict[str, Any] = loads(await self._store.get_value(self._key) or "{}")
+        stored: JsonObject = loads(await self._store.get_value(self._key) or "{}")
         self._moved = {int(old): int(new) for old, new in stored.get("moved", {}).items()}
         self._closed = {int(chat): str(why) for chat, why in stored.get("closed", {}).items()}
 
@@ -136,7 +139,7 @@ class Chats:
             await self._load()
             yield
 
-    def _replace_chat(self, message: Any) -> Any:
+    def _replace_chat(self, message: MaybeInaccessibleMessageUnion) -> MaybeInaccessibleMessageUnion:
         return message.model_copy(update={"chat": message.chat.model_copy(update={"id": self.find_origin_id(message.chat.id)})})
 
     async def _save(self) -> None:
@@ -175,7 +178,7 @@ def is_for_anyone(row: OutboxRow) -> bool:
         return str(row.body.get("code", "")).startswith(_FOR_STRANGERS)
     if row.kind == "reply":
         return row.body == _ACCESS_LOST
-    return row.kind == "card" and row.body.get("why") == "no-access" and bool(row.sent_ref)
+    return row.kind == "card" and Card.from_stored(row.body).why == "no-access" and bool(row.sent_ref)
 
 
 def find_withholding_reason(row: OutboxRow, access: Access, now: datetime) -> str:
@@ -186,11 +189,9 @@ def find_withholding_reason(row: OutboxRow, access: Access, now: datetime) -> st
     actor = access.find_actor(chat)
     if actor is None:
         return NO_ACCESS
-    of_another = row.kind == "card" and bool(row.body.get("home"))
+    view = CardView.from_body(row.body) if row.kind == "card" else None
+    if view is None or not view.home:
+        return ""
     # it closes a card that was shown there when the person had the right
-    ends = row.body.get("status") != "requested" and bool(row.sent_ref)
-    return (
-        NO_LEAD
-        if of_another and not ends and LeadApprovers(access, lambda: now).apply_delegation(actor).role not in _DECIDING_ROLES
-        else ""
-    )
+    ends = not view.card.is_waiting and bool(row.sent_ref)
+    return NO_LEAD if not ends and LeadApprovers(access, lambda: now).apply_delegation(actor).role not in _DECIDING_ROLES else ""

@@ -8,7 +8,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Coroutine
 from datetime import timedelta
-from typing import Any
+from typing import TypeVar
 
 from aiogram import Bot
 from aiogram.exceptions import AiogramError, ClientDecodeError, TelegramAPIError, TelegramForbiddenError
@@ -27,6 +27,7 @@ from state.journal.async_store import AsyncStore
 from state.journal.store import OutboxRow, StoreError
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 POLL = 0.5
 STORE_PAUSE = 5
@@ -227,7 +228,7 @@ class Delivery:
         if session.startswith("tg:"):
             await self.progress.tell(session, said)
 
-    def _start_beside(self, method: TelegramMethod[Any], chat: int, rank: Rank) -> None:
+    def _start_beside(self, method: TelegramMethod[T], chat: int, rank: Rank) -> None:
         """Send in the background, so that neither intake nor turns wait for Telegram."""
         if len(self._side_calls) < MAX_SIDE_CALLS:
             task = asyncio.ensure_future(_run_silently(self._for_anyone.send(method, chat, rank)))
@@ -235,6 +236,6 @@ class Delivery:
             task.add_done_callback(self._side_calls.discard)
 
 
-async def _run_silently(call: Coroutine[Any, Any, Any]) -> None:
+async def _run_silently(call: Coroutine[None, None, T]) -> None:
     with contextlib.suppress(AiogramError, ChatClosed, NotDelivering, StoreError):
         await call

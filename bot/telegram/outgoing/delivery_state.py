@@ -3,10 +3,9 @@
 It holds the delivered parts of a long answer and the placeholder of a running turn: one small value per session, message ids, no text.
 """
 
-from typing import Any
-
 from state.canonical import dumps, hash_text, loads
 from state.journal.async_store import AsyncStore
+from state.stored import JsonObject
 
 _MAX_PLACEHOLDERS = 5
 
@@ -49,8 +48,8 @@ class DeliveryState:
         newest = sorted(noted.items(), key=lambda item: item[1])[-(_MAX_PLACEHOLDERS - 1) :]
         await self._store.set_value(self._build_key("placeholder", session), dumps({**dict(newest), turn: ref}))
 
-    async def _load_notes(self, what: str, session: str) -> dict[str, Any]:
-        noted: dict[str, Any] = loads(await self._store.get_value(self._build_key(what, session)) or "{}")
+    async def _load_notes(self, what: str, session: str) -> JsonObject:
+        noted: JsonObject = loads(await self._store.get_value(self._build_key(what, session)) or "{}")
         return noted
 
     def _build_key(self, what: str, session: str) -> str:

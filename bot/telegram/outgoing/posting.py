@@ -8,7 +8,7 @@ from aiogram.exceptions import TelegramBadRequest
 from aiogram.methods import AnswerCallbackQuery, DeleteMessage, EditMessageText, SendDocument, SendMessage
 from aiogram.types import BufferedInputFile, InlineKeyboardMarkup
 
-from bot.i18n.translate import Translator, as_notice
+from bot.i18n.translate import Translator
 from bot.telegram.intake.people import ChatPeople
 from bot.telegram.outgoing.chats import build_admission_check, is_for_anyone
 from bot.telegram.outgoing.delivery_state import DeliveryState, parse_chat
@@ -18,7 +18,7 @@ from bot.telegram.outgoing.sender import Sender
 from bot.telegram.view.entities import trim_text
 from bot.telegram.view.keyboards import Markup
 from bot.telegram.view.message_builder import Attachment, Piece, RenderedMessage, build_fallback_message, build_message
-from orchestrator.domain.outputs import Notice
+from orchestrator.domain.outputs import Notice, Toast
 from state.canonical import dumps, hash_text
 from state.journal.async_store import AsyncStore
 from state.journal.store import OutboxRow
@@ -76,9 +76,10 @@ class Poster:
 
     async def _reply_to_click(self, row: OutboxRow, tr: Translator) -> str:
         chat = parse_chat(row.session)[0]
-        notice = as_notice(row.body["notice"]) if build_admission_check(self._people.access)(chat) else _ACCESS_LOST
+        toast = Toast.model_validate(row.body)
+        notice = toast.notice if build_admission_check(self._people.access)(chat) else _ACCESS_LOST
         text = trim_text(tr.translate_notice(notice), _TOAST)
-        answer = AnswerCallbackQuery(callback_query_id=row.body["callback_id"], text=text, show_alert=len(text) > _ALERT)
+        answer = AnswerCallbackQuery(callback_query_id=toast.callback_id, text=text, show_alert=len(text) > _ALERT)
         with contextlib.suppress(TelegramBadRequest):  # too late to answer the click; the card shows the outcome
             await self._for_anyone.send(answer, chat, Rank.TOAST)
         return ""

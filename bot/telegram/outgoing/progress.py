@@ -7,15 +7,14 @@ import asyncio
 import logging
 import math
 import zlib
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Any
 
 from aiogram.exceptions import AiogramError, TelegramBadRequest, TelegramNotFound
 from aiogram.methods import EditMessageText, SendChatAction, SendMessage, SendMessageDraft
 from aiogram.types import InlineKeyboardMarkup
 
-from bot.rendering.progress import render_progress
+from bot.rendering.progress import Step, render_progress
 from bot.telegram.intake.people import ChatPeople
 from bot.telegram.outgoing.delivery_state import DeliveryState, parse_chat
 from bot.telegram.outgoing.sender import Sender
@@ -26,6 +25,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.language.links import strip_unknown_links
 from state.clock import read_boottime
 from state.journal.store import StoreError
+from state.stored import JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class _TurnView:
     heard_at: float = 0.0
     text: str = ""
     note: Notice | None = None
-    steps: dict[Any, Mapping[str, Any]] = field(default_factory=dict)
+    steps: dict[int, JsonObject] = field(default_factory=dict)
     drafts: bool = False
     fresh: bool = True
     """Whether there is something not shown yet."""
@@ -233,7 +233,7 @@ class Progress:
         else:
             self._call(show, self._build_next_call(show, now))
 
-    def _call(self, show: _TurnView, work: Coroutine[Any, Any, None] | None) -> None:
+    def _call(self, show: _TurnView, work: Coroutine[None, None, None] | None) -> None:
         if work is None:  # no room now: later there may be room, and more to show
             show.timer = asyncio.get_running_loop().call_later(RETRY, self._show_if_due, show)
             return
@@ -245,13 +245,13 @@ class Progress:
         show.call_task = None
         self._schedule(show)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None] | None:
+    def _start(self, work: Coroutine[None, None, None]) -> asyncio.Task[None] | None:
         if self._group is None:
             work.close()
             return None
         return self._group.create_task(work)
 
-    def _build_next_call(self, show: _TurnView, now: float) -> Coroutine[Any, Any, None] | None:
+    def _build_next_call(self, show: _TurnView, now: float) -> Coroutine[None, None, None] | None:
         """Return the call that is due, None where the rate limit leaves no room."""
         if not show.drafts and not show.message and now < self._find_placeholder_time(show):
             return self._send_typing(show, now)
@@ -262,7 +262,7 @@ class Progress:
             return self._send_draft(show)
         return self._edit_placeholder(show) if show.message else self._send_placeholder(show)
 
-    async def _run_guarded(self, show: _TurnView, work: Coroutine[Any, Any, None]) -> None:
+    async def _run_guarded(self, show: _TurnView, work: Coroutine[None, None, None]) -> None:
         """Run the call; errors of Telegram or the store end in a log line. The rate limiter has recorded any flood wait already."""
         try:
             await work
@@ -320,5 +320,6 @@ class Progress:
         """Render the progress with the renderer of the answer itself; of a long text the last part, where it grows."""
         tr = self._people.build_translator(show.session)
         words = strip_unknown_links(show.text, self._hosts, locale=tr.locale)
-        piece = split(*render_entities(render_progress(list(show.steps.values()), show.note, words, tr)))[-1]
+        steps = [Step.model_validate(step) for step in show.steps.values()]
+        piece = split(*render_entities(render_progress(steps, show.note, words, tr)))[-1]
         return ("", []) if is_blank(piece[0]) else piece

@@ -42,7 +42,7 @@ Telegram answers within tenths of a second; after a timeout the message may or m
 UPLOAD_WITHIN = 120
 _FLOOD = "Too Many Requests"
 """Text of a 429 without a wait, or with 0: aiogram raises it as a generic error and keeps only Telegram's text."""
-_STRIPPABLE: tuple[tuple[str, dict[str, Any]], ...] = (
+_STRIPPABLE: tuple[tuple[str, dict[str, None]], ...] = (
     ("entit", {"entities": None, "caption_entities": None}),
     ("button", {"reply_markup": None}),
     ("keyboard", {"reply_markup": None}),
@@ -94,8 +94,8 @@ class Sender:
             return await self._send_in_turn(method, chat, rank)
         except TelegramMigrateToChat as moved:
             await self._chats.move(self._chats.find_current_id(chat), moved.migrate_to_chat_id)
-            gone: TelegramMethod[Any] = method
             if isinstance(method, EditMessageText | DeleteMessage):  # in the new chat this message id names another message, or none
+                gone: TelegramMethod[Any] = method
                 raise TelegramBadRequest(method=gone, message="message to edit not found") from None
             return await self._send_in_turn(method, chat, rank)
         except TelegramForbiddenError as shut:

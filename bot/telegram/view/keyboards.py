@@ -5,12 +5,11 @@ that taps twice denies.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from aiogram.types import CopyTextButton, ForceReply, InlineKeyboardButton, InlineKeyboardMarkup
 
 from bot.i18n.translate import Translator
-from bot.rendering.cards import is_second_tap_due, is_waiting_for_lead
 from bot.rendering.daily import build_reminder_buttons
 from bot.rendering.record_changes import build_history_buttons
 from bot.telegram.intake.callbacks import (
@@ -26,12 +25,12 @@ from bot.telegram.intake.callbacks import (
 )
 from bot.telegram.intake.people import build_people_keyboard
 from bot.telegram.view.entities import is_blank, trim_text
+from orchestrator.domain.card_view import CardView
 from orchestrator.domain.outputs import Reply
 from orchestrator.features.cards.resubmit import is_undo, may_repeat
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
-from state.card import Card
+from state.stored import JsonObject
 
-Body = Mapping[str, Any]
 Markup = InlineKeyboardMarkup | ForceReply
 Buttons = list[list[InlineKeyboardButton]]
 
@@ -41,7 +40,7 @@ _ON_BUTTON = 60
 _LONGEST_LABEL = 128
 
 
-def build_keyboard(kind: str, body: Body, tr: Translator) -> Markup | None:
+def build_keyboard(kind: str, body: JsonObject, tr: Translator) -> Markup | None:
     """Return the buttons for a row of `kind`, None for kinds without any."""
     draw = _KEYBOARDS.get(kind)
     return draw(body, tr) if draw is not None else None
@@ -71,97 +70,95 @@ def build_stop_keyboard(tr: Translator) -> InlineKeyboardMarkup:
     return InlineKeyboardMarkup(inline_keyboard=[[_build_button(tr.translate("button-stop"), StopClick())]])
 
 
-def build_card_keyboard(body: Body, tr: Translator) -> InlineKeyboardMarkup | None:
+def build_card_keyboard(view: CardView, tr: Translator) -> InlineKeyboardMarkup | None:
     """Return the buttons of an open card, or the actions still possible on a decided one."""
-    rows = _build_waiting_rows(body, tr) if body["status"] == "requested" else _build_settled_rows(body, tr)
-    return _build_markup(rows)
+    return _build_markup(_build_waiting_rows(view, tr) if view.card.is_waiting else _build_settled_rows(view, tr))
 
 
-def _build_waiting_rows(body: Body, tr: Translator) -> Buttons:
-    confirmation_id = body["confirmation_id"]
-    if not str(body.get("home") or "tg:").startswith("tg:"):  # click data can name Telegram chats only
-        return _build_copy_rows(body, tr)
-    no = _build_decision_button(body, tr.translate("button-deny"), approve=False)
-    if body.get("home"):  # shown in a lead's chat; the card belongs to another session
+def _build_waiting_rows(view: CardView, tr: Translator) -> Buttons:
+    confirmation_id = view.card.confirmation_id
+    if not (view.home or "tg:").startswith("tg:"):  # click data can name Telegram chats only
+        return _build_copy_rows(view, tr)
+    no = _build_decision_button(view, tr.translate("button-deny"), approve=False)
+    if view.home:  # shown in a lead's chat; the card belongs to another session
         return [
-            *_build_decision_rows(body, no, tr),
-            [_build_deny_reason_button(body, tr)],
-            [_build_remote_details_button(body, tr)],
-            *_build_copy_rows(body, tr),
+            *_build_decision_rows(view, no, tr),
+            [_build_deny_reason_button(view, tr)],
+            [_build_remote_details_button(view, tr)],
+            *_build_copy_rows(view, tr),
         ]
     details = _build_button(tr.translate("button-details"), DetailsClick(confirmation_id=confirmation_id))
-    if is_waiting_for_lead(body):
-        return [[_build_decision_button(body, tr.translate("button-withdraw"), approve=False), details], *_build_copy_rows(body, tr)]
-    edit = [] if _is_fixed(body) else [_build_button(tr.translate("button-edit"), ActionClick(words=("edit", confirmation_id)))]
-    return [*_build_decision_rows(body, no, tr), [*edit, details], *_build_copy_rows(body, tr)]
+    if view.is_waiting_for_lead:
+        return [[_build_decision_button(view, tr.translate("button-withdraw"), approve=False), details], *_build_copy_rows(view, tr)]
+    edit = [] if _is_fixed(view) else [_build_button(tr.translate("button-edit"), ActionClick(words=("edit", confirmation_id)))]
+    return [*_build_decision_rows(view, no, tr), [*edit, details], *_build_copy_rows(view, tr)]
 
 
-def _build_deny_reason_button(body: Body, tr: Translator) -> InlineKeyboardButton:
+def _build_deny_reason_button(view: CardView, tr: Translator) -> InlineKeyboardButton:
     """Build the button on a lead's copy that makes the lead's next message in this chat the reason of a refusal."""
-    return _build_button(
-        tr.translate("button-deny-why"), ActionClick(words=("why", body["confirmation_id"], body["nonce"], _format_origin(body)))
-    )
+    words = ("why", view.card.confirmation_id, view.card.nonce, _format_origin(view))
+    return _build_button(tr.translate("button-deny-why"), ActionClick(words=words))
 
 
-def _build_remote_details_button(body: Body, tr: Translator) -> InlineKeyboardButton:
+def _build_remote_details_button(view: CardView, tr: Translator) -> InlineKeyboardButton:
     """Build the details button of a lead's copy; it names the session of the card, where the call is known."""
-    return _build_button(tr.translate("button-details"), ActionClick(words=("details", body["confirmation_id"], _format_origin(body))))
+    words = ("details", view.card.confirmation_id, _format_origin(view))
+    return _build_button(tr.translate("button-details"), ActionClick(words=words))
 
 
-def _format_origin(body: Body) -> str:
-    return str(body["home"]).removeprefix("tg:").replace(":", ".")
+def _format_origin(view: CardView) -> str:
+    return view.home.removeprefix("tg:").replace(":", ".")
 
 
-def _build_decision_rows(body: Body, no: InlineKeyboardButton, tr: Translator) -> Buttons:
-    yes = _build_approve_button(body, tr)
-    if is_second_tap_due(body):
+def _build_decision_rows(view: CardView, no: InlineKeyboardButton, tr: Translator) -> Buttons:
+    yes = _build_approve_button(view, tr)
+    if view.is_second_tap_due:
         return [[no], [yes]]
-    return [[no, yes]] if body.get("taps", 1) > 1 else [[yes, no]]
+    return [[no, yes]] if view.card.taps > 1 else [[yes, no]]
 
 
-def _is_fixed(body: Body) -> bool:
+def _is_fixed(view: CardView) -> bool:
     """Return whether the card has no single value that an answer could change."""
-    preview = body.get("preview") or {}
-    return bool(preview.get("items")) or not preview.get("lines") or is_undo(Card.from_stored(body))
+    return bool(view.preview.items) or not view.preview.lines or is_undo(view.card)
 
 
-def _build_settled_rows(body: Body, tr: Translator) -> Buttons:
-    confirmation_id = body["confirmation_id"]
-    if body.get("home"):  # what is left to do is done in the card's own chat
+def _build_settled_rows(view: CardView, tr: Translator) -> Buttons:
+    card = view.card
+    if view.home:  # what is left to do is done in the card's own chat
         return []
-    if body["status"] == "unknown":
-        return [[_build_button(tr.translate("button-check"), CheckClick(confirmation_id=confirmation_id))]]
-    if body["status"] == "executed" and body.get("undo_until"):
-        return [[_build_button(tr.translate("button-undo"), ActionClick(words=("undo", str(body["effect_id"]))))]]
-    if may_repeat(Card.from_stored(body)):
-        code = "button-ask-again" if body["status"] == "expired" else "button-repeat"
-        return [[_build_button(tr.translate(code), ActionClick(words=("again", confirmation_id)))]]
+    if card.status == "unknown":
+        return [[_build_button(tr.translate("button-check"), CheckClick(confirmation_id=card.confirmation_id))]]
+    if card.status == "executed" and card.undo_until:
+        return [[_build_button(tr.translate("button-undo"), ActionClick(words=("undo", card.effect_id)))]]
+    if may_repeat(card):
+        code = "button-ask-again" if card.status == "expired" else "button-repeat"
+        return [[_build_button(tr.translate(code), ActionClick(words=("again", card.confirmation_id)))]]
     return []
 
 
-def _build_copy_rows(body: Body, tr: Translator) -> Buttons:
+def _build_copy_rows(view: CardView, tr: Translator) -> Buttons:
     """Build the button that copies the record's number."""
-    number = (body.get("preview") or {}).get("id")
+    number = view.preview.id
     if not number:
         return []
     return [[InlineKeyboardButton(text=tr.translate("button-copy", number=str(number)), copy_text=CopyTextButton(text=str(number)))]]
 
 
-def _build_approve_button(body: Body, tr: Translator) -> InlineKeyboardButton:
-    dangerous = body.get("taps", 1) > 1
-    second = is_second_tap_due(body)
-    nonce = calculate_second_nonce(body["nonce"]) if second else body["nonce"]
+def _build_approve_button(view: CardView, tr: Translator) -> InlineKeyboardButton:
+    dangerous = view.card.taps > 1
+    second = view.is_second_tap_due
+    nonce = calculate_second_nonce(view.card.nonce) if second else view.card.nonce
     code = "button-sure" if second else "button-approve-danger" if dangerous else "button-approve"
-    return _build_decision_button(body, tr.translate(code), approve=True, nonce=nonce, style="danger" if dangerous else "success")
+    return _build_decision_button(view, tr.translate(code), approve=True, nonce=nonce, style="danger" if dangerous else "success")
 
 
-def _build_decision_button(body: Body, text: str, *, approve: bool, nonce: str = "", style: str = "") -> InlineKeyboardButton:
-    home = str(body.get("home") or body.get("topic") or "")
-    press = CardClick(confirmation_id=body["confirmation_id"], nonce=nonce or body["nonce"], approve=approve, home=home)
+def _build_decision_button(view: CardView, text: str, *, approve: bool, nonce: str = "", style: str = "") -> InlineKeyboardButton:
+    card = view.card
+    press = CardClick(confirmation_id=card.confirmation_id, nonce=nonce or card.nonce, approve=approve, home=view.home or view.topic)
     return _build_button(text, press, style)
 
 
-def build_edit_keyboard(body: Body, tr: Translator) -> Markup | None:
+def build_edit_keyboard(body: JsonObject, tr: Translator) -> Markup | None:
     """Return the buttons for a question of a card edit: its fields, the possible meanings of an answer, or a prompt to reply."""
     confirmation_id = body["confirmation_id"]
     if body["what"] == "fields":
@@ -187,19 +184,15 @@ def _build_leave_button(confirmation_id: str, tr: Translator) -> InlineKeyboardB
     return _build_button(tr.translate("button-leave"), ActionClick(words=("noedit", confirmation_id)))
 
 
-def _build_reminder_keyboard(body: Body, tr: Translator) -> InlineKeyboardMarkup | None:
+def _build_reminder_keyboard(body: JsonObject, tr: Translator) -> InlineKeyboardMarkup | None:
     rows = build_reminder_buttons(body, tr)
     return _build_markup([[InlineKeyboardButton(text=button.text, callback_data=button.data) for button in line] for line in rows])
 
 
-def _build_history_keyboard(body: Body, tr: Translator) -> InlineKeyboardMarkup | None:
+def _build_history_keyboard(body: JsonObject, tr: Translator) -> InlineKeyboardMarkup | None:
     return _build_markup(
         [[_build_button(button.text, ActionClick(words=button.words)) for button in line] for line in build_history_buttons(body, tr)]
     )
-
-
-def _build_reply_body_keyboard(body: Body, tr: Translator) -> InlineKeyboardMarkup | None:
-    return build_reply_keyboard(Reply.model_validate(body), tr)
 
 
 def _trim_label(text: str) -> str:
@@ -220,9 +213,9 @@ def _build_markup(rows: Buttons) -> InlineKeyboardMarkup | None:
     return InlineKeyboardMarkup(inline_keyboard=rows) if rows else None
 
 
-_KEYBOARDS: Final[Mapping[str, Callable[[Body, Translator], Markup | None]]] = {
-    "reply": _build_reply_body_keyboard,
-    "card": build_card_keyboard,
+_KEYBOARDS: Final[Mapping[str, Callable[[JsonObject, Translator], Markup | None]]] = {
+    "reply": lambda body, tr: build_reply_keyboard(Reply.model_validate(body), tr),
+    "card": lambda body, tr: build_card_keyboard(CardView.from_body(body), tr),
     "reminder": _build_reminder_keyboard,
     "people": build_people_keyboard,
     "edit": build_edit_keyboard,

@@ -1,12 +1,11 @@
 """Builds the Telegram content of an outbox row: text parts, buttons, files. Pure; first posts and edits use the same renderer."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from aiogram.types import MessageEntity
 
-from bot.i18n.translate import Translator, as_notice
+from bot.i18n.translate import Translator
 from bot.rendering.batches import build_batch_sheet
 from bot.rendering.defang_links import disable_message_links
 from bot.rendering.files import Sheet, build_sheet, render_csv, render_xlsx
@@ -15,8 +14,9 @@ from bot.rendering.replies import MAX_ROWS, render_reply
 from bot.rendering.spans import Spans, to_plain_text
 from bot.telegram.outgoing.delivery_state import parse_chat
 from bot.telegram.view.entities import LIMIT, count_units, is_blank, render_entities, split, trim_text
-from bot.telegram.view.keyboards import Markup, build_keyboard, build_reply_keyboard
-from orchestrator.domain.outputs import Notice, Reply, Table, build_reply
+from bot.telegram.view.keyboards import Markup, build_card_keyboard, build_keyboard, build_reply_keyboard
+from orchestrator.domain.card_view import CardView
+from orchestrator.domain.outputs import File, Notice, Reply, Table, build_reply
 from state.journal.store import OutboxRow
 
 MOST_PIECES = 3
@@ -54,9 +54,10 @@ def build_message(row: OutboxRow, tr: Translator) -> RenderedMessage:
     match row.kind:
         case "card":
             pieces = _split_text(render_message(row.kind, safe, tr))
-            return RenderedMessage(pieces=pieces, markup=build_keyboard(row.kind, _add_topic(row), tr), files=_attach_batch_sheet(row, tr))
+            view = replace(CardView.from_body(row.body), topic=_find_topic(row))
+            return RenderedMessage(pieces=pieces, markup=build_card_keyboard(view, tr), files=_attach_batch_sheet(view, tr))
         case "file":
-            return RenderedMessage(pieces=(), files=(_build_file(row, tr),))
+            return RenderedMessage(pieces=(), files=(_build_file(File.model_validate(row.body), tr),))
         case "reply":
             reply = Reply.model_validate(row.body)
             letter = _build_reply(reply, Reply.model_validate(safe), tr)
@@ -72,15 +73,15 @@ def build_fallback_message(row: OutboxRow, tr: Translator) -> RenderedMessage:
     return RenderedMessage(pieces=_split_text(render_reply(said, tr)))
 
 
-def _add_topic(row: OutboxRow) -> Mapping[str, Any]:
-    """Return the body with the card's topic: if the topic is closed, the card is shown outside it and its buttons must still lead to it."""
+def _find_topic(row: OutboxRow) -> str:
+    """Return the session of a card in a topic: where that is closed, the card is shown outside, and its buttons must still lead to it."""
     chat, thread = parse_chat(row.session)
-    return {**row.body, "topic": row.session} if thread and chat < 0 else row.body
+    return row.session if thread and chat < 0 else ""
 
 
-def _attach_batch_sheet(row: OutboxRow, tr: Translator) -> tuple[Attachment, ...]:
+def _attach_batch_sheet(view: CardView, tr: Translator) -> tuple[Attachment, ...]:
     """Attach the list of everything a batch of many commands will write."""
-    sheet = build_batch_sheet(row.body, tr)
+    sheet = build_batch_sheet(view, tr)
     if sheet is None:
         return ()
     name = tr.translate("card-file")
@@ -130,14 +131,11 @@ def _attach_table(title: str, table: Table, tr: Translator) -> Attachment:
     return Attachment(name=f"{_build_file_name(title)}.xlsx", caption=caption, build=lambda: render_xlsx(sheet, name=title))
 
 
-def _build_file(row: OutboxRow, tr: Translator) -> Attachment:
-    """Build the file of a row of kind "file", whose body is {name, format, columns, rows, links, caption}."""
-    body = row.body
-    links = tuple(str(link) for link in body.get("links") or ())
-    sheet = Sheet(columns=tuple(body["columns"]), rows=tuple(tuple(cells) for cells in body["rows"]), links=links)
-    name = str(body.get("name") or tr.translate("file-list"))
-    caption = trim_text(tr.translate_notice(as_notice(body["caption"])), CAPTION) if body.get("caption") else ""
-    if body.get("format") == "csv":
+def _build_file(file: File, tr: Translator) -> Attachment:
+    sheet = Sheet(columns=tuple(file.columns), rows=tuple(tuple(cells) for cells in file.rows), links=tuple(file.links))
+    name = file.name or tr.translate("file-list")
+    caption = trim_text(tr.translate_notice(file.caption), CAPTION) if file.caption else ""
+    if file.format == "csv":
         return Attachment(name=f"{_build_file_name(name)}.csv", caption=caption, build=lambda: render_csv(sheet))
     return Attachment(name=f"{_build_file_name(name)}.xlsx", caption=caption, build=lambda: render_xlsx(sheet, name=name))
 

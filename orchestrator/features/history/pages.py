@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import parse_target
-from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
+from orchestrator.domain.card_view import PreviewLine, PreviewPart
 from orchestrator.domain.effect_record import EffectRecord, StoredCall
 from orchestrator.domain.message_views import HistoryBody, HistoryEntry
 from orchestrator.features.history.record_index import RecordIndex, find_origin_effect, find_start_time
@@ -112,7 +112,7 @@ class HistoryPages:
         try:
             call = decode_call(row.call["call"], self._deps.catalogue)
             before = {parse_target(name): image for name, image in EffectRecord.model_validate(row.call).before.items()}
-            card = Preview.model_validate(await preview_for(actor, call, Facts(records=before), self._deps.names))
+            card = await preview_for(actor, call, Facts(records=before), self._deps.names)
         except (UndecodableCall, KeyError, TypeError, ValueError):  # a row of an older version, or emptied by an erasure
             return PreviewPart(verb="", entity="", lines=())
         number = parse_target(target)[1]

@@ -5,12 +5,12 @@ does not answer. `describe_proposal` labels a change that was never made. Makes 
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.card_view import Preview, PreviewLine
 from orchestrator.domain.effect import Effect
 from orchestrator.gate.approve.preview import preview
 from orchestrator.gate.call import effect_kinds
@@ -19,6 +19,7 @@ from orchestrator.gate.call.serialization import _build_label_args, build_doubt_
 from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook
 from orchestrator.language.text import Locale, trim_text
+from state.stored import JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -27,17 +28,17 @@ _TITLES = 3
 _VALUE = 60
 
 
-def build_call_label(call: Call, card: Mapping[str, Any]) -> dict[str, Any]:
+def build_call_label(call: Call, card: Preview) -> JsonObject:
     """Return the arguments with which a notice names `call`, taken from its card; the sentence is `call-named` of `bot/i18n`."""
     if call.commands:
-        titles = [str(item["title"]) for item in card["items"] if item["title"]]
-        return _build_label_args(call.method, verb="batch", count=len(card["items"]), title="», «".join(_truncate(titles, _TITLES)))
-    lines = [line for line in card["lines"] if line["field"] not in call.system_fields and line["after"] != card["title"]]
+        titles = [item.title for item in card.items if item.title]
+        return _build_label_args(call.method, verb="batch", count=len(card.items), title="», «".join(_truncate(titles, _TITLES)))
+    lines = [line for line in card.lines if line.field not in call.system_fields and line.after != card.title]
     changes = "; ".join(_truncate([_format_change(line) for line in lines], _CHANGES))
-    return _build_label_args(call.method, verb=card["verb"], entity=card["entity"], title=str(card["title"]), changes=changes)
+    return _build_label_args(call.method, verb=card.verb, entity=card.entity, title=card.title, changes=changes)
 
 
-async def build_offline_label(call: Call, facts: Facts, actor: Actor) -> dict[str, Any]:
+async def build_offline_label(call: Call, facts: Facts, actor: Actor) -> JsonObject:
     """Label a call that has no card, using only `facts`: it costs no further reads, and on failure it returns {} instead of raising."""
     try:
         return build_call_label(call, await preview(call, facts, _NoNames(), locale=actor.locale, zone=actor.time_zone))
@@ -46,9 +47,9 @@ async def build_offline_label(call: Call, facts: Facts, actor: Actor) -> dict[st
         return {}
 
 
-def _format_change(line: Mapping[str, Any]) -> str:
-    before = f"{trim_text(line['before'], limit=_VALUE)} → " if line["before"] else ""
-    return f"{line['name']}: {before}{trim_text(line['after'], limit=_VALUE)}"
+def _format_change(line: PreviewLine) -> str:
+    before = f"{trim_text(line.before, limit=_VALUE)} → " if line.before else ""
+    return f"{line.name}: {before}{trim_text(line.after, limit=_VALUE)}"
 
 
 def _truncate(items: Sequence[str], most: int) -> list[str]:
@@ -82,7 +83,7 @@ class _NoNames:
         """Return ""."""
         return _no_name(entity, name)
 
-    async def describe_field_value(self, entity: str, name: str, value: Any, *, locale: Locale, zone: str) -> str | None:
+    async def describe_field_value(self, entity: str, name: str, value: object, *, locale: Locale, zone: str) -> str | None:
         """Return None."""
         del entity, name, value, locale, zone
         return None
@@ -105,7 +106,7 @@ def _no_name(*what: object) -> str:
 class ProposalLabel:
     """The label of a proposed change."""
 
-    named: dict[str, Any]
+    named: JsonObject
     """The arguments of the message `call-named` in `bot/i18n`, with the id of the effect."""
     essence: str = ""
     """The essence of the call; "" where the proposal could not be normalized."""
@@ -127,6 +128,6 @@ async def describe_proposal(effect: Effect, *, catalogue: Catalogue, portal: str
     return ProposalLabel(named={**(named or bare), "effect_id": effect_id}, essence=call.essence)
 
 
-def _describe_method(spec: Method) -> dict[str, Any]:
+def _describe_method(spec: Method) -> dict[str, str]:
     """Return verb and kind of record of a method whose parameters tell nothing."""
     return {"verb": spec.verb if spec.verb != "action" else spec.name.rpartition(".")[2].lower(), "entity": spec.entity}

@@ -6,16 +6,16 @@ A card that leads must decide is copied to their chats in the same commit that s
 
 import hashlib
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.card_view import Preview
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.outputs import Notice
-from orchestrator.gate.call.effect import Ask
+from orchestrator.gate.call.effect import Ask, BeforeImage
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.permissions import find_visible_users, is_same_person, may_touch
 from orchestrator.gate.call.ports import DECLINED, Ledger
@@ -23,6 +23,7 @@ from orchestrator.gate.call.serialization import get_essence
 from orchestrator.gate.execute.executor import Order, build_stored_call
 from state.card import Card
 from state.clock import format_iso, generate_id, parse_iso
+from state.events.base import Event
 from state.events.confirmations import (
     ConfirmationApproved,
     ConfirmationDenied,
@@ -58,7 +59,7 @@ class CardRequest:
     order: Order
     effect: Effect
     ask: Ask
-    preview: Mapping[str, Any]
+    preview: Preview
     actor: Actor
     notified_leads: Sequence[Actor] = ()
     """The leads to whom the card is shown in their own chats."""
@@ -76,7 +77,7 @@ def calculate_second_nonce(nonce: str) -> str:
 
 
 async def request(
-    asked: CardRequest, ledger: Ledger, ttl: timedelta, *, remind_after: timedelta = timedelta(hours=2), supersede: Sequence[Any] = ()
+    asked: CardRequest, ledger: Ledger, ttl: timedelta, *, remind_after: timedelta = timedelta(hours=2), supersede: Sequence["Closing"] = ()
 ) -> ConfirmationRequested:
     """Buffer the event of the new card and its effect as `requested`, together with the cards it supersedes.
 
@@ -96,7 +97,7 @@ async def request(
         call_class=order.call_class,
         params=dict(order.call.params),
         before=dict(order.before),
-        preview=dict(asked.preview),
+        preview=asked.preview.to_json(),
         reasons=[reason.model_dump(mode="json") for reason in asked.ask.reasons],
         comment=asked.effect.comment,
         proposed_by=order.proposed_by,
@@ -130,11 +131,11 @@ async def request(
 class Closing:
     """An event that closes a card, with the matching change of its effect."""
 
-    event: Any
+    event: Event
     change: EffectChange
 
 
-def build_closing(entry: Card, event: Any, status: EffectStatus, *expect: str) -> Closing:
+def build_closing(entry: Card, event: Event, status: EffectStatus, *expect: str) -> Closing:
     """Build the closing of the card `entry` by `event`; the effect must still be in one of the `expect` states."""
     change = EffectChange(effect_id=entry.effect_id, expect=expect or ("requested",), status=status)
     return Closing(event=event, change=change)
@@ -282,7 +283,7 @@ def check_entitlement(entry: Card, decision: Decision, catalogue: Catalogue) -> 
     return Notice(code="not-your-card", args={"who": entry.requested_by_name})
 
 
-def can_see_all(actor: Actor, before: Mapping[str, Any], catalogue: Catalogue, *, asked_by: int | None) -> bool:
+def can_see_all(actor: Actor, before: BeforeImage, catalogue: Catalogue, *, asked_by: int | None) -> bool:
     """Return whether the actor may see every record of this before-image.
 
     For a record that is still to be created, the actor must be allowed to see those of the employee `asked_by`.

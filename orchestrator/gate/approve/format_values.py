@@ -6,7 +6,7 @@ A card shows exactly what will be sent: a value that cannot be interpreted is sh
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 from zoneinfo import ZoneInfo
 
 from bitrix.client.batch import find_references
@@ -67,7 +67,7 @@ class Context:
     """Whether the record is yet to be created: sums without a currency are then in the portal's base currency."""
 
 
-async def format_value(value: Any, kind: str, *, context: Context, reader: Reader) -> str:
+async def format_value(value: object, kind: str, *, context: Context, reader: Reader) -> str:
     """Format `value` by its `kind`; return EMPTY for an empty value."""
     if value is None or value in ("", [], {}):
         return EMPTY
@@ -92,7 +92,7 @@ async def format_value(value: Any, kind: str, *, context: Context, reader: Reade
             return format_plain(value, reader)
 
 
-def format_plain(value: Any, reader: Reader) -> str:
+def format_plain(value: object, reader: Reader) -> str:
     """Format any JSON value on one line, with hidden characters made visible and a visible mark where it is cut."""
     return escape_text(_flatten(value), locale=reader.locale)
 
@@ -128,7 +128,7 @@ def _format_typed(value: str, value_type: str) -> str:
     return f"{value} ({value_type})" if value_type not in {"", "WORK"} else value
 
 
-async def format_own_value(name: str, value: Any, *, context: Context, reader: Reader) -> str:
+async def format_own_value(name: str, value: object, *, context: Context, reader: Reader) -> str:
     """Format the value of a custom field with the names that the portal defines for it; if there are none, return it unchanged."""
     if value is None or value in ("", [], {}) or find_references(value):
         return await format_value(value, "text", context=context, reader=reader)
@@ -139,7 +139,7 @@ async def format_own_value(name: str, value: Any, *, context: Context, reader: R
     return format_plain(value, reader) if found is None else escape_text(found, locale=reader.locale)
 
 
-async def _format_names(value: Any, kind: str, *, context: Context, reader: Reader) -> str:
+async def _format_names(value: object, kind: str, *, context: Context, reader: Reader) -> str:
     found = [
         await _format_name(item, kind, context=context, reader=reader)
         for item in sorted(fields.parse_ids(value), key=lambda item: (len(item), item))
@@ -171,7 +171,7 @@ async def _name_or_default(name: Awaitable[str], otherwise: str, reader: Reader)
     return escape_text(found or otherwise, locale=reader.locale)
 
 
-async def _format_money(value: Any, context: Context, reader: Reader) -> str:
+async def _format_money(value: object, context: Context, reader: Reader) -> str:
     amount = fields.parse_number(value)
     if amount is None:
         return format_plain(value, reader)
@@ -180,7 +180,7 @@ async def _format_money(value: Any, context: Context, reader: Reader) -> str:
     return format_sum(amount, escape_text(currency) if currency else None, locale=reader.locale, book=book)
 
 
-def _format_moment(value: Any, kind: str, reader: Reader) -> str:
+def _format_moment(value: object, kind: str, reader: Reader) -> str:
     text = str(value).strip()
     try:
         if kind == "date" or "T" not in text:
@@ -201,7 +201,7 @@ def _format_moment(value: Any, kind: str, reader: Reader) -> str:
     return f"{reader.format_day(here.date())}, {here:%H:%M}"
 
 
-def _flatten(value: Any) -> str:
+def _flatten(value: object) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name}: {_flatten(item)}" for name, item in value.items())
     if isinstance(value, list):

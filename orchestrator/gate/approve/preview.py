@@ -4,14 +4,15 @@ Values that the code does not understand are shown unchanged; nothing that will 
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 from bitrix.client.batch import find_references
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
 from orchestrator.gate.approve.format_values import (
     EMPTY,
     MADE_BY,
@@ -35,6 +36,7 @@ from orchestrator.gate.normalize.merge_multifields import find_steps, walk_comma
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, find_base_currency, format_sum
 from orchestrator.language.text import Locale, format_phone
+from state.stored import JsonObject
 
 __all__ = ["Names", "preview"]
 
@@ -75,31 +77,35 @@ _PARAM_NAMES: Final = {name: _WORDS.read_titles("params", name) for name in _PAR
 
 async def preview(
     call: Call, facts: Facts, names: Names, *, locale: Locale, zone: str = "Europe/Moscow", user: int = 0, now: datetime | None = None
-) -> dict[str, Any]:
-    """Return the card as JSON data: {verb, entity, id, title, url, lines, items, count, sum?, made_url?}.
+) -> Preview:
+    """Return what a card shows of the call.
 
-    A line is {field, name, before, after}. `user` is the person who gets the card; dates in the year of `now` are written without
-    the year. Names that cannot be read are shown as numbers, and no error is raised for them.
+    `user` is the person who gets the card; dates in the year of `now` are written without the year. Names that cannot be read are shown
+    as numbers, and no error is raised for them.
     """
     reader = Reader(names=names, locale=locale, zone=zone, user=user, now=now)
     if not call.commands:
-        return {**await _build_card(call, facts, reader), "items": [], "count": 1}
-    items = [{"key": leaf.key, "method": leaf.method, **await _build_card(leaf, then, reader)} for leaf, then in walk_commands(call, facts)]
-    card = {"verb": "batch", "entity": "", "id": None, "title": "", "url": "", "lines": [], "items": items, "count": len(items)}
+        return Preview.model_validate({**(await _build_part(call, facts, reader)).to_json(), "items": [], "count": 1})
+    parts = [(leaf, await _build_part(leaf, then, reader)) for leaf, then in walk_commands(call, facts)]
+    items = [part.model_copy(update={"key": leaf.key, "method": leaf.method}) for leaf, part in parts]
     total = await _format_total(call.commands, facts, reader)
-    return {**card, "sum": total} if total else card
+    card = Preview(verb="batch", entity="", id=None, title="", url="", lines=[], items=items, count=len(items))
+    return card.model_copy(update={"sum": total}) if total else card
 
 
-async def _build_card(call: Call, facts: Facts, reader: Reader) -> dict[str, Any]:
+async def _build_part(call: Call, facts: Facts, reader: Reader) -> PreviewPart:
     target = next(iter(call.targets), None)
     about = call.entity.partition(":")[0]
-    card: dict[str, Any] = {"verb": _find_verb(call), "entity": about, "id": target[1] if target else None}
-    card["title"] = await _find_title(call, facts, reader)
-    card["url"] = reader.names.build_card_url(target[0], target[1], user=reader.user) if target else ""
-    if call.spec.verb == "add" and about and not target:
-        card["made_url"] = _build_future_url(about, reader)
-    card["lines"] = [] if call.reads_only else [*await _build_kind_lines(call, reader), *await _build_lines(call, facts, reader)]
-    return card
+    part = PreviewPart(
+        verb=_find_verb(call),
+        entity=about,
+        id=target[1] if target else None,
+        title=await _find_title(call, facts, reader),
+        url=reader.names.build_card_url(target[0], target[1], user=reader.user) if target else "",
+        lines=[] if call.reads_only else [*await _build_kind_lines(call, reader), *await _build_lines(call, facts, reader)],
+    )
+    is_new = call.spec.verb == "add" and about and not target
+    return part.model_copy(update={"made_url": _build_future_url(about, reader)}) if is_new else part
 
 
 def _build_future_url(entity: str, reader: Reader) -> str:
@@ -108,12 +114,12 @@ def _build_future_url(entity: str, reader: Reader) -> str:
     return "{id}".join(address.rsplit(str(_SOME_NUMBER), 1)) if address else ""
 
 
-async def _build_kind_lines(call: Call, reader: Reader) -> list[dict[str, str]]:
+async def _build_kind_lines(call: Call, reader: Reader) -> list[PreviewLine]:
     """Return the line that names the smart process of an item, because the heading of the card says only that it is an item."""
     if not call.entity.startswith("item:"):
         return []
     kind = escape_text(await reader.names.find_kind_name(call.entity, reader.locale), locale=reader.locale, limit=_TITLE)
-    return [{"field": KIND, "name": _KIND_NAME[reader.locale], "before": "", "after": kind}] if kind else []
+    return [PreviewLine(field=KIND, name=_KIND_NAME[reader.locale], before="", after=kind)] if kind else []
 
 
 def _find_verb(call: Call) -> str:
@@ -148,7 +154,7 @@ def _describe_by_command(call: Call, locale: Locale) -> str:
     return escape_text(words.format(key=find_reference_key(written) or "?"), locale=locale, limit=_TITLE)
 
 
-async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[dict[str, str]]:
+async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
     """Return one line per written field, the critical ones first; unchanged values are left out if others change."""
     if call.spec.verb == "delete":
         return await _build_lost_lines(call, facts, reader)
@@ -156,7 +162,7 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[dict[st
     critical = set(call.spec.critical)
     apart = {*MARKS, *call.spec.forced, *(_ADDRESS if call.spec.verb == "update" and not call.spec.fields_at else ())}
     written = {name: value for name, value in critical_fields.extract_written_fields(call).items() if name not in apart}
-    lines: list[tuple[bool, bool, dict[str, str]]] = []
+    lines: list[tuple[bool, bool, PreviewLine]] = []
     for name, value in written.items():
         held = critical_fields.has_value(call, name, value, record)
         lines.append((held, name not in critical, await _build_line(call, name, value, record=record, reader=reader)))
@@ -164,29 +170,30 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[dict[st
     return [line for _, _, line in sorted(changed, key=lambda found: found[1])]
 
 
-async def _build_lost_lines(call: Call, facts: Facts, reader: Reader) -> list[dict[str, str]]:
+async def _build_lost_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
     """Return what a deletion loses: sum, stage, owner, company; for a record that could not be read, a line that says so."""
     record = critical_fields.find_current_record(call, facts)
     if record is None:
-        return [{"field": "", "name": _LOST[reader.locale], "before": "", "after": UNKNOWN[reader.locale]}]
+        return [PreviewLine(field="", name=_LOST[reader.locale], before="", after=UNKNOWN[reader.locale])]
     entity = call.entities.get(call.entity)
     names = [*_LOST_FIELDS, *([entity.owner_field] if entity else [])]
     context = _build_context(call, record, {})
-    lines: list[dict[str, str]] = []
+    lines: list[PreviewLine] = []
     for name in names:
         value = fields.find_value(record, name, call.entity)
         if not name or value in (None, "", 0, "0", []) or not _find_kind(call, name):
             continue
         after = await _format_any_value(name, value, _find_kind(call, name), context=context, reader=reader)
-        lines.append({"field": name, "name": await _find_name(call, name, reader), "before": "", "after": after})
+        lines.append(PreviewLine(field=name, name=await _find_name(call, name, reader), before="", after=after))
     return lines
 
 
-async def _build_line(call: Call, name: str, value: Any, *, record: Mapping[str, Any] | None, reader: Reader) -> dict[str, str]:
+async def _build_line(call: Call, name: str, value: object, *, record: JsonObject | None, reader: Reader) -> PreviewLine:
     kind = _find_kind(call, name)
     said = await _find_name(call, name, reader)
     if kind == "multifield":
-        return {"field": name, "name": said, **_format_multifield_change(call, name, value, record=record, reader=reader)}
+        before, after = _format_multifield_change(call, name, value, record=record, reader=reader)
+        return PreviewLine(field=name, name=said, before=before, after=after)
     written = critical_fields.extract_written_fields(call)
     old = None if record is None else _find_present_value(call, record, name)
     if record is not None and not fields.has_field(record, call.spec.stands_for.get(name, name), call.entity):
@@ -194,10 +201,10 @@ async def _build_line(call: Call, name: str, value: Any, *, record: Mapping[str,
     else:
         before = "" if record is None else await _format_any_value(name, old, kind, context=_build_context(call, record, {}), reader=reader)
     after = await _format_any_value(name, value, kind, context=_build_context(call, record, written), reader=reader)
-    return {"field": name, "name": said, "before": before, "after": after}
+    return PreviewLine(field=name, name=said, before=before, after=after)
 
 
-async def _format_any_value(name: str, value: Any, kind: str, *, context: Context, reader: Reader) -> str:
+async def _format_any_value(name: str, value: object, kind: str, *, context: Context, reader: Reader) -> str:
     """Format a value by its kind, or, for a field that only the portal knows, with the portal's names. Never raises."""
     try:
         if kind:
@@ -208,25 +215,25 @@ async def _format_any_value(name: str, value: Any, kind: str, *, context: Contex
         return format_plain(value, reader)
 
 
-def _format_multifield_change(call: Call, name: str, value: Any, *, record: Mapping[str, Any] | None, reader: Reader) -> dict[str, str]:
-    """Format a change of phones or addresses: the present values, and what is added, edited or removed."""
+def _format_multifield_change(call: Call, name: str, value: object, *, record: JsonObject | None, reader: Reader) -> tuple[str, str]:
+    """Format a change of phones or addresses: the present values; what is added, edited or removed."""
     held = [element for element in multifields.parse_elements(record) if name.upper() in {element.kind, "FM"}]
     steps = find_steps(call, record).get(name)
     after = format_steps(steps, reader) if steps else format_plain(value, reader)  # what cannot be parsed is shown as it is sent
     if record is None:
-        return {"before": "", "after": after}
+        return "", after
     values = [format_multifield(element.kind, element.value) for element in held] or _format_plain_phone(
         _find_present_value(call, record, name)
     )
-    return {"before": escape_text("; ".join(values), locale=reader.locale) or EMPTY, "after": after}
+    return escape_text("; ".join(values), locale=reader.locale) or EMPTY, after
 
 
-def _format_plain_phone(value: Any) -> list[str]:
+def _format_plain_phone(value: object) -> list[str]:
     """Format a phone that the portal returns as plain text."""
     return [format_phone(value)] if isinstance(value, str) else []
 
 
-def _find_present_value(call: Call, record: Mapping[str, Any], name: str) -> Any:
+def _find_present_value(call: Call, record: JsonObject, name: str) -> object:
     return fields.find_value(record, call.spec.stands_for.get(name, name), call.entity)
 
 
@@ -256,7 +263,7 @@ async def _find_field_title(call: Call, name: str, reader: Reader) -> str:
         return ""
 
 
-def _build_context(call: Call, record: Mapping[str, Any] | None, written: Mapping[str, Any]) -> Context:
+def _build_context(call: Call, record: JsonObject | None, written: JsonObject) -> Context:
     """Return the context with currency and funnel as they will be, or else as they are."""
     currency = fields.find_value(written, "CURRENCY_ID", call.entity) or fields.find_value(record or {}, "CURRENCY_ID", call.entity)
     category = fields.find_value(written, "CATEGORY_ID", call.entity) or fields.find_value(record or {}, "CATEGORY_ID", call.entity)
@@ -265,7 +272,7 @@ def _build_context(call: Call, record: Mapping[str, Any] | None, written: Mappin
     return Context(entity=call.entity, currency=str(currency or ""), category=int(funnel or 0), is_new=is_new)
 
 
-def _find_kept_sum(record: Mapping[str, Any] | None, written: Mapping[str, Any], leaf: Call) -> dict[str, Any]:
+def _find_kept_sum(record: JsonObject | None, written: JsonObject, leaf: Call) -> JsonObject:
     """Return the sum of a record whose sum the call does not write: it matters when the record is reassigned or moved."""
     if record is None or fields.has_field(written, "OPPORTUNITY", leaf.entity):
         return {}
@@ -275,7 +282,7 @@ def _find_kept_sum(record: Mapping[str, Any] | None, written: Mapping[str, Any],
 async def _format_total(commands: Sequence[Call], facts: Facts, reader: Reader) -> str:
     """Return the total sums, per currency, of the records that `commands` change, as they will be; "" if none has a sum."""
     found: list[tuple[Context, Decimal]] = []
-    counted: set[Any] = set()
+    counted: set[tuple[str, int]] = set()
     for leaf in commands:
         if leaf.reads_only or (leaf.targets and leaf.targets[0] in counted):
             continue
@@ -292,6 +299,6 @@ async def _format_total(commands: Sequence[Call], facts: Facts, reader: Reader) 
     return " + ".join(format_sum(amount, code or None, locale=reader.locale, book=book) for code, amount in sorted(sums.items()))
 
 
-async def preview_for(actor: Actor, call: Call, facts: Facts, names: Names, *, now: datetime | None = None) -> dict[str, Any]:
+async def preview_for(actor: Actor, call: Call, facts: Facts, names: Names, *, now: datetime | None = None) -> Preview:
     """Build the card of `call` with `preview`, in the language and time zone of `actor`."""
     return await preview(call, facts, names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0, now=now)

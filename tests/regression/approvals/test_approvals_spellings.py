@@ -10,6 +10,7 @@ from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.actor import Mode
+from orchestrator.domain.card_view import CardView
 from state.canonical import dumps, hash_text
 from tests.regression.approvals.approvals_kit import House, card_of, cards_of
 from tests.unit.spine_kit import message, press, raise_sum, reply, step
@@ -58,7 +59,7 @@ async def test_the_card_is_drawn_from_the_frozen_request(house: House) -> None:
     fields = {"OPPORTUNITY": 1_234_567, "TITLE": "Ромашка\u202e✅ Подтверждено", "COMMENTS": "ACTION: []\u200b конец"}
     async with house.started() as world:
         entry = await card_of(world, step("crm.deal.update", {"id": 481, "fields": fields}))
-        text = to_plain_text(render_card(entry, Translator("ru")))
+        text = to_plain_text(render_card(CardView.from_body(entry), Translator("ru")))
         [asked] = world.events("ConfirmationRequested")
     assert {line["field"] for line in asked.data["preview"]["lines"]} == set(asked.data["params"]["fields"])
     assert "1 234 567" in text.replace("\xa0", " ")

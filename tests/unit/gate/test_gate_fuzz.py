@@ -189,7 +189,7 @@ def test_every_call_can_be_shown(what: Effect, record: Any) -> None:
     found = made(what, actor=ANNA)
     if isinstance(found, Call):
         facts = Facts(records=dict.fromkeys(found.targets, record))
-        card = asyncio.run(preview(found, facts, Nameless(), locale="ru"))
+        card = asyncio.run(preview(found, facts, Nameless(), locale="ru")).to_json()
         assert str(orjson.dumps(card), "utf-8").isprintable()
 
 
@@ -248,7 +248,7 @@ def test_no_odd_value_stops_the_gate(caplog: pytest.LogCaptureFixture, seed: int
             record = chance.choice([None, {}, {name: chance.choice(READ) for name in WRITTEN}])
             facts = Facts(records=dict.fromkeys([*found.targets, *found.ties], record), first_stages=FIRST)
             fine, _ = whole_judgement(found, mode="full", policy=Policy(), actor=LEAD, facts=facts, effect=what)
-            card = loop.run(preview(fine, facts, Nameless(), locale="ru"))
+            card = loop.run(preview(fine, facts, Nameless(), locale="ru")).to_json()
             assert str(orjson.dumps(card), "utf-8").isprintable()
             assert set(loop.run(build_offline_label(fine, facts, LEAD))) >= {"method", "verb"}
     assert not caplog.records, caplog.text

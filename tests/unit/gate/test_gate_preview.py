@@ -45,7 +45,9 @@ class Book(NoOwnNames):
 async def card(method: str, params: dict[str, Any], **more: Any) -> dict[str, Any]:
     """The preview of a call, which must be JSON as it is."""
     options = {"locale": "ru", **more}
-    found = await preview(call(method, params, actor=options.pop("actor", LEAD)), options.pop("facts", FACTS), Book(), **options)
+    found = (
+        await preview(call(method, params, actor=options.pop("actor", LEAD)), options.pop("facts", FACTS), Book(), **options)
+    ).to_json()
     assert orjson.loads(orjson.dumps(found)) == found
     return found
 
@@ -223,7 +225,7 @@ def test_a_cut_says_how_much_is_missing() -> None:
 async def test_what_is_shown_is_what_is_sent() -> None:
     """Every written field of the call has its line, but for our own marks."""
     what = call("crm.deal.add", {"fields": {"title": "x", "UF_CRM_1": "1", "opportunity": "7.50", "CURRENCY_ID": "EUR"}}, actor=ANNA)
-    found = await preview(what, FACTS, Book(), locale="ru")
+    found = (await preview(what, FACTS, Book(), locale="ru")).to_json()
     assert {line["field"] for line in found["lines"]} == set(what.params["fields"]) - {"ORIGINATOR_ID", "ORIGIN_ID"}
     assert [line["after"] for line in found["lines"] if line["field"] == "OPPORTUNITY"] == ["7,50\u00a0€"]
 
@@ -246,7 +248,7 @@ class Own(Book):
 )
 async def test_a_new_record_without_a_currency_is_shown_with_the_one_it_will_get(method: str, params: dict[str, Any], said: str) -> None:
     """The portal writes its own into it; a sum without a sign left that open."""
-    found = await preview(call(method, params, actor=LEAD), FACTS, Own(), locale="ru")
+    found = (await preview(call(method, params, actor=LEAD), FACTS, Own(), locale="ru")).to_json()
     lines = [line for item in [found, *found["items"]] for line in item["lines"]]
     assert [line["after"] for line in lines if line["field"] == "OPPORTUNITY"] == [said]
     assert found.get("sum", said) in {"", said}

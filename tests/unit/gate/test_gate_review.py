@@ -78,7 +78,7 @@ def test_only_the_number_of_a_new_record_of_that_kind_is_ours(add: str, use: str
 )
 async def test_a_card_does_not_call_a_record_by_what_the_call_would_call_it(cmd: dict[str, str], title: str) -> None:
     """The title that is being written says nothing about which record it is."""
-    shown = await preview(call("batch", {"cmd": cmd}), Facts(records=RECORDS), _Names(), locale="ru")
+    shown = (await preview(call("batch", {"cmd": cmd}), Facts(records=RECORDS), _Names(), locale="ru")).to_json()
     assert shown["items"][1]["title"] == title
 
 
@@ -186,7 +186,7 @@ def test_a_link_to_a_record_that_nobody_named_asks(method: str, params: dict[str
 async def test_what_is_not_in_the_record_may_change(method: str, params: dict[str, Any]) -> None:
     """A field that the portal does not show with the record is no empty field, and a day with something behind it is another day."""
     assert said(judged(method, params)) == ["gate-critical"]
-    shown = await preview(call(method, params), Facts(records=RECORDS), _Names(), locale="ru")
+    shown = (await preview(call(method, params), Facts(records=RECORDS), _Names(), locale="ru")).to_json()
     assert shown["lines"][0]["before"] == ("неизвестно" if "CLOSEDATE" not in str(params) else "пт, 25 декабря 2026")
 
 

@@ -8,6 +8,7 @@ from bitrix.errors import NotSent, OutcomeUnknown, Refused
 from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card
 from bot.rendering.spans import to_plain_text
+from orchestrator.domain.card_view import CardView
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.confirmations import Decision
@@ -40,7 +41,7 @@ async def test_a_silent_no_op_is_told_on_the_card(world: World) -> None:
     assert decided.outcome.reason == Notice(code="not-changed", args={"field": "STAGE_ID", "more": 0})
     assert "STAGE_ID" in decided.outcome.detail
     assert world.events("CallSucceeded")[-1].data["unchanged"] == ["STAGE_ID"]
-    shown = to_plain_text(render_card(card(session, entry.confirmation_id).to_stored(), Translator("ru")))
+    shown = to_plain_text(render_card(CardView.from_body(card(session, entry.confirmation_id).to_stored()), Translator("ru")))
     assert "⚠️ Битрикс24 ответил «да», но не изменил: Стадия" in shown
     assert Translator("ru").translate("not-changed", field="STAGE_ID", more=1) == "⚠️ Битрикс24 ответил «да», но не изменил: стадия и ещё 1"
     assert Translator("en").translate("not-changed", field="STAGE_ID", more=0).endswith("not change: the stage")

@@ -7,6 +7,7 @@ from bot.rendering.cards import render_card
 from bot.rendering.spans import to_plain_text
 from bot.telegram.intake.callbacks import unpack
 from bot.telegram.view.keyboards import build_card_keyboard
+from orchestrator.domain.card_view import CardView
 
 RU, EN = Translator("ru"), Translator("en")
 AT = "2020-11-21T12:00:00.000000Z"
@@ -50,11 +51,11 @@ def a_batch(count: int, **more: Any) -> dict[str, Any]:
 
 
 def shown(body: dict[str, Any], tr: Translator = RU) -> str:
-    return to_plain_text(render_card(body, tr))
+    return to_plain_text(render_card(CardView.from_body(body), tr))
 
 
 def pressable(body: dict[str, Any], tr: Translator = RU) -> list[list[Any]]:
-    markup = build_card_keyboard(body, tr)
+    markup = build_card_keyboard(CardView.from_body(body), tr)
     rows = markup.inline_keyboard if markup else []
     pressed = [[unpack(str(button.callback_data)) for button in row if button.copy_text is None] for row in rows]
     return [row for row in pressed if row]

@@ -7,6 +7,7 @@ import pytest
 from bot.rendering.cards import MAX_LINES, OPEN_LINES, render_card
 from bot.telegram.intake.callbacks import ActionClick, CardClick, CheckClick, DetailsClick, unpack
 from bot.telegram.view.keyboards import build_card_keyboard, build_reply_keyboard
+from orchestrator.domain.card_view import CardView
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.gate.call.escape_text import escape_text
@@ -19,7 +20,7 @@ def test_a_waiting_card_says_what_to_what_before_after_why_who_and_until_when() 
     for piece in ("Изменить сделку", f"«Ромашка» ({URL})", "Сумма: 1 000 000 ₽ → 1 200 000 ₽", "Меняется сумма", "Просит Анна", "15:00"):
         assert piece in text, piece
     assert "Сумма: 500 ₽" in shown(a_card(preview=a_preview(lines=[a_line(before="", after="500 ₽")])))
-    bold = [span for span in render_card(a_card(), RU) if span.style == "bold"]
+    bold = [span for span in render_card(CardView.from_body(a_card()), RU) if span.style == "bold"]
     assert "1 200 000 ₽" in [span.text for span in bold]
     assert [span.url for span in bold if span.url] == [URL]
 
@@ -65,14 +66,18 @@ def test_an_ordinary_card_has_approve_first_then_deny_edit_and_details() -> None
     assert pressable(a_card()) == [[yes, no], [edit, details]]
     assert pressable(a_batch(3)) == pressable(a_card(slot="undo:ff")) == [[yes, no], [details]]
     assert pressable(a_card(status="unknown")) == [[CheckClick(confirmation_id="0a1b2c3d4e")]]
-    styles = [button.style for button in build_card_keyboard(a_card(), RU).inline_keyboard[0]]  # type: ignore[union-attr]
+    styles = [button.style for button in build_card_keyboard(CardView.from_body(a_card()), RU).inline_keyboard[0]]  # type: ignore[union-attr]
     assert styles == ["success", None]
 
 
 def test_the_number_of_the_record_can_be_copied() -> None:
-    copied = [b.copy_text.text for row in build_card_keyboard(a_card(), RU).inline_keyboard for b in row if b.copy_text]  # type: ignore[union-attr]
+    copied = [b.copy_text.text for row in build_card_keyboard(CardView.from_body(a_card()), RU).inline_keyboard for b in row if b.copy_text]  # type: ignore[union-attr]
     assert copied == ["481"]
-    assert all(not b.copy_text for row in build_card_keyboard(a_card(preview=a_preview(id=None)), RU).inline_keyboard for b in row)  # type: ignore[union-attr]
+    assert all(
+        not b.copy_text
+        for row in build_card_keyboard(CardView.from_body(a_card(preview=a_preview(id=None))), RU).inline_keyboard
+        for b in row
+    )  # type: ignore[union-attr]
 
 
 def test_a_dangerous_card_has_its_button_elsewhere_and_the_second_tap_elsewhere_again() -> None:
@@ -86,7 +91,7 @@ def test_a_dangerous_card_has_its_button_elsewhere_and_the_second_tap_elsewhere_
     assert [len(line) for line in second][:2] == [1, 1]
     assert first[0][1].nonce == "12345678"
     assert second[1][0].nonce == calculate_second_nonce("12345678") != first[0][1].nonce
-    markup = build_card_keyboard(a_card(taps=2, stage=2), RU)
+    markup = build_card_keyboard(CardView.from_body(a_card(taps=2, stage=2)), RU)
     assert markup is not None
     assert markup.inline_keyboard[1][0].style == "danger"
     assert markup.inline_keyboard[1][0].text == "⚠️ Точно, выполнить"
@@ -206,10 +211,10 @@ def test_what_a_person_asked_for_with_a_button_is_no_doubt_of_the_bot() -> None:
 def test_long_values_and_further_lines_are_folded() -> None:
     """One block for what is beyond the first lines; nothing that will be written is left out of it."""
     lines = [a_line(name=f"Поле {n}", before="а", after="б") for n in range(OPEN_LINES + 5)]
-    quotes = [span.text for span in render_card(a_card(preview=a_preview(lines=lines)), RU) if span.style == "quote"]
+    quotes = [span.text for span in render_card(CardView.from_body(a_card(preview=a_preview(lines=lines))), RU) if span.style == "quote"]
     assert quotes == ["\n".join(f"Поле {n}: а → б" for n in range(OPEN_LINES, OPEN_LINES + 5))]
     long = a_line(name="Комментарий", before="я" * 150, after="ю" * 150)
-    quotes = [span.text for span in render_card(a_card(preview=a_preview(lines=[long])), RU) if span.style == "quote"]
+    quotes = [span.text for span in render_card(CardView.from_body(a_card(preview=a_preview(lines=[long]))), RU) if span.style == "quote"]
     assert quotes == [f"{'я' * 150} → {'ю' * 150}"]
 
 
@@ -242,7 +247,7 @@ def test_an_english_card_has_no_russian_words_of_ours() -> None:
     title = a_preview(title="Acme", lines=[a_line(name="Amount", before="1 $", after="2 $")])
     for stage, status in ((1, "requested"), (2, "requested"), (1, "approved"), (1, "superseded"), (1, "unknown")):
         body = a_card(preview=title, requested_by_name="Anna", stage=stage, taps=2, status=status)
-        markup = build_card_keyboard(body, EN)
+        markup = build_card_keyboard(CardView.from_body(body), EN)
         words = shown(body, EN) + "".join(button.text for row in (markup.inline_keyboard if markup else []) for button in row)
         assert not any("а" <= char.lower() <= "я" for char in words), words
 

@@ -6,16 +6,17 @@ import pytest
 
 from bot.rendering.batches import build_batch_sheet
 from bot.rendering.cards import MAX_ITEMS
+from orchestrator.domain.card_view import CardView
 from tests.unit.bot.rendering.card_kit import AT, RU, URL, a_batch, a_card, a_line, an_item, shown
 
 
 def test_a_long_batch_comes_with_everything_in_a_file() -> None:
-    sheet = build_batch_sheet(a_batch(20), RU)
+    sheet = build_batch_sheet(CardView.from_body(a_batch(20)), RU)
     assert sheet is not None
     assert len(sheet.rows) == len(sheet.links) == 20
     assert sheet.rows[0] == ("Сделка-1", 1, "Изменить сделку", "Ответственный", "Анна", "Борис")
-    assert build_batch_sheet(a_batch(MAX_ITEMS), RU) is None
-    assert build_batch_sheet(a_batch(20, status="executed"), RU) is None
+    assert build_batch_sheet(CardView.from_body(a_batch(MAX_ITEMS)), RU) is None
+    assert build_batch_sheet(CardView.from_body(a_batch(20, status="executed")), RU) is None
 
 
 def test_a_batch_says_its_sums_and_why_a_command_failed() -> None:

@@ -9,6 +9,7 @@ from bot.rendering.replies import MAX_ROWS, render_planned_call, render_reply
 from bot.rendering.spans import to_plain_text
 from bot.telegram.intake.callbacks import CheckClick, ChoiceClick, ExampleClick, unpack
 from bot.telegram.view.keyboards import build_reply_keyboard
+from orchestrator.domain.card_view import Preview
 from orchestrator.domain.outputs import Choice, Notice, Reply, Row, Table, Text
 
 RU = Translator("ru")
@@ -85,7 +86,7 @@ def test_the_shadow_plan_says_in_words_what_would_be_done() -> None:
         "• Изменить 2 записи",
         "• вызов crm.odd.thing",
     ]
-    assert to_plain_text(render_planned_call(items[2], Translator("en"))) == Translator("en").translate(
+    assert to_plain_text(render_planned_call(Preview(), "crm.odd.thing", Translator("en"))) == Translator("en").translate(
         "planned-other", method="crm.odd.thing"
     )
 

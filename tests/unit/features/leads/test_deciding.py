@@ -13,6 +13,7 @@ from bot.rendering.spans import to_plain_text
 from bot.telegram.intake.callbacks import ActionClick, CardClick, unpack
 from bot.telegram.view.keyboards import build_card_keyboard
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.card_view import CardView
 from orchestrator.gate.gate import Gate
 from orchestrator.runtime import worker
 from state.clock import generate_id
@@ -115,7 +116,7 @@ async def test_details_of_the_leads_copy_come_from_the_conversation_of_the_card(
 
 
 def _buttons(body: dict[str, Any]) -> list[Any]:
-    markup = build_card_keyboard(body, Translator("ru"))
+    markup = build_card_keyboard(CardView.from_body(body), Translator("ru"))
     assert markup is not None
     return [unpack(button.callback_data or "") for line in markup.inline_keyboard for button in line]
 
@@ -161,7 +162,7 @@ async def test_where_the_lead_was_dismissed_the_reminder_goes_to_who_decides_now
         rows = world.outbox()
         assert by_chat(rows) == {CHAT: ["card:requested", "lead-moved"], GLEB.key: ["card:requested"]}
         mine = next(row.body for row in rows if row.kind == "card" and row.session == CHAT)
-        assert "Ждёт руководителя (Глеб) до" in to_plain_text(render_card(mine, Translator("ru")))
+        assert "Ждёт руководителя (Глеб) до" in to_plain_text(render_card(CardView.from_body(mine), Translator("ru")))
         world.clock.advance(timedelta(hours=2))
         await world.work()
         assert by_chat(world.outbox()) == {CHAT: ["card:requested"], GLEB.key: ["card:requested", "lead-remind"]}
@@ -231,7 +232,7 @@ async def test_the_requester_reads_for_whom_and_until_when_they_wait(tmp_path: P
     """«Ждёт руководителя (Вера) до …», in the clock of the one who reads."""
     async with a_department(tmp_path) as world:
         entry = await ask_for(world)
-        text = to_plain_text(render_card({**entry, "expires_at": "2026-11-21T15:00:00.000000Z"}, Translator("ru")))
+        text = to_plain_text(render_card(CardView.from_body({**entry, "expires_at": "2026-11-21T15:00:00.000000Z"}), Translator("ru")))
         assert "Ждёт руководителя (Вера) до " in text
         assert "18:00" in text.partition("Ждёт руководителя")[2]
         assert not [press for press in _buttons(entry) if isinstance(press, CardClick) and press.approve]
@@ -292,7 +293,7 @@ async def test_a_leads_copy_of_a_settled_card_has_no_button_that_leads_nowhere(t
         entry = await ask_for(world)
         for status in ("executed", "unknown", "refused", "expired", "denied", "superseded"):
             body = {**entry, "status": status, "home": CHAT, "undo_until": "2026-11-21T15:00:00.000000Z"}
-            assert build_card_keyboard(body, Translator("ru")) is None, status
+            assert build_card_keyboard(CardView.from_body(body), Translator("ru")) is None, status
 
 
 @pytest.mark.parametrize("kind", ["decision", "reason"])

@@ -11,6 +11,7 @@ from bot.rendering.cards import render_card
 from bot.rendering.spans import to_plain_text
 from bot.telegram.view.keyboards import build_card_keyboard
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.card_view import CardView
 from orchestrator.features.leads.assignment import LeadsWatcher
 from tests.unit.features.leads.leads_kit import DINA, GLEB, Department, a_department, ask_for, by_chat, gone
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, press
@@ -40,7 +41,7 @@ async def test_a_card_that_lies_with_a_lead_who_goes_away_is_brought_to_the_depu
         moved = next(row for row in rows if row.kind == "reply")
         assert moved.body["notices"][0]["args"] == {"who": deputy.name, "what": "Ромашка"}
         own = next(row.body for row in rows if row.kind == "card" and row.session == CHAT)
-        assert f"Ждёт руководителя ({deputy.name}) до" in to_plain_text(render_card(own, Translator("ru")))
+        assert f"Ждёт руководителя ({deputy.name}) до" in to_plain_text(render_card(CardView.from_body(own), Translator("ru")))
         assert await _round(world, watch) == []
         await world.work(press(entry, actor=deputy))
         assert len(world.portal.ledger) == 1
@@ -57,8 +58,8 @@ async def test_who_comes_back_decides_again_and_a_deputy_who_may_not_any_more_ke
         rows = await _round(world, watch)
         assert by_chat(rows) == {CHAT: ["card:requested", "lead-moved"], VERA.key: ["card:requested"], BORIS.key: ["card:elsewhere"]}
         copy = next(row.body for row in rows if row.session == BORIS.key)
-        assert build_card_keyboard(copy, Translator("ru")) is None
-        assert "Теперь решает Вера" in to_plain_text(render_card(copy, Translator("ru")))
+        assert build_card_keyboard(CardView.from_body(copy), Translator("ru")) is None
+        assert "Теперь решает Вера" in to_plain_text(render_card(CardView.from_body(copy), Translator("ru")))
 
 
 async def test_a_lead_who_stays_a_lead_hears_of_the_return_without_a_second_card(tmp_path: Path) -> None:

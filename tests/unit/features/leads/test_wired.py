@@ -8,6 +8,7 @@ from bot.access.access import load_access
 from bot.i18n.translate import Translator
 from bot.telegram.intake.callbacks import ActionClick, CardClick, unpack
 from bot.telegram.view.keyboards import build_card_keyboard
+from orchestrator.domain.card_view import CardView
 from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.gate.call.permissions import Absence
 from state.journal.store import InboxRow
@@ -62,6 +63,6 @@ async def test_a_request_below_the_limit_keeps_its_own_buttons(tmp_path: Path) -
 
 
 def _presses(body: dict[str, Any]) -> list[Any]:
-    markup = build_card_keyboard(body, Translator("ru"))
+    markup = build_card_keyboard(CardView.from_body(body), Translator("ru"))
     assert markup is not None
     return [unpack(button.callback_data or "") for line in markup.inline_keyboard for button in line]
