@@ -14,6 +14,7 @@ from bitrix.masking import HIDDEN, mask, mask_value
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.language.text import RUSSIAN_LETTERS
 from orchestrator.reports.reading.damaged_records import UNREADABLE_TEXT, UnreadableEvent
+from state.events.base import Event, type_names
 from state.journal.store import Store, StoredEvent
 from state.stored import JsonObject
 
@@ -67,6 +68,11 @@ def _scan_by_id(store: Store, types: Sequence[str]) -> Iterator[StoredEvent]:
     while page := store.scan(types, after=after, limit=PAGE):
         yield from page
         after = page[-1].id
+
+
+def parse_event(event: StoredEvent) -> Event:
+    """Return the record as the event of its class; of a damaged record some fields are missing (see `Event.from_data`)."""
+    return type_names[event.type].from_data(event.data)
 
 
 def to_session_name(stream: str) -> str:

@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 
+from pydantic import Field
+
 from orchestrator.domain.frozen import View
+from orchestrator.domain.outputs import Notice
 from state.stored import JsonObject
 
 
@@ -18,7 +21,7 @@ class PlanStep(View):
 
     slot: str = ""
     method: str = ""
-    params: JsonObject | None = None
+    params: JsonObject = Field(default_factory=dict)
     comment: str = ""
     prose: bool = False
     """Whether free text of others had been read when it was resolved."""
@@ -30,14 +33,14 @@ class SentCall(View):
 
     portal: str | None = None
     method: str = ""
-    params: JsonObject | None = None
+    params: JsonObject = Field(default_factory=dict)
     classes: Sequence[str] = ()
 
 
 class EffectOrder(View):
     """The frozen request of an effect: its call, and who asked for it where."""
 
-    call: SentCall | None = None
+    call: SentCall = SentCall()
     turn_id: str = ""
     slot: str = ""
     confirmation_id: str = ""
@@ -50,4 +53,7 @@ class EffectOrder(View):
 class EffectOutcome(View):
     """The stored outcome of an effect."""
 
-    effect_id: str = ""
+    commands: Sequence[JsonObject] = ()
+    """Of a batch, as `CommandReport`."""
+    reason: Notice | None = None
+    """What the person was told."""
