@@ -5,7 +5,7 @@ The form is stable and independent of the journal's: it holds no thoughts, promp
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -18,8 +18,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
 from orchestrator.domain.outputs import Notice
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.reports.reading.journal_reader import to_session_name
-from state.events.base import Event
+from orchestrator.reports.reading.journal_reader import bind_reader, to_session_name
 from state.events.calls import CallOutcomeUnknown, CallRefused, CallSucceeded, OutcomeReconciled
 from state.events.confirmations import (
     ConfirmationApproved,
@@ -36,7 +35,6 @@ from state.journal.store import StoredEvent
 
 _EXAMPLES: Final = load_lexicon("api_examples")
 Type = Literal["message", "reply", "question", "confirmation", "decision", "decision_refused", "call", "step_refused"]
-E = TypeVar("E", bound=Event)
 Present = Callable[[Actor], Actor | None]
 _CALLS: Final = {"CallSucceeded": "executed", "CallRefused": "refused", "CallOutcomeUnknown": "unknown"}
 _SETTLED: Final = {"done": "executed", "not_done": "refused", "unclear": "unknown"}
@@ -93,7 +91,7 @@ class EventReader:
 def to_session_event(event: StoredEvent, eyes: EventReader) -> SessionEvent | None:
     """Return the API's form of the event, None for an event the API does not show."""
     make = _CONVERTERS.get(event.type)
-    found = make(event, eyes) if make else None
+    found = make(eyes, event) if make else None
     if found is None:
         return None
     common = {"at": event.ts, "turn": str(event.data.get("turn_id") or ""), "erased": event.erased}
@@ -101,21 +99,21 @@ def to_session_event(event: StoredEvent, eyes: EventReader) -> SessionEvent | No
 
 
 EventFields = Mapping[str, object] | None
-Convert = Callable[[StoredEvent, EventReader], EventFields]
+Convert = Callable[[EventReader, StoredEvent], EventFields]
 Call = CallSucceeded | CallRefused | CallOutcomeUnknown
 
 
-def _to_message(said: MessageReceived, event: StoredEvent, eyes: EventReader) -> EventFields:
+def _to_message(eyes: EventReader, said: MessageReceived, event: StoredEvent) -> EventFields:
     return {"type": "message", "by": eyes.find_person(event.actor), "text": said.text or said.quoted}
 
 
-def _to_finished(said: TurnFinished, event: StoredEvent, _eyes: EventReader) -> EventFields:
+def _to_finished(_eyes: EventReader, said: TurnFinished, event: StoredEvent) -> EventFields:
     """Return an answer's text; None for sessions of this API, whose answers are shown complete as replies."""
     is_shown = said.text and Address.parse(to_session_name(event.stream)).channel != "http"
     return {"type": "reply", "text": said.text} if is_shown else None
 
 
-def _to_reply(said: AnswerGiven, event: StoredEvent, eyes: EventReader) -> EventFields:
+def _to_reply(eyes: EventReader, said: AnswerGiven, event: StoredEvent) -> EventFields:
     if said.kind in _CARDS or said.kind not in RENDERERS:
         return None
     text = to_plain_text(render_message(said.kind, said.body, eyes.tr)) if said.body else ""
@@ -123,12 +121,12 @@ def _to_reply(said: AnswerGiven, event: StoredEvent, eyes: EventReader) -> Event
     return {"type": "reply", "text": text, "options": options, "turn": said.cause} if text or event.erased else None
 
 
-def _to_question(said: NameAsked, _event: StoredEvent, eyes: EventReader) -> EventFields:
+def _to_question(eyes: EventReader, said: NameAsked, _event: StoredEvent) -> EventFields:
     text = eyes.tr.translate_notice(Notice.model_validate(said.ask)) if said.ask else ""
     return {"type": "question", "text": text, "options": [str(option.get("label") or "") for option in said.options]}
 
 
-def _to_card(said: ConfirmationRequested, _event: StoredEvent, eyes: EventReader) -> EventFields:
+def _to_card(eyes: EventReader, said: ConfirmationRequested, _event: StoredEvent) -> EventFields:
     preview, tr = said.preview, eyes.tr
     items = preview.get("items") or ()
     card = AskedCard(
@@ -145,36 +143,36 @@ def _to_card(said: ConfirmationRequested, _event: StoredEvent, eyes: EventReader
     return {"type": "confirmation", "confirmation_id": said.confirmation_id, "confirmation": card, "by": by, "state": "requested"}
 
 
-def _to_approval(said: ConfirmationApproved, _event: StoredEvent, eyes: EventReader) -> EventFields:
+def _to_approval(eyes: EventReader, said: ConfirmationApproved, _event: StoredEvent) -> EventFields:
     by = eyes.find_person(said.approved_by, said.approved_by_name)
     return {"type": "decision", "confirmation_id": said.confirmation_id, "state": "approved", "by": by, "via": format_via(said.via)}
 
 
-def _to_denial(said: ConfirmationDenied, _event: StoredEvent, eyes: EventReader) -> EventFields:
+def _to_denial(eyes: EventReader, said: ConfirmationDenied, _event: StoredEvent) -> EventFields:
     by = eyes.find_person(said.denied_by, said.denied_by_name)
     told = {"type": "decision", "confirmation_id": said.confirmation_id, "state": "denied", "by": by}
     return {**told, "via": format_via(said.via), "text": said.reason}
 
 
-def _to_expiry(said: ConfirmationExpired, _event: StoredEvent, _eyes: EventReader) -> EventFields:
+def _to_expiry(_eyes: EventReader, said: ConfirmationExpired, _event: StoredEvent) -> EventFields:
     return {"type": "decision", "confirmation_id": said.confirmation_id, "state": "expired"}
 
 
-def _to_superseded(said: ConfirmationSuperseded, _event: StoredEvent, _eyes: EventReader) -> EventFields:
+def _to_superseded(_eyes: EventReader, said: ConfirmationSuperseded, _event: StoredEvent) -> EventFields:
     return {"type": "decision", "confirmation_id": said.confirmation_id, "state": "superseded", "code": said.why}
 
 
-def _to_reopened(said: ConfirmationReopened, _event: StoredEvent, _eyes: EventReader) -> EventFields:
+def _to_reopened(_eyes: EventReader, said: ConfirmationReopened, _event: StoredEvent) -> EventFields:
     """Return a card that waits again after its approval could not be carried out, such as while writes are frozen."""
     return {"type": "decision", "confirmation_id": said.confirmation_id, "state": "requested", "code": said.why}
 
 
-def _to_refused_decision(said: DecisionRefused, _event: StoredEvent, eyes: EventReader) -> EventFields:
+def _to_refused_decision(eyes: EventReader, said: DecisionRefused, _event: StoredEvent) -> EventFields:
     told = {"type": "decision_refused", "confirmation_id": said.confirmation_id, "by": eyes.find_person(said.by)}
     return {**told, "via": format_via(said.via), "code": said.code}
 
 
-def _to_call(said: Call, event: StoredEvent, _eyes: EventReader) -> EventFields:
+def _to_call(_eyes: EventReader, said: Call, event: StoredEvent) -> EventFields:
     if said.call_class == "R":
         return None
     told = {"type": "call", "state": _CALLS[event.type], "method": said.method, "confirmation_id": said.confirmation_id}
@@ -182,33 +180,29 @@ def _to_call(said: Call, event: StoredEvent, _eyes: EventReader) -> EventFields:
     return {**told, "record": record, "code": said.code if isinstance(said, CallRefused) else ""}
 
 
-def _to_settled(said: OutcomeReconciled, _event: StoredEvent, _eyes: EventReader) -> EventFields:
+def _to_settled(_eyes: EventReader, said: OutcomeReconciled, _event: StoredEvent) -> EventFields:
     return {"type": "call", "state": _SETTLED[said.verdict], "confirmation_id": said.confirmation_id}
 
 
-def _to_refused_step(said: StepRefused, _event: StoredEvent, _eyes: EventReader) -> EventFields:
+def _to_refused_step(_eyes: EventReader, said: StepRefused, _event: StoredEvent) -> EventFields:
     return {"type": "step_refused", "method": said.method, "code": said.code}
 
 
-def _bind(kind: type[E], convert: Callable[[E, StoredEvent, EventReader], EventFields]) -> dict[str, Convert]:
-    return {kind.__name__: lambda event, eyes: convert(kind.from_data(event.data), event, eyes)}
-
-
 _CONVERTERS: Final[Mapping[str, Convert]] = {
-    **_bind(MessageReceived, _to_message),
-    **_bind(TurnFinished, _to_finished),
-    **_bind(AnswerGiven, _to_reply),
-    **_bind(NameAsked, _to_question),
-    **_bind(ConfirmationRequested, _to_card),
-    **_bind(ConfirmationApproved, _to_approval),
-    **_bind(ConfirmationDenied, _to_denial),
-    **_bind(ConfirmationExpired, _to_expiry),
-    **_bind(ConfirmationSuperseded, _to_superseded),
-    **_bind(ConfirmationReopened, _to_reopened),
-    **_bind(DecisionRefused, _to_refused_decision),
-    **_bind(CallSucceeded, _to_call),
-    **_bind(CallRefused, _to_call),
-    **_bind(CallOutcomeUnknown, _to_call),
-    **_bind(OutcomeReconciled, _to_settled),
-    **_bind(StepRefused, _to_refused_step),
+    **bind_reader(MessageReceived, _to_message),
+    **bind_reader(TurnFinished, _to_finished),
+    **bind_reader(AnswerGiven, _to_reply),
+    **bind_reader(NameAsked, _to_question),
+    **bind_reader(ConfirmationRequested, _to_card),
+    **bind_reader(ConfirmationApproved, _to_approval),
+    **bind_reader(ConfirmationDenied, _to_denial),
+    **bind_reader(ConfirmationExpired, _to_expiry),
+    **bind_reader(ConfirmationSuperseded, _to_superseded),
+    **bind_reader(ConfirmationReopened, _to_reopened),
+    **bind_reader(DecisionRefused, _to_refused_decision),
+    **bind_reader(CallSucceeded, _to_call),
+    **bind_reader(CallRefused, _to_call),
+    **bind_reader(CallOutcomeUnknown, _to_call),
+    **bind_reader(OutcomeReconciled, _to_settled),
+    **bind_reader(StepRefused, _to_refused_step),
 }

@@ -3,73 +3,73 @@
 from datetime import UTC, date, datetime
 from typing import Final
 
-from orchestrator.reports.reading.journal_reader import format_words, to_one_line
-from orchestrator.reports.reading.narrator import Narrator, bind_sentence
+from orchestrator.reports.reading.journal_reader import bind_reader, format_words, to_one_line
+from orchestrator.reports.reading.narrator import Narrator
 from state.events import budgets, cards, daily, freezing, leads, people
 from state.journal.store import StoredEvent
 
 
-def _describe_invitation(said: people.PersonInvited, _event: StoredEvent, voice: Narrator) -> str:
+def _describe_invitation(voice: Narrator, said: people.PersonInvited, _event: StoredEvent) -> str:
     whom = f"employee {said.bitrix_user_id}, role {said.role}, until {said.expires_at}"
     return f"{voice.format_person(said.by)} made a link ({people.build_invitation_key(said.fingerprint)}) for {whom}"
 
 
-def _describe_invitation_refusal(said: people.InvitationRefused, _event: StoredEvent, voice: Narrator) -> str:
+def _describe_invitation_refusal(voice: Narrator, said: people.InvitationRefused, _event: StoredEvent) -> str:
     return f"{voice.format_person(said.person)} brought a link that is of no use: {said.why}"
 
 
-def _describe_access_request(said: people.AccessAsked, event: StoredEvent, voice: Narrator) -> str:
+def _describe_access_request(voice: Narrator, said: people.AccessAsked, event: StoredEvent) -> str:
     return f"{voice.format_person(said.person, said.name, gone=event.erased)} asked for access"
 
 
-def _describe_joining(said: people.PersonJoined, event: StoredEvent, voice: Narrator) -> str:
+def _describe_joining(voice: Narrator, said: people.PersonJoined, event: StoredEvent) -> str:
     how = f"by link {people.build_invitation_key(said.fingerprint)} of" if said.fingerprint else "let in by"
     who = voice.format_person(said.person, said.name, gone=event.erased)
     return f"{who} joined as {said.role}, employee {said.bitrix_user_id}, {how} {voice.format_person(said.by)}"
 
 
-def _describe_dismissal(said: people.PersonDismissed, _event: StoredEvent, voice: Narrator) -> str:
+def _describe_dismissal(voice: Narrator, said: people.PersonDismissed, _event: StoredEvent) -> str:
     why = "the portal lists them as dismissed" if said.why == "portal" else f"removed by {voice.format_person(said.by)}"
     return f"{voice.format_person(said.person)} lost access: {why}"
 
 
-def _describe_return(said: people.PersonReturned, _event: StoredEvent, voice: Narrator) -> str:
+def _describe_return(voice: Narrator, said: people.PersonReturned, _event: StoredEvent) -> str:
     return f"{voice.format_person(said.person)} has access again: the portal lists them as working"
 
 
-def _describe_preference(said: people.PreferenceSet, event: StoredEvent, voice: Narrator) -> str:
+def _describe_preference(voice: Narrator, said: people.PreferenceSet, event: StoredEvent) -> str:
     return f"{voice.format_person(said.person)} set {said.preference} to {format_words(event, said.value, limit=40)}"
 
 
 PEOPLE_DESCRIPTIONS: Final = {
-    **bind_sentence(people.PersonInvited, _describe_invitation),
-    **bind_sentence(people.InvitationRefused, _describe_invitation_refusal),
-    **bind_sentence(people.AccessAsked, _describe_access_request),
-    **bind_sentence(people.PersonJoined, _describe_joining),
-    **bind_sentence(people.PersonDismissed, _describe_dismissal),
-    **bind_sentence(people.PersonReturned, _describe_return),
-    **bind_sentence(people.PreferenceSet, _describe_preference),
+    **bind_reader(people.PersonInvited, _describe_invitation),
+    **bind_reader(people.InvitationRefused, _describe_invitation_refusal),
+    **bind_reader(people.AccessAsked, _describe_access_request),
+    **bind_reader(people.PersonJoined, _describe_joining),
+    **bind_reader(people.PersonDismissed, _describe_dismissal),
+    **bind_reader(people.PersonReturned, _describe_return),
+    **bind_reader(people.PreferenceSet, _describe_preference),
 }
 
 
-def _describe_reminder_set(said: daily.ReminderSet, event: StoredEvent, voice: Narrator) -> str:
+def _describe_reminder_set(voice: Narrator, said: daily.ReminderSet, event: StoredEvent) -> str:
     words = format_words(event, said.text, limit=80)
     return f"{voice.format_person(event.actor)} is to be reminded at {_format_due(said.due_ts)}: {words}"
 
 
-def _describe_reminder_moved(said: daily.ReminderMoved, _event: StoredEvent, _voice: Narrator) -> str:
+def _describe_reminder_moved(_voice: Narrator, said: daily.ReminderMoved, _event: StoredEvent) -> str:
     return f"the reminder is put off to {_format_due(said.due_ts)}"
 
 
-def _describe_reminder_sent(said: daily.ReminderFired, _event: StoredEvent, _voice: Narrator) -> str:
+def _describe_reminder_sent(_voice: Narrator, said: daily.ReminderFired, _event: StoredEvent) -> str:
     return f"reminded, {said.late} seconds late" if said.late else "reminded"
 
 
-def _describe_reminder_dropped(said: daily.ReminderDropped, _event: StoredEvent, voice: Narrator) -> str:
+def _describe_reminder_dropped(voice: Narrator, said: daily.ReminderDropped, _event: StoredEvent) -> str:
     return f"{voice.format_person(said.by)} dropped the reminder"
 
 
-def _describe_daily_message(said: daily.DailySent, _event: StoredEvent, _voice: Narrator) -> str:
+def _describe_daily_message(_voice: Narrator, said: daily.DailySent, _event: StoredEvent) -> str:
     what = "morning digest" if said.what == "digest" else "evening summary"
     day = date.fromordinal(said.day).isoformat()
     return f"the {what} of {day} was sent" if said.outcome == "sent" else f"the {what} of {day} was given up"
@@ -80,23 +80,23 @@ def _format_due(due_ts: int) -> str:
 
 
 DAILY_DESCRIPTIONS: Final = {
-    **bind_sentence(daily.ReminderSet, _describe_reminder_set),
-    **bind_sentence(daily.ReminderMoved, _describe_reminder_moved),
-    **bind_sentence(daily.ReminderFired, _describe_reminder_sent),
-    **bind_sentence(daily.ReminderDropped, _describe_reminder_dropped),
-    **bind_sentence(daily.DailySent, _describe_daily_message),
+    **bind_reader(daily.ReminderSet, _describe_reminder_set),
+    **bind_reader(daily.ReminderMoved, _describe_reminder_moved),
+    **bind_reader(daily.ReminderFired, _describe_reminder_sent),
+    **bind_reader(daily.ReminderDropped, _describe_reminder_dropped),
+    **bind_reader(daily.DailySent, _describe_daily_message),
 }
 
 
 _CHANNELS: Final = {"tg": "in Telegram", "http": "through the API", "cli": "in the terminal"}
 
 
-def _describe_freeze(said: freezing.WritesFrozen, event: StoredEvent, voice: Narrator) -> str:
+def _describe_freeze(voice: Narrator, said: freezing.WritesFrozen, event: StoredEvent) -> str:
     why = f": {format_words(event, said.reason)}" if said.reason else ""
     return f"{voice.format_person(said.by, said.by_name)} froze all writing to the portal {_format_channel(said.via)}{why}"
 
 
-def _describe_release(said: freezing.WritesReleased, _event: StoredEvent, voice: Narrator) -> str:
+def _describe_release(voice: Narrator, said: freezing.WritesReleased, _event: StoredEvent) -> str:
     return f"{voice.format_person(said.by, said.by_name)} let writing to the portal start again {_format_channel(said.via)}"
 
 
@@ -104,57 +104,57 @@ def _format_channel(via: object) -> str:
     return _CHANNELS.get(str(via), to_one_line(via))
 
 
-def _describe_reopening(said: freezing.ConfirmationReopened, _event: StoredEvent, _voice: Narrator) -> str:
+def _describe_reopening(_voice: Narrator, said: freezing.ConfirmationReopened, _event: StoredEvent) -> str:
     card = to_one_line(said.confirmation_id)[:10]
     return f"card {card} waits again: its approved call did not start, since writing is frozen; nothing was sent"
 
 
-def _describe_budget_warning(said: budgets.BudgetWarned, event: StoredEvent, voice: Narrator) -> str:
+def _describe_budget_warning(voice: Narrator, said: budgets.BudgetWarned, event: StoredEvent) -> str:
     month = f"{said.month // 100}-{said.month % 100:02d}"
     return f"{voice.format_person(event.actor)} was told that {said.percent} % of the budget of {month} is used"
 
 
 FREEZING_DESCRIPTIONS: Final = {
-    **bind_sentence(freezing.WritesFrozen, _describe_freeze),
-    **bind_sentence(freezing.WritesReleased, _describe_release),
-    **bind_sentence(freezing.ConfirmationReopened, _describe_reopening),
-    **bind_sentence(budgets.BudgetWarned, _describe_budget_warning),
+    **bind_reader(freezing.WritesFrozen, _describe_freeze),
+    **bind_reader(freezing.WritesReleased, _describe_release),
+    **bind_reader(freezing.ConfirmationReopened, _describe_reopening),
+    **bind_reader(budgets.BudgetWarned, _describe_budget_warning),
 }
 
 
-def _describe_reason_question(said: leads.DenialReasonAsked, _event: StoredEvent, voice: Narrator) -> str:
+def _describe_reason_question(voice: Narrator, said: leads.DenialReasonAsked, _event: StoredEvent) -> str:
     return f"{voice.format_person(said.by)} wants to deny card {said.confirmation_id} of {said.home} with a reason"
 
 
-def _describe_reason(said: leads.DenialReasonGiven, _event: StoredEvent, voice: Narrator) -> str:
+def _describe_reason(voice: Narrator, said: leads.DenialReasonGiven, _event: StoredEvent) -> str:
     return f"{voice.format_person(said.by)} wrote why card {said.confirmation_id} is denied"
 
 
-def _describe_other_leads(said: leads.LeadsAsked, _event: StoredEvent, voice: Narrator) -> str:
+def _describe_other_leads(voice: Narrator, said: leads.LeadsAsked, _event: StoredEvent) -> str:
     who = ", ".join(voice.format_person(key) for key in said.told) or "nobody, since none may decide"
     return f"card {said.confirmation_id} is shown to {who} from now on"
 
 
 LEADS_DESCRIPTIONS: Final = {
-    **bind_sentence(leads.DenialReasonAsked, _describe_reason_question),
-    **bind_sentence(leads.DenialReasonGiven, _describe_reason),
-    **bind_sentence(leads.LeadsAsked, _describe_other_leads),
+    **bind_reader(leads.DenialReasonAsked, _describe_reason_question),
+    **bind_reader(leads.DenialReasonGiven, _describe_reason),
+    **bind_reader(leads.LeadsAsked, _describe_other_leads),
 }
 
 
 _EDIT_ENDS = {"replaced": "a new card took its place", "cancelled": "all stays as it was", "late": "somebody had decided meanwhile"}
 
 
-def _describe_edit_question(said: cards.EditAsked, _event: StoredEvent, voice: Narrator) -> str:
+def _describe_edit_question(voice: Narrator, said: cards.EditAsked, _event: StoredEvent) -> str:
     what = f"a new value of {said.code}" if said.code else "which value to change"
     return f"{voice.format_person(said.by)} was asked for {what} on card {said.confirmation_id}"
 
 
-def _describe_edit_end(said: cards.EditClosed, _event: StoredEvent, _voice: Narrator) -> str:
+def _describe_edit_end(_voice: Narrator, said: cards.EditClosed, _event: StoredEvent) -> str:
     return f"the change of card {said.confirmation_id} ended: {_EDIT_ENDS[said.how]}"
 
 
 EDITING_DESCRIPTIONS: Final = {
-    **bind_sentence(cards.EditAsked, _describe_edit_question),
-    **bind_sentence(cards.EditClosed, _describe_edit_end),
+    **bind_reader(cards.EditAsked, _describe_edit_question),
+    **bind_reader(cards.EditClosed, _describe_edit_end),
 }

@@ -5,10 +5,10 @@ It changes nothing and guesses no times.
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import groupby
-from typing import overload
+from typing import TypeVar, overload
 
 from bitrix.masking import HIDDEN, mask, mask_value
 from orchestrator.gate.call.escape_text import escape_text
@@ -18,6 +18,9 @@ from state.events.base import Event, type_names
 from state.journal.store import Store, StoredEvent
 from state.stored import JsonObject
 
+C = TypeVar("C")
+E = TypeVar("E", bound=Event)
+R = TypeVar("R")
 PAGE = 1000
 ERASED = "(erased)"
 MILLISECOND = 13
@@ -73,6 +76,11 @@ def _scan_by_id(store: Store, types: Sequence[str]) -> Iterator[StoredEvent]:
 def parse_event(event: StoredEvent) -> Event:
     """Return the record as the event of its class; of a damaged record some fields are missing (see `Event.from_data`)."""
     return type_names[event.type].from_data(event.data)
+
+
+def bind_reader(kind: type[E], read: Callable[[C, E, StoredEvent], R]) -> dict[str, Callable[[C, StoredEvent], R]]:
+    """Return the entry of `kind` for a table of functions by event type; `read` gets its context, the typed event and the record."""
+    return {kind.__name__: lambda context, event: read(context, kind.from_data(event.data), event)}
 
 
 def to_session_name(stream: str) -> str:

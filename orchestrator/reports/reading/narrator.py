@@ -2,17 +2,15 @@
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Final, TypeVar
+from typing import Final
 
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.reasons import REFUSALS
 from orchestrator.reports.reading.journal_reader import ERASED, to_one_line
-from state.events.base import Event
 from state.journal.store import StoredEvent
 from state.stored import JsonObject
 
 _ARGUMENT: Final = re.compile(r"\{(\w+)\}", re.ASCII)
-E = TypeVar("E", bound=Event)
 RenderCode = Callable[[str, JsonObject], str]
 """Renders a code with its arguments as a sentence, from the catalogue of the channel."""
 
@@ -67,11 +65,3 @@ class Narrator:
         """Return the reasons why a card asks, each once; `reasons` are stored notices."""
         notices = (Notice.model_validate(reason) for reason in reasons or ())
         return list(dict.fromkeys(self.render_sentence(notice.code, notice.args) for notice in notices))
-
-
-DescribeEvent = Callable[[StoredEvent, Narrator], str]
-
-
-def bind_sentence(kind: type[E], describe: Callable[[E, StoredEvent, Narrator], str]) -> dict[str, DescribeEvent]:
-    """Return the entry of `kind` for a table of sentences by type; `describe` gets the typed event, its record and the narrator."""
-    return {kind.__name__: lambda event, voice: describe(kind.from_data(event.data), event, voice)}

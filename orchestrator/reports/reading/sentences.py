@@ -9,8 +9,8 @@ from orchestrator.domain.card_view import Preview
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.reports.reading import feature_sentences
 from orchestrator.reports.reading.damaged_records import UNREADABLE_TEXT, UnreadableEvent
-from orchestrator.reports.reading.journal_reader import describe_gap, format_words, to_one_line
-from orchestrator.reports.reading.narrator import Narrator, bind_sentence
+from orchestrator.reports.reading.journal_reader import bind_reader, describe_gap, format_words, to_one_line
+from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.reading.stored_views import PlanStep
 from state.events import calls, confirmations, conversation, people, portal, talking, transfer
 from state.journal.store import StoredEvent
@@ -50,7 +50,7 @@ def describe_event(event: StoredEvent, voice: Narrator) -> str:
     if isinstance(event, UnreadableEvent):
         return f"{event.type} {UNREADABLE_TEXT}"
     words = _DESCRIPTIONS.get(event.type)
-    return words(event, voice) if words else event.type
+    return words(voice, event) if words else event.type
 
 
 def to_short_id(identity: object) -> str:
@@ -106,7 +106,7 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds:.1f} s"
 
 
-def _describe_message(said: conversation.MessageReceived, event: StoredEvent, voice: Narrator) -> str:
+def _describe_message(voice: Narrator, said: conversation.MessageReceived, event: StoredEvent) -> str:
     who = voice.format_person(event.actor)
     text = format_words(event, said.text, limit=300)
     quoted = ", with text of somebody else" if said.quoted else ""
@@ -120,17 +120,17 @@ def _describe_message(said: conversation.MessageReceived, event: StoredEvent, vo
             return f"{who} chose an answer{answered}{quoted}"
 
 
-def _describe_answer(said: conversation.ModelAnswered, _event: StoredEvent, _voice: Narrator) -> str:
+def _describe_answer(_voice: Narrator, said: conversation.ModelAnswered, _event: StoredEvent) -> str:
     model = to_one_line(said.model, limit=60) or "the model"
     tokens = f"{said.prompt_tokens}+{said.completion_tokens} tokens"
     return f"the model answered ({model}, iteration {said.iteration}, {tokens}, {said.seconds:.1f} s)"
 
 
-def _describe_model_failure(said: conversation.ModelFailed, event: StoredEvent, _voice: Narrator) -> str:
+def _describe_model_failure(_voice: Narrator, said: conversation.ModelFailed, event: StoredEvent) -> str:
     return f"the model failed: {format_words(event, said.reason)}"
 
 
-def _describe_plan(said: conversation.PlanRecorded, event: StoredEvent, _voice: Narrator) -> str:
+def _describe_plan(_voice: Narrator, said: conversation.PlanRecorded, event: StoredEvent) -> str:
     if event.erased:
         return f"the model proposed {describe_gap(event)} (mode {said.mode})"
     steps = [PlanStep.model_validate(step) for step in said.steps]
@@ -140,28 +140,28 @@ def _describe_plan(said: conversation.PlanRecorded, event: StoredEvent, _voice: 
     return f"the model proposed {many} (mode {said.mode}{only}): {listed or 'nothing'}"
 
 
-def _describe_name_question(said: conversation.NameAsked, event: StoredEvent, _voice: Narrator) -> str:
+def _describe_name_question(_voice: Narrator, said: conversation.NameAsked, event: StoredEvent) -> str:
     options = ", ".join(to_one_line(option.get("label"), limit=60) for option in said.options)
     return f"the person was asked which one “{format_words(event, said.reference)}” is: {options}"
 
 
-def _describe_name_choice(said: conversation.NameChosen, event: StoredEvent, voice: Narrator) -> str:
+def _describe_name_choice(voice: Narrator, said: conversation.NameChosen, event: StoredEvent) -> str:
     label = format_words(event, said.label) or to_one_line(said.value)
     return f"{voice.format_person(event.actor)} chose {label} for “{format_words(event, said.reference)}”"
 
 
-def _describe_step_refusal(said: conversation.StepRefused, event: StoredEvent, voice: Narrator) -> str:
+def _describe_step_refusal(voice: Narrator, said: conversation.StepRefused, event: StoredEvent) -> str:
     why = to_one_line(said.detail) or voice.render_sentence(said.code)
     return f"refused before sending, {_describe_sent(said.method, said.params, event)}: {why} [{said.code}]"
 
 
-def _describe_decision_refusal(said: confirmations.DecisionRefused, _event: StoredEvent, voice: Narrator) -> str:
+def _describe_decision_refusal(voice: Narrator, said: confirmations.DecisionRefused, _event: StoredEvent) -> str:
     what = "approval" if said.approve else "denial"
     who, why = voice.format_person(said.by), voice.describe_code(said.code)
     return f"the {what} of card {said.confirmation_id} by {who} {WAYS.get(said.via, said.via)} did not count: {why}"
 
 
-def _describe_request(said: confirmations.ConfirmationRequested, event: StoredEvent, voice: Narrator) -> str:
+def _describe_request(voice: Narrator, said: confirmations.ConfirmationRequested, event: StoredEvent) -> str:
     why = "; ".join(voice.describe_reasons(said.reasons)) or describe_gap(event)
     what = describe_gap(event) or describe_changes(Preview.model_validate(said.preview)) or describe_call(said.method, said.params)
     again = f", instead of card {to_short_id(said.replaces)}" if said.replaces else ""
@@ -169,26 +169,26 @@ def _describe_request(said: confirmations.ConfirmationRequested, event: StoredEv
     return f"card {to_short_id(said.confirmation_id)}{again}: {said.method}: {what}; asked because: {why or 'the rules say so'}{hands}"
 
 
-def _describe_approval(said: confirmations.ConfirmationApproved, _event: StoredEvent, voice: Narrator) -> str:
+def _describe_approval(voice: Narrator, said: confirmations.ConfirmationApproved, _event: StoredEvent) -> str:
     who = voice.format_person(said.approved_by, said.approved_by_name)
     return f"card {to_short_id(said.confirmation_id)} approved by {who} {WAYS.get(said.via, to_one_line(said.via))}"
 
 
-def _describe_denial(said: confirmations.ConfirmationDenied, event: StoredEvent, voice: Narrator) -> str:
+def _describe_denial(voice: Narrator, said: confirmations.ConfirmationDenied, event: StoredEvent) -> str:
     who = voice.format_person(said.denied_by, said.denied_by_name)
     why = f": {format_words(event, said.reason)}" if said.reason else ""
     return f"card {to_short_id(said.confirmation_id)} denied by {who} {WAYS.get(said.via, to_one_line(said.via))}{why}"
 
 
-def _describe_expiry(said: confirmations.ConfirmationExpired, _event: StoredEvent, _voice: Narrator) -> str:
+def _describe_expiry(_voice: Narrator, said: confirmations.ConfirmationExpired, _event: StoredEvent) -> str:
     return f"card {to_short_id(said.confirmation_id)} expired: nobody decided in time"
 
 
-def _describe_superseding(said: confirmations.ConfirmationSuperseded, _event: StoredEvent, voice: Narrator) -> str:
+def _describe_superseding(voice: Narrator, said: confirmations.ConfirmationSuperseded, _event: StoredEvent) -> str:
     return f"card {to_short_id(said.confirmation_id)} closed, it no longer fits: {voice.render_sentence(said.why)}"
 
 
-def _describe_start(said: calls.CallStarted, event: StoredEvent, voice: Narrator) -> str:
+def _describe_start(voice: Narrator, said: calls.CallStarted, event: StoredEvent) -> str:
     by = f", approved by {voice.format_person(said.approved_by)}" if said.approved_by else ""
     return f"call {to_short_id(said.effect_id)} started: {_describe_sent(said.method, said.params, event)}{by}"
 
@@ -197,7 +197,7 @@ def _describe_sent(method: str, params: JsonObject, event: StoredEvent) -> str:
     return f"{describe_call(method, params)} {describe_gap(event)}".strip()
 
 
-def _describe_success(said: calls.CallSucceeded, event: StoredEvent, _voice: Narrator) -> str:
+def _describe_success(_voice: Narrator, said: calls.CallSucceeded, event: StoredEvent) -> str:
     took = format_seconds(said.seconds)
     if said.call_class == "R":
         total = f", {said.total} found" if said.total is not None else ""
@@ -209,7 +209,7 @@ def _describe_success(said: calls.CallSucceeded, event: StoredEvent, _voice: Nar
     return f"call {to_short_id(said.effect_id)} succeeded ({took}){parts}{unchanged}"
 
 
-def _describe_refused_call(said: calls.CallRefused, _event: StoredEvent, voice: Narrator) -> str:
+def _describe_refused_call(voice: Narrator, said: calls.CallRefused, _event: StoredEvent) -> str:
     return f"call {to_short_id(said.effect_id)} did not happen: {describe_refusal(said, voice)}"
 
 
@@ -220,26 +220,26 @@ def describe_refusal(said: calls.CallRefused, voice: Narrator) -> str:
     return f"{words} [{to_one_line(code)}]" if code and words != code else words or "no reason given"
 
 
-def _describe_unknown(said: calls.CallOutcomeUnknown, event: StoredEvent, _voice: Narrator) -> str:
+def _describe_unknown(_voice: Narrator, said: calls.CallOutcomeUnknown, event: StoredEvent) -> str:
     return f"call {to_short_id(said.effect_id)} ended without an answer, its outcome is unknown: {format_words(event, said.detail)}"
 
 
-def _describe_reconciliation(said: calls.OutcomeReconciled, event: StoredEvent, _voice: Narrator) -> str:
+def _describe_reconciliation(_voice: Narrator, said: calls.OutcomeReconciled, event: StoredEvent) -> str:
     detail = f" ({format_words(event, said.detail)})" if said.detail else ""
     return f"a look at the portal for call {to_short_id(said.effect_id)}: {_VERDICTS[said.verdict]}{detail}"
 
 
-def _describe_turn_end(said: conversation.TurnFinished, event: StoredEvent, _voice: Narrator) -> str:
+def _describe_turn_end(_voice: Narrator, said: conversation.TurnFinished, event: StoredEvent) -> str:
     text = format_words(event, said.text, limit=300)
     ended = _TURN_ENDS.get(said.reason, said.reason)
     return f"the turn {ended}: {text}" if text else f"the turn {ended}"
 
 
-def _describe_clearing(said: conversation.ConversationCleared, _event: StoredEvent, voice: Narrator) -> str:
+def _describe_clearing(voice: Narrator, said: conversation.ConversationCleared, _event: StoredEvent) -> str:
     return f"{voice.format_person(said.by)} began anew (/new)"
 
 
-def _describe_posted_event(said: portal.PortalEventReceived, _event: StoredEvent, _voice: Narrator) -> str:
+def _describe_posted_event(_voice: Narrator, said: portal.PortalEventReceived, _event: StoredEvent) -> str:
     return describe_portal_event(said)
 
 
@@ -255,11 +255,11 @@ def describe_portal_event(said: portal.PortalEventReceived) -> str:
     return f"the portal posted: {thing} was {_ACTIONS[did]}{f' ({target})' if target else ''}"
 
 
-def _describe_look_failure(said: portal.PortalLookFailed, event: StoredEvent, _voice: Narrator) -> str:
+def _describe_look_failure(_voice: Narrator, said: portal.PortalLookFailed, event: StoredEvent) -> str:
     return f"the portal could not be read: {format_words(event, said.reason)} (try {said.tries})"
 
 
-def _describe_sighting(said: portal.RecordsSeen, _event: StoredEvent, voice: Narrator) -> str:
+def _describe_sighting(voice: Narrator, said: portal.RecordsSeen, _event: StoredEvent) -> str:
     told = [voice.format_person(chat) for chat in said.told]
     parts = [f"looked at {', '.join(to_one_line(target) for target in sorted(said.records)) or 'nothing'}"]
     if said.gone:
@@ -269,48 +269,48 @@ def _describe_sighting(said: portal.RecordsSeen, _event: StoredEvent, voice: Nar
     return to_one_line("; ".join(parts), limit=300)
 
 
-def _describe_erasure(said: people.PersonErased, _event: StoredEvent, voice: Narrator) -> str:
+def _describe_erasure(voice: Narrator, said: people.PersonErased, _event: StoredEvent) -> str:
     left = f", {said.remains} places still hold something" if said.remains else ""
     what = f"{said.keys} keys, {to_one_line('; '.join(said.removed))}"
     return f"{voice.format_person(said.person)} was erased by {voice.format_person(said.by)}: {what}{left}"
 
 
-def _describe_restore(said: transfer.BackupRestored, _event: StoredEvent, voice: Narrator) -> str:
+def _describe_restore(voice: Narrator, said: transfer.BackupRestored, _event: StoredEvent) -> str:
     left = f"{said.cards} open cards, {said.unknown} calls of unknown outcome, {said.set_aside} inputs set aside"
     return f"the backup of {to_one_line(said.made_at)} was restored by {voice.format_person(said.by)}: {left}"
 
 
-def _describe_given_answer(said: talking.AnswerGiven, _event: StoredEvent, _voice: Narrator) -> str:
+def _describe_given_answer(_voice: Narrator, said: talking.AnswerGiven, _event: StoredEvent) -> str:
     return f"an answer was given: {to_one_line(said.kind)}"
 
 
 _DESCRIPTIONS: Final = {
-    **bind_sentence(talking.AnswerGiven, _describe_given_answer),
-    **bind_sentence(conversation.MessageReceived, _describe_message),
-    **bind_sentence(conversation.ModelAnswered, _describe_answer),
-    **bind_sentence(conversation.ModelFailed, _describe_model_failure),
-    **bind_sentence(conversation.PlanRecorded, _describe_plan),
-    **bind_sentence(conversation.NameAsked, _describe_name_question),
-    **bind_sentence(conversation.NameChosen, _describe_name_choice),
-    **bind_sentence(conversation.StepRefused, _describe_step_refusal),
-    **bind_sentence(confirmations.DecisionRefused, _describe_decision_refusal),
-    **bind_sentence(confirmations.ConfirmationRequested, _describe_request),
-    **bind_sentence(confirmations.ConfirmationApproved, _describe_approval),
-    **bind_sentence(confirmations.ConfirmationDenied, _describe_denial),
-    **bind_sentence(confirmations.ConfirmationExpired, _describe_expiry),
-    **bind_sentence(confirmations.ConfirmationSuperseded, _describe_superseding),
-    **bind_sentence(calls.CallStarted, _describe_start),
-    **bind_sentence(calls.CallSucceeded, _describe_success),
-    **bind_sentence(calls.CallRefused, _describe_refused_call),
-    **bind_sentence(calls.CallOutcomeUnknown, _describe_unknown),
-    **bind_sentence(calls.OutcomeReconciled, _describe_reconciliation),
-    **bind_sentence(conversation.TurnFinished, _describe_turn_end),
-    **bind_sentence(conversation.ConversationCleared, _describe_clearing),
-    **bind_sentence(portal.PortalEventReceived, _describe_posted_event),
-    **bind_sentence(portal.PortalLookFailed, _describe_look_failure),
-    **bind_sentence(portal.RecordsSeen, _describe_sighting),
-    **bind_sentence(transfer.BackupRestored, _describe_restore),
-    **bind_sentence(people.PersonErased, _describe_erasure),
+    **bind_reader(talking.AnswerGiven, _describe_given_answer),
+    **bind_reader(conversation.MessageReceived, _describe_message),
+    **bind_reader(conversation.ModelAnswered, _describe_answer),
+    **bind_reader(conversation.ModelFailed, _describe_model_failure),
+    **bind_reader(conversation.PlanRecorded, _describe_plan),
+    **bind_reader(conversation.NameAsked, _describe_name_question),
+    **bind_reader(conversation.NameChosen, _describe_name_choice),
+    **bind_reader(conversation.StepRefused, _describe_step_refusal),
+    **bind_reader(confirmations.DecisionRefused, _describe_decision_refusal),
+    **bind_reader(confirmations.ConfirmationRequested, _describe_request),
+    **bind_reader(confirmations.ConfirmationApproved, _describe_approval),
+    **bind_reader(confirmations.ConfirmationDenied, _describe_denial),
+    **bind_reader(confirmations.ConfirmationExpired, _describe_expiry),
+    **bind_reader(confirmations.ConfirmationSuperseded, _describe_superseding),
+    **bind_reader(calls.CallStarted, _describe_start),
+    **bind_reader(calls.CallSucceeded, _describe_success),
+    **bind_reader(calls.CallRefused, _describe_refused_call),
+    **bind_reader(calls.CallOutcomeUnknown, _describe_unknown),
+    **bind_reader(calls.OutcomeReconciled, _describe_reconciliation),
+    **bind_reader(conversation.TurnFinished, _describe_turn_end),
+    **bind_reader(conversation.ConversationCleared, _describe_clearing),
+    **bind_reader(portal.PortalEventReceived, _describe_posted_event),
+    **bind_reader(portal.PortalLookFailed, _describe_look_failure),
+    **bind_reader(portal.RecordsSeen, _describe_sighting),
+    **bind_reader(transfer.BackupRestored, _describe_restore),
+    **bind_reader(people.PersonErased, _describe_erasure),
     **feature_sentences.DAILY_DESCRIPTIONS,
     **feature_sentences.EDITING_DESCRIPTIONS,
     **feature_sentences.FREEZING_DESCRIPTIONS,
