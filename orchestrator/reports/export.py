@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import orjson
 
-from orchestrator.reports.reading.journal_reader import as_record, scan_events, to_one_line, to_session_name
+from orchestrator.reports.reading.journal_reader import as_record, hide_secrets, scan_events, to_one_line, to_session_name
 from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.reading.sentences import describe_event
 from state.clock import parse_iso
@@ -146,7 +146,7 @@ def build_redacted_cef_formatter(version: str) -> FormatLine:
 
 def _exclude_personal(event: StoredEvent) -> dict[str, Any]:
     left_out = list_personal_fields(event.type)
-    return {name: value for name, value in as_record(event)["data"].items() if name not in left_out}
+    return {name: value for name, value in hide_secrets(event.data).items() if name not in left_out}
 
 
 def _find_person(event: StoredEvent) -> str:

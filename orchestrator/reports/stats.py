@@ -1,16 +1,28 @@
 """Counts what happened, in one pass over the journal. Keeps counts and no events, and changes nothing."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from statistics import median
-from typing import Any, Final
+from typing import Final
 
-from orchestrator.reports.reading.journal_reader import scan_events, to_one_line, to_session_name
+from orchestrator.reports.reading.journal_reader import bind_reader, parse_event, scan_events, to_one_line, to_session_name
 from orchestrator.reports.reading.narrator import Narrator
 from state.clock import format_iso, parse_iso
+from state.events.base import Event
+from state.events.calls import CallOutcomeUnknown, CallRefused, CallSucceeded, OutcomeReconciled
+from state.events.confirmations import (
+    ConfirmationApproved,
+    ConfirmationDenied,
+    ConfirmationExpired,
+    ConfirmationRequested,
+    ConfirmationSuperseded,
+)
+from state.events.conversation import MessageReceived, ModelAnswered, ModelFailed, StepRefused, TurnFinished
+from state.events.freezing import ConfirmationReopened
 from state.journal.store import Store, StoredEvent
+from state.stored import JsonObject
 
 _DECIDED: Final = {
     "ConfirmationApproved": "approved",
@@ -20,6 +32,8 @@ _DECIDED: Final = {
 }
 _CALLS: Final = {"CallSucceeded": "succeeded", "CallRefused": "refused", "CallOutcomeUnknown": "unknown"}
 _REASON: Final = 60
+DayCounts = Mapping[str, int]
+"""What one event adds to the counts of its day."""
 
 
 @dataclass
@@ -58,10 +72,8 @@ def count(store: Store, since: datetime | None = None) -> Counts:
         _track_open(counts, event, counted=counted)
         if counted:
             counts.events += 1
-            counts.days[event.ts[:10]]["events"] += 1
-            step = _COUNTERS.get(event.type)
-            if step is not None:
-                step(counts, event, counts.days[event.ts[:10]])
+            counter = _COUNTERS.get(event.type)
+            counts.days[event.ts[:10]].update({"events": 1, **(counter(counts, event) if counter else {})})
     return counts
 
 
@@ -74,90 +86,91 @@ def _measure_size(counts: Counts, event: StoredEvent) -> None:
 
 def _track_open(counts: Counts, event: StoredEvent, *, counted: bool) -> None:
     """Track waiting cards and unknown calls, and how long each decision took."""
-    data = event.data
-    if event.type in {"ConfirmationRequested", "ConfirmationReopened"}:
-        counts.open_cards[data["confirmation_id"]] = event.ts
-    elif event.type in _DECIDED:
-        asked = counts.open_cards.pop(data["confirmation_id"], "")
-        if asked and counted:
-            counts.waits[_DECIDED[event.type]].append((parse_iso(event.ts) - parse_iso(asked)).total_seconds())
-    elif event.type == "CallOutcomeUnknown":
-        counts.unknown_calls[data["effect_id"]] = event.ts
-    elif event.type == "OutcomeReconciled" and data["verdict"] != "unclear":
-        counts.unknown_calls.pop(data["effect_id"], None)
+    match parse_event(event):
+        case ConfirmationRequested() | ConfirmationReopened() as card:
+            counts.open_cards[card.confirmation_id] = event.ts
+        case ConfirmationApproved() | ConfirmationDenied() | ConfirmationExpired() | ConfirmationSuperseded() as card:
+            asked = counts.open_cards.pop(card.confirmation_id, "")
+            if asked and counted:
+                counts.waits[_DECIDED[event.type]].append((parse_iso(event.ts) - parse_iso(asked)).total_seconds())
+        case CallOutcomeUnknown() as call:
+            counts.unknown_calls[call.effect_id] = event.ts
+        case OutcomeReconciled() as call if call.verdict != "unclear":
+            counts.unknown_calls.pop(call.effect_id, None)
+        case _:
+            pass
 
 
-def _count_message(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
+def _count_message(counts: Counts, _said: MessageReceived, event: StoredEvent) -> DayCounts:
     counts.messages[event.actor] += 1
-    day["messages"] += 1
+    return {"messages": 1}
 
 
-def _count_turn(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
-    counts.turns[event.data["reason"]] += 1
-    day["turns"] += 1
+def _count_turn(counts: Counts, said: TurnFinished, _event: StoredEvent) -> DayCounts:
+    counts.turns[said.reason] += 1
+    return {"turns": 1}
 
 
-def _count_answer(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
-    data = event.data
-    for name in ("prompt_tokens", "completion_tokens"):
-        counts.model[name] += int(data.get(name) or 0)
-        day["tokens"] += int(data.get(name) or 0)
-    counts.model["answers"] += 1
-    counts.models[str(data.get("model") or "?")] += 1
-    counts.model_seconds += float(data.get("seconds") or 0)
+def _count_answer(counts: Counts, said: ModelAnswered, _event: StoredEvent) -> DayCounts:
+    counts.model.update(answers=1, prompt_tokens=said.prompt_tokens, completion_tokens=said.completion_tokens)
+    counts.models[said.model or "?"] += 1
+    counts.model_seconds += said.seconds
+    return {"tokens": said.prompt_tokens + said.completion_tokens}
 
 
-def _count_failure(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
-    counts.model["failures"] += 1
-    counts.failures[to_one_line(event.data["reason"], limit=_REASON) or "?"] += 1
-    day["model failures"] += 1
+def _count_failure(counts: Counts, said: ModelFailed, _event: StoredEvent) -> DayCounts:
+    counts.model.update(failures=1)
+    counts.failures[to_one_line(said.reason, limit=_REASON) or "?"] += 1
+    return {"model failures": 1}
 
 
-def _count_call(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
-    data, outcome = event.data, _CALLS[event.type]
-    counts.calls[str(data["call_class"]), str(data["method"]), outcome] += 1
-    day["calls"] += 1
-    if outcome == "refused":
-        counts.refused[str(data.get("code") or "?")] += 1
-    if data["call_class"] != "R":
-        day["writes"] += outcome == "succeeded"
+def _count_call(counts: Counts, said: CallSucceeded | CallRefused | CallOutcomeUnknown, event: StoredEvent) -> DayCounts:
+    outcome = _CALLS[event.type]
+    counts.calls[said.call_class, said.method, outcome] += 1
+    if isinstance(said, CallRefused):
+        counts.refused[said.code or "?"] += 1
+    return {"calls": 1} if said.call_class == "R" else {"calls": 1, "writes": int(outcome == "succeeded")}
 
 
-def _count_step_refusal(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
-    counts.refused[str(event.data["code"])] += 1
-    day["refused"] += 1
+def _count_step_refusal(counts: Counts, said: StepRefused, _event: StoredEvent) -> DayCounts:
+    counts.refused[said.code] += 1
+    return {"refused": 1}
 
 
-def _count_decision(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
+def _count_decision(counts: Counts, _said: Event, event: StoredEvent) -> DayCounts:
     counts.decisions[_DECIDED[event.type]] += 1
-    day[_DECIDED[event.type]] += 1
+    return {_DECIDED[event.type]: 1}
 
 
-def _count_request(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
-    del event
-    counts.decisions["requested"] += 1
-    day["cards"] += 1
+def _count_request(counts: Counts, _said: ConfirmationRequested, _event: StoredEvent) -> DayCounts:
+    counts.decisions.update(requested=1)
+    return {"cards": 1}
 
 
-def _count_reconciled(counts: Counts, event: StoredEvent, day: Counter[str]) -> None:
-    del day
-    counts.reconciled[event.data["verdict"]] += 1
+def _count_reconciled(counts: Counts, said: OutcomeReconciled, _event: StoredEvent) -> DayCounts:
+    counts.reconciled[said.verdict] += 1
+    return {}
 
 
-_COUNTERS: Final[dict[str, Callable[[Counts, StoredEvent, Counter[str]], None]]] = {
-    "MessageReceived": _count_message,
-    "TurnFinished": _count_turn,
-    "ModelAnswered": _count_answer,
-    "ModelFailed": _count_failure,
-    "StepRefused": _count_step_refusal,
-    "ConfirmationRequested": _count_request,
-    "OutcomeReconciled": _count_reconciled,
-    **dict.fromkeys(_DECIDED, _count_decision),
-    **dict.fromkeys(_CALLS, _count_call),
+_COUNTERS: Final = {
+    **bind_reader(MessageReceived, _count_message),
+    **bind_reader(TurnFinished, _count_turn),
+    **bind_reader(ModelAnswered, _count_answer),
+    **bind_reader(ModelFailed, _count_failure),
+    **bind_reader(StepRefused, _count_step_refusal),
+    **bind_reader(ConfirmationRequested, _count_request),
+    **bind_reader(OutcomeReconciled, _count_reconciled),
+    **bind_reader(ConfirmationApproved, _count_decision),
+    **bind_reader(ConfirmationDenied, _count_decision),
+    **bind_reader(ConfirmationExpired, _count_decision),
+    **bind_reader(ConfirmationSuperseded, _count_decision),
+    **bind_reader(CallSucceeded, _count_call),
+    **bind_reader(CallRefused, _count_call),
+    **bind_reader(CallOutcomeUnknown, _count_call),
 }
 
 
-def as_report(counts: Counts, store: Store, voice: Narrator, now: datetime) -> dict[str, Any]:
+def as_report(counts: Counts, store: Store, voice: Narrator, now: datetime) -> JsonObject:
     """Return the counts as plain data, largest first."""
     largest = dict(zip(("bytes", "stream", "seq", "type"), counts.largest, strict=True))
     return {
@@ -207,14 +220,14 @@ def _name_people(counts: Counts, voice: Narrator) -> dict[str, int]:
     return {voice.format_person(key): number for key, number in counts.messages.most_common()}
 
 
-def _measure_inbox(store: Store, now: datetime) -> dict[str, Any]:
+def _measure_inbox(store: Store, now: datetime) -> JsonObject:
     """Return how many sessions have unprocessed inputs, and the age in seconds of the oldest one."""
     rows = [row for session, lane in store.list_ready_sessions() for row in store.list_waiting_inbox(session, lane, 1)]
     oldest = min((row.received_at for row in rows), default=None)
     return {"sessions_waiting": len({row.session for row in rows}), "oldest_seconds": _measure_age(oldest, now)}
 
 
-def _measure_outbox(store: Store, counts: Counts, now: datetime) -> dict[str, Any]:
+def _measure_outbox(store: Store, counts: Counts, now: datetime) -> JsonObject:
     """Return how many deliveries are due on the channels of the known sessions, and the age in seconds of the oldest one."""
     channels = sorted({to_session_name(stream).partition(":")[0] for stream in counts.records} - {"run", "portal"})
     rows = [row for channel in channels for row in store.list_due_outbox(channel, now, limit=1000)]

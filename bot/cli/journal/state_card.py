@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from bot.cli.journal.common import format_moment
+from orchestrator.domain.card_view import Preview
 from orchestrator.reports.reading.journal_reader import to_one_line, to_session_name
 from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.reading.sentences import describe_call, describe_changes, to_short_id
@@ -89,5 +90,5 @@ def _format_decided_card(entry: Card, voice: Narrator) -> str:
 
 
 def _format_call(entry: Card) -> str:
-    changes = describe_changes(entry.preview or {})
+    changes = describe_changes(Preview.model_validate(entry.preview))
     return f"{entry.method}: {changes}" if changes else describe_call(entry.method, entry.params)

@@ -5,7 +5,7 @@ The form is stable and independent of the journal's: it holds no thoughts, promp
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -19,18 +19,24 @@ from orchestrator.domain.address import Address
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.outputs import Notice
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.reports.reading.journal_reader import to_session_name
+from orchestrator.reports.reading.journal_reader import bind_reader, to_session_name
+from state.events.calls import CallOutcomeUnknown, CallRefused, CallSucceeded, OutcomeReconciled
+from state.events.confirmations import (
+    ConfirmationApproved,
+    ConfirmationDenied,
+    ConfirmationExpired,
+    ConfirmationRequested,
+    ConfirmationSuperseded,
+    DecisionRefused,
+)
+from state.events.conversation import MessageReceived, NameAsked, StepRefused, TurnFinished
+from state.events.freezing import ConfirmationReopened
+from state.events.talking import AnswerGiven
 from state.journal.store import StoredEvent
 
 _EXAMPLES: Final = load_lexicon("api_examples")
 Type = Literal["message", "reply", "question", "confirmation", "decision", "decision_refused", "call", "step_refused"]
 Present = Callable[[Actor], Actor | None]
-_DECIDED: Final = {
-    "ConfirmationApproved": "approved",
-    "ConfirmationDenied": "denied",
-    "ConfirmationExpired": "expired",
-    "ConfirmationSuperseded": "superseded",
-}
 _CALLS: Final = {"CallSucceeded": "executed", "CallRefused": "refused", "CallOutcomeUnknown": "unknown"}
 _SETTLED: Final = {"done": "executed", "not_done": "refused", "unclear": "unknown"}
 _CARDS: Final = frozenset({"card", "toast"})
@@ -86,112 +92,117 @@ class EventReader:
 def to_session_event(event: StoredEvent, eyes: EventReader) -> SessionEvent | None:
     """Return the API's form of the event, None for an event the API does not show."""
     make = _CONVERTERS.get(event.type)
-    found = make(event, eyes) if make else None
+    found = make(eyes, event) if make else None
     if found is None:
         return None
     common = {"at": event.ts, "turn": str(event.data.get("turn_id") or ""), "erased": event.erased}
     return SessionEvent.model_validate({**common, **found})
 
 
-EventFields = Mapping[str, Any] | None
+EventFields = Mapping[str, object] | None
+Convert = Callable[[EventReader, StoredEvent], EventFields]
+Call = CallSucceeded | CallRefused | CallOutcomeUnknown
 
 
-def _to_message(event: StoredEvent, eyes: EventReader) -> EventFields:
-    return {"type": "message", "by": eyes.find_person(event.actor), "text": event.data["text"] or event.data.get("quoted", "")}
+def _to_message(eyes: EventReader, said: MessageReceived, event: StoredEvent) -> EventFields:
+    return {"type": "message", "by": eyes.find_person(event.actor), "text": said.text or said.quoted}
 
 
-def _to_finished(event: StoredEvent, eyes: EventReader) -> EventFields:
+def _to_finished(_eyes: EventReader, said: TurnFinished, event: StoredEvent) -> EventFields:
     """Return an answer's text; None for sessions of this API, whose answers are shown complete as replies."""
-    del eyes
-    text = event.data.get("text")
-    return {"type": "reply", "text": text} if text and Address.parse(to_session_name(event.stream)).channel != "http" else None
+    is_shown = said.text and Address.parse(to_session_name(event.stream)).channel != "http"
+    return {"type": "reply", "text": said.text} if is_shown else None
 
 
-def _to_reply(event: StoredEvent, eyes: EventReader) -> EventFields:
-    kind, body = str(event.data["kind"]), event.data["body"]
-    if kind in _CARDS or kind not in RENDERERS:
+def _to_reply(eyes: EventReader, said: AnswerGiven, event: StoredEvent) -> EventFields:
+    if said.kind in _CARDS or said.kind not in RENDERERS:
         return None
-    text = to_plain_text(render_message(kind, body, eyes.tr)) if body else ""
-    options = [str(choice["label"]) for choice in body.get("choices") or ()]
-    return {"type": "reply", "text": text, "options": options, "turn": str(event.data["cause"])} if text or event.erased else None
+    text = to_plain_text(render_message(said.kind, said.body, eyes.tr)) if said.body else ""
+    options = [str(choice["label"]) for choice in said.body.get("choices") or ()]
+    return {"type": "reply", "text": text, "options": options, "turn": said.cause} if text or event.erased else None
 
 
-def _to_question(event: StoredEvent, eyes: EventReader) -> EventFields:
-    ask = event.data.get("ask") or {}
-    text = eyes.tr.translate(str(ask["code"]), **(ask.get("args") or {})) if ask.get("code") else ""
-    return {"type": "question", "text": text, "options": [str(option.get("label") or "") for option in event.data.get("options") or ()]}
+def _to_question(eyes: EventReader, said: NameAsked, _event: StoredEvent) -> EventFields:
+    text = eyes.tr.translate_notice(Notice.model_validate(said.ask)) if said.ask else ""
+    return {"type": "question", "text": text, "options": [str(option.get("label") or "") for option in said.options]}
 
 
-def _to_card(event: StoredEvent, eyes: EventReader) -> EventFields:
-    data = event.data
-    preview, tr = Preview.model_validate(data.get("preview") or {}), eyes.tr
+def _to_card(eyes: EventReader, said: ConfirmationRequested, _event: StoredEvent) -> EventFields:
+    preview, tr = Preview.model_validate(said.preview), eyes.tr
     card = AskedCard(
-        method=data["method"],
-        title=join_words(render_heading(preview, data["method"], tr)),
+        method=said.method,
+        title=join_words(render_heading(preview, said.method, tr)),
         rows=to_changes(preview),
         commands=[join_words(render_heading(item, item.method, tr)) for item in preview.items],
-        reasons=render_reasons([Notice.model_validate(reason) for reason in data.get("reasons") or ()], tr),
-        taps=data.get("taps", 1),
-        expires_at=data["expires_at"],
-        replaces=data.get("replaces", ""),
+        reasons=render_reasons([Notice.model_validate(reason) for reason in said.reasons], tr),
+        taps=said.taps,
+        expires_at=said.expires_at,
+        replaces=said.replaces,
     )
-    by = eyes.find_person(data["requested_by"], data.get("requested_by_name", ""))
-    return {"type": "confirmation", "confirmation_id": data["confirmation_id"], "confirmation": card, "by": by, "state": "requested"}
+    by = eyes.find_person(said.requested_by, said.requested_by_name)
+    return {"type": "confirmation", "confirmation_id": said.confirmation_id, "confirmation": card, "by": by, "state": "requested"}
 
 
-def _to_decision(event: StoredEvent, eyes: EventReader) -> EventFields:
-    data, state = event.data, _DECIDED[event.type]
-    by = eyes.find_person(str(data.get(f"{state}_by") or ""), str(data.get(f"{state}_by_name") or ""))
-    told = {"type": "decision", "confirmation_id": data["confirmation_id"], "state": state, "by": by}
-    return {
-        **told,
-        "via": format_via(str(data.get("via") or "")),
-        "text": str(data.get("reason") or ""),
-        "code": str(data.get("why") or ""),
-    }
+def _to_approval(eyes: EventReader, said: ConfirmationApproved, _event: StoredEvent) -> EventFields:
+    by = eyes.find_person(said.approved_by, said.approved_by_name)
+    return {"type": "decision", "confirmation_id": said.confirmation_id, "state": "approved", "by": by, "via": format_via(said.via)}
 
 
-def _to_reopened(event: StoredEvent, eyes: EventReader) -> EventFields:
+def _to_denial(eyes: EventReader, said: ConfirmationDenied, _event: StoredEvent) -> EventFields:
+    by = eyes.find_person(said.denied_by, said.denied_by_name)
+    told = {"type": "decision", "confirmation_id": said.confirmation_id, "state": "denied", "by": by}
+    return {**told, "via": format_via(said.via), "text": said.reason}
+
+
+def _to_expiry(_eyes: EventReader, said: ConfirmationExpired, _event: StoredEvent) -> EventFields:
+    return {"type": "decision", "confirmation_id": said.confirmation_id, "state": "expired"}
+
+
+def _to_superseded(_eyes: EventReader, said: ConfirmationSuperseded, _event: StoredEvent) -> EventFields:
+    return {"type": "decision", "confirmation_id": said.confirmation_id, "state": "superseded", "code": said.why}
+
+
+def _to_reopened(_eyes: EventReader, said: ConfirmationReopened, _event: StoredEvent) -> EventFields:
     """Return a card that waits again after its approval could not be carried out, such as while writes are frozen."""
-    del eyes
-    return {"type": "decision", "confirmation_id": event.data["confirmation_id"], "state": "requested", "code": event.data["why"]}
+    return {"type": "decision", "confirmation_id": said.confirmation_id, "state": "requested", "code": said.why}
 
 
-def _to_refused_decision(event: StoredEvent, eyes: EventReader) -> EventFields:
-    data = event.data
-    told = {"type": "decision_refused", "confirmation_id": data["confirmation_id"], "by": eyes.find_person(data["by"])}
-    return {**told, "via": format_via(data["via"]), "code": data["code"]}
+def _to_refused_decision(eyes: EventReader, said: DecisionRefused, _event: StoredEvent) -> EventFields:
+    told = {"type": "decision_refused", "confirmation_id": said.confirmation_id, "by": eyes.find_person(said.by)}
+    return {**told, "via": format_via(said.via), "code": said.code}
 
 
-def _to_call(event: StoredEvent, eyes: EventReader) -> EventFields:
-    del eyes
-    data = event.data
-    if data.get("call_class") == "R":
+def _to_call(_eyes: EventReader, said: Call, event: StoredEvent) -> EventFields:
+    if said.call_class == "R":
         return None
-    told = {"type": "call", "state": _CALLS[event.type], "method": data["method"], "confirmation_id": data.get("confirmation_id") or ""}
-    return {**told, "record": str(data.get("created") or ""), "code": str(data.get("code") or "")}
+    told = {"type": "call", "state": _CALLS[event.type], "method": said.method, "confirmation_id": said.confirmation_id}
+    record = said.created if isinstance(said, CallSucceeded) else ""
+    return {**told, "record": record, "code": said.code if isinstance(said, CallRefused) else ""}
 
 
-def _to_settled(event: StoredEvent, eyes: EventReader) -> EventFields:
-    del eyes
-    return {"type": "call", "state": _SETTLED[event.data["verdict"]], "confirmation_id": event.data.get("confirmation_id") or ""}
+def _to_settled(_eyes: EventReader, said: OutcomeReconciled, _event: StoredEvent) -> EventFields:
+    return {"type": "call", "state": _SETTLED[said.verdict], "confirmation_id": said.confirmation_id}
 
 
-def _to_refused_step(event: StoredEvent, eyes: EventReader) -> EventFields:
-    del eyes
-    return {"type": "step_refused", "method": event.data["method"], "code": event.data["code"]}
+def _to_refused_step(_eyes: EventReader, said: StepRefused, _event: StoredEvent) -> EventFields:
+    return {"type": "step_refused", "method": said.method, "code": said.code}
 
 
-_CONVERTERS: Final[Mapping[str, Callable[[StoredEvent, EventReader], EventFields]]] = {
-    "MessageReceived": _to_message,
-    "TurnFinished": _to_finished,
-    "AnswerGiven": _to_reply,
-    "NameAsked": _to_question,
-    "ConfirmationRequested": _to_card,
-    **dict.fromkeys(_DECIDED, _to_decision),
-    "ConfirmationReopened": _to_reopened,
-    "DecisionRefused": _to_refused_decision,
-    **dict.fromkeys(_CALLS, _to_call),
-    "OutcomeReconciled": _to_settled,
-    "StepRefused": _to_refused_step,
+_CONVERTERS: Final[Mapping[str, Convert]] = {
+    **bind_reader(MessageReceived, _to_message),
+    **bind_reader(TurnFinished, _to_finished),
+    **bind_reader(AnswerGiven, _to_reply),
+    **bind_reader(NameAsked, _to_question),
+    **bind_reader(ConfirmationRequested, _to_card),
+    **bind_reader(ConfirmationApproved, _to_approval),
+    **bind_reader(ConfirmationDenied, _to_denial),
+    **bind_reader(ConfirmationExpired, _to_expiry),
+    **bind_reader(ConfirmationSuperseded, _to_superseded),
+    **bind_reader(ConfirmationReopened, _to_reopened),
+    **bind_reader(DecisionRefused, _to_refused_decision),
+    **bind_reader(CallSucceeded, _to_call),
+    **bind_reader(CallRefused, _to_call),
+    **bind_reader(CallOutcomeUnknown, _to_call),
+    **bind_reader(OutcomeReconciled, _to_settled),
+    **bind_reader(StepRefused, _to_refused_step),
 }

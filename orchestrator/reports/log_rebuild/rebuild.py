@@ -7,22 +7,24 @@ no plan.
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import orjson
 
 from bitrix.masking import mask_value
 from orchestrator.gate.execute.recovery import DETAIL
-from orchestrator.reports.log_rebuild.records import Turn, build_decision_record, build_iteration_records, build_trouble_record
-from orchestrator.reports.reading.journal_reader import read_stream, to_session_name
+from orchestrator.reports.log_rebuild.records import Record, Turn, build_decision_record, build_iteration_records, build_trouble_record
+from orchestrator.reports.reading.journal_reader import parse_event, read_stream, to_session_name
 from orchestrator.runtime.audit import SCHEMA, trim_state
 from state.audit_log.interaction_log import LIMIT, InteractionLogger, build_log_path
 from state.clock import SystemClock, parse_iso
 from state.events import fold
+from state.events.base import Event
+from state.events.calls import CallOutcomeUnknown, CallRefused, CallSucceeded, OutcomeReconciled
+from state.events.confirmations import ConfirmationApproved, ConfirmationDenied, ConfirmationSuperseded
+from state.events.conversation import MessageReceived, TurnFinished
+from state.events.freezing import ConfirmationReopened
 from state.journal.store import Store, StoredEvent
 from state.session_state import SessionState
-
-Record = dict[str, Any]
 
 _PERSON_FIELDS = ("requested_by", "approved_by", "denied_by")
 _NAMING_EVENTS = ("ConfirmationRequested", "ConfirmationApproved", "ConfirmationDenied")
@@ -38,20 +40,25 @@ def rebuild_records(store: Store, stream: str, names: Mapping[str, str]) -> Iter
     decided: dict[str, StoredEvent] = {}
     held: tuple[StoredEvent, StoredEvent] | None = None
     for event in read_stream(store, stream):
-        if held is not None and _is_settling(event, held[1]):
-            decided[event.data["effect_id"]] = held[0]
+        said = parse_event(event)
+        if (
+            held is not None
+            and isinstance(said, OutcomeReconciled)
+            and said.effect_id == CallOutcomeUnknown.from_data(held[1].data).effect_id
+        ):
+            decided[said.effect_id] = held[0]
         elif held is not None:
             yield _build_decision(*held, state, store, names, session)
         held = None
-        turn = _update_turn(event, turn, state)
+        turn = _update_turn(event, said, turn, state)
         fold.fold_events(state, ((event.type, dict(event.data), event.ts),))
         common = {"v": SCHEMA, "timestamp": event.ts, "rebuilt": True, "session": session}
-        if event.type == "TurnFinished" and turn is not None and turn.turn_id == event.data["turn_id"]:
-            for record in _build_turn_records(turn, event, state, store, names):
+        if isinstance(said, TurnFinished) and turn is not None and turn.turn_id == said.turn_id:
+            for record in _build_turn_records(turn, said, state, store, names):
                 yield turn.actor, common | record
             turn = None
-        decision = _find_decision(event, decided)
-        if decision is not None and _is_left_by_stop(event):
+        decision = _find_decision(event, said, decided)
+        if decision is not None and _is_left_by_stop(event, said):
             held = decision, event  # the next event holds the result of the look at the portal, if there is one
         elif decision is not None:
             yield _build_decision(decision, event, state, store, names, session)
@@ -59,20 +66,21 @@ def rebuild_records(store: Store, stream: str, names: Mapping[str, str]) -> Iter
         yield _build_decision(*held, state, store, names, session)
 
 
-def _update_turn(event: StoredEvent, turn: Turn | None, state: SessionState) -> Turn | None:
+def _update_turn(event: StoredEvent, said: Event, turn: Turn | None, state: SessionState) -> Turn | None:
     """Return the open turn after `event`."""
-    if event.type != "MessageReceived":
+    if not isinstance(said, MessageReceived):
         if turn is not None:
-            turn.take(event)
+            turn.take(said)
         return turn
-    begun = Turn(event, _find_request_text(event, state))
-    if event.data.get("answers") and state.question:
-        begun.resume(str(state.question.answer))
+    question = state.question if said.answers else None
+    begun = Turn(said, event.actor, question.text if question else said.text)
+    if question:  # the text that led to the question counts
+        begun.resume(question.answer)
     return begun
 
 
-def _build_turn_records(turn: Turn, end: StoredEvent, state: SessionState, store: Store, names: Mapping[str, str]) -> Iterator[Record]:
-    if end.data["reason"] == "failed":
+def _build_turn_records(turn: Turn, end: TurnFinished, state: SessionState, store: Store, names: Mapping[str, str]) -> Iterator[Record]:
+    if end.reason == "failed":
         yield build_trouble_record(turn)
     for record in build_iteration_records(turn, store, _build_person(turn.actor, names)):
         yield record | {"state": trim_state(state.agent)}
@@ -81,7 +89,7 @@ def _build_turn_records(turn: Turn, end: StoredEvent, state: SessionState, store
 def _build_decision(
     decision: StoredEvent, end: StoredEvent, state: SessionState, store: Store, names: Mapping[str, str], session: str
 ) -> tuple[str, Record]:
-    who, record = build_decision_record(decision, end, state, store, names)
+    who, record = build_decision_record(decision, parse_event(end), state, store, names)
     return who, {"v": SCHEMA, "timestamp": end.ts, "rebuilt": True, "session": session} | record
 
 
@@ -161,37 +169,26 @@ class _RecordClock(SystemClock):
         return self.at
 
 
-def _find_request_text(event: StoredEvent, state: SessionState) -> str:
-    """Return what the person had written; for a turn that answers a question, the text that led to the question."""
-    question = state.question
-    return question.text if event.data.get("answers") and question else str(event.data["text"])
-
-
 def _build_person(key: str, names: Mapping[str, str]) -> dict[str, str]:
     return {"key": key} | ({"name": names[key]} if key in names else {})
 
 
-def _find_decision(event: StoredEvent, open_ones: dict[str, StoredEvent]) -> StoredEvent | None:
+def _find_decision(event: StoredEvent, said: Event, open_ones: dict[str, StoredEvent]) -> StoredEvent | None:
     """Return the decision that `event` completes: a denial at once, an approval with the outcome of its call."""
-    effect_id = event.data.get("effect_id", "")
-    match event.type:
-        case "ConfirmationApproved":
-            open_ones[effect_id] = event
+    match said:
+        case ConfirmationApproved():
+            open_ones[said.effect_id] = event
             return None
-        case "ConfirmationDenied":
-            return event if event.data["via"] != "model" else None
+        case ConfirmationDenied():
+            return event if said.via != "model" else None
         case (
-            "ConfirmationSuperseded" | "ConfirmationReopened" | "CallSucceeded" | "CallRefused" | "CallOutcomeUnknown" | "OutcomeReconciled"
+            ConfirmationSuperseded() | ConfirmationReopened() | CallSucceeded() | CallRefused() | CallOutcomeUnknown() | OutcomeReconciled()
         ):
-            return open_ones.pop(effect_id, None)
+            return open_ones.pop(said.effect_id, None)
         case _:
             return None
 
 
-def _is_left_by_stop(event: StoredEvent) -> bool:
+def _is_left_by_stop(event: StoredEvent, said: Event) -> bool:
     """Return whether the program was stopped during the call, so that the decision was logged only after the restart looked it up."""
-    return event.type == "CallOutcomeUnknown" and event.actor == "system" and (event.erased or event.data["detail"] == DETAIL)
-
-
-def _is_settling(event: StoredEvent, unknown: StoredEvent) -> bool:
-    return event.type == "OutcomeReconciled" and event.data["effect_id"] == unknown.data["effect_id"]
+    return isinstance(said, CallOutcomeUnknown) and event.actor == "system" and (event.erased or said.detail == DETAIL)

@@ -2,19 +2,25 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.outputs import Notice
 from orchestrator.engines.crm_agent.blocks import Step, parse
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.decide import freeze_check
+from orchestrator.reports.reading.stored_views import EffectOrder, EffectOutcome, PlanStep
 from orchestrator.runtime.audit import CONFIRMATION_KEYS
 from state.canonical import loads
 from state.card import NO_CARD
-from state.journal.store import EffectRow, Store, StoredEvent
+from state.events.base import Event
+from state.events.calls import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded, OutcomeReconciled
+from state.events.confirmations import ConfirmationApproved, ConfirmationDenied, ConfirmationRequested, ConfirmationSuperseded
+from state.events.conversation import MessageReceived, ModelAnswered, ModelFailed, PlanRecorded, StepRefused
+from state.events.freezing import ConfirmationReopened
+from state.journal.store import Store, StoredEvent
 from state.session_state import SessionState
 
-_RESULTS = frozenset({"StepRefused", "ConfirmationRequested", "CallSucceeded", "CallRefused", "CallOutcomeUnknown"})
+StepEnd = StepRefused | CallSucceeded | CallRefused | CallOutcomeUnknown
 
 
 @dataclass
@@ -26,42 +32,43 @@ class Iteration:
     model: str = ""
     tokens: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
-    plan: dict[str, Any] = field(default_factory=dict)
+    plan: PlanRecorded | None = None
 
 
 class Turn:
     """Collects the events of one turn; decisions made during the turn are left to their own records."""
 
-    def __init__(self, begun: StoredEvent, text: str) -> None:
-        """Start with the turn's first event; `text` is the person's request."""
-        self.turn_id: str = begun.data["turn_id"]
-        self.actor = begun.actor
+    def __init__(self, begun: MessageReceived, actor: str, text: str) -> None:
+        """Start with the turn's first event, recorded for `actor`; `text` is the person's request."""
+        self.turn_id = begun.turn_id
+        self.actor = actor
         self.text = text
         self.iterations: list[Iteration] = []
-        self.results: dict[str, StoredEvent] = {}
+        self.results: dict[str, StepEnd | ConfirmationRequested] = {}
         """The first result of each step by slot: a card, even if its call ran before the turn was over."""
-        self.started: dict[str, StoredEvent] = {}
-        self.withdrawn: list[StoredEvent] = []
+        self.started: dict[str, CallStarted] = {}
+        self.withdrawn: list[ConfirmationDenied] = []
         """Cards that the model withdrew, in the order of its steps."""
 
-    def take(self, event: StoredEvent) -> None:
+    def take(self, said: Event) -> None:
         """Add the event if it belongs to this turn."""
-        data = event.data
-        if data.get("turn_id") != self.turn_id:
-            return
-        match event.type:
-            case "ModelAnswered":
-                self._add_answer(event)
-            case "ModelFailed":
-                self.iterations.append(Iteration(number=data["iteration"]))
-            case "PlanRecorded" if self.iterations:
-                self.iterations[-1].plan = dict(data)
-            case "CallStarted":
-                self.started.setdefault(data["slot"], event)
-            case "ConfirmationDenied" if data["via"] == "model":
-                self.withdrawn.append(event)
-            case _ if event.type in _RESULTS:
-                self.results.setdefault(data["slot"], event)
+        match said:
+            case ModelAnswered(turn_id=self.turn_id):
+                tokens = {"prompt": said.prompt_tokens, "completion": said.completion_tokens}
+                self.iterations.append(
+                    Iteration(number=said.iteration, raw=said.text, model=said.model, tokens=tokens, seconds=said.seconds)
+                )
+            case ModelFailed(turn_id=self.turn_id):
+                self.iterations.append(Iteration(number=said.iteration))
+            case PlanRecorded(turn_id=self.turn_id) if self.iterations:
+                self.iterations[-1].plan = said
+            case CallStarted(turn_id=self.turn_id):
+                self.started.setdefault(said.slot, said)
+            case ConfirmationDenied(turn_id=self.turn_id, via="model"):
+                self.withdrawn.append(said)
+            case StepRefused() | ConfirmationRequested() | CallSucceeded() | CallRefused() | CallOutcomeUnknown():
+                if said.turn_id == self.turn_id:
+                    self.results.setdefault(said.slot, said)
             case _:
                 pass
 
@@ -72,17 +79,10 @@ class Turn:
     @property
     def mode(self) -> str:
         """The mode in which the turn's plans were judged; "" where it had no plan."""
-        return next((str(entry.plan["mode"]) for entry in self.iterations if entry.plan), "")
-
-    def _add_answer(self, event: StoredEvent) -> None:
-        data = event.data
-        tokens = {"prompt": data["prompt_tokens"], "completion": data["completion_tokens"]}
-        self.iterations.append(
-            Iteration(number=data["iteration"], raw=data["text"], model=data["model"], tokens=tokens, seconds=data["seconds"])
-        )
+        return next((entry.plan.mode for entry in self.iterations if entry.plan), "")
 
 
-Record = dict[str, Any]
+Record = dict[str, object]
 
 
 def build_iteration_records(turn: Turn, store: Store, person: Mapping[str, str]) -> Iterator[Record]:
@@ -113,47 +113,48 @@ def build_trouble_record(turn: Turn) -> Record:
 
 
 def build_decision_record(
-    decision: StoredEvent, end: StoredEvent, state: SessionState, store: Store, names: Mapping[str, str]
+    decision: StoredEvent, end: Event, state: SessionState, store: Store, names: Mapping[str, str]
 ) -> tuple[str, Record]:
     """Return the person who decided, and the record of the decision with its outcome.
 
     `end` is the event that ended the matter; for a denial it is the decision itself.
     """
-    data = decision.data
-    who = data.get("approved_by") or data.get("denied_by") or decision.actor
-    name = data.get("approved_by_name") or data.get("denied_by_name") or names.get(who, "")
-    entry = state.cards.get(data["confirmation_id"]) or NO_CARD
-    outcome = _build_outcome(end, store)
+    kind = ConfirmationApproved if decision.type == "ConfirmationApproved" else ConfirmationDenied
+    said = kind.from_data(decision.data)
+    by, name = (
+        (said.approved_by, said.approved_by_name) if isinstance(said, ConfirmationApproved) else (said.denied_by, said.denied_by_name)
+    )
+    who = by or decision.actor
+    entry = state.cards.get(said.confirmation_id) or NO_CARD
+    notice, status, outcome = _build_outcome(end, store)
     return who, {
         "type": "decision",
-        "decided_by": {"key": who, "name": name},
-        "via": data["via"],
-        "user_message": outcome["notice"] or outcome.get("status") or "",
-        "executed_actions": [{"method": entry.method, "status": outcome.get("status") or entry.status}],
+        "decided_by": {"key": who, "name": name or names.get(who, "")},
+        "via": said.via,
+        "user_message": notice or status,
+        "executed_actions": [{"method": entry.method, "status": status or entry.status}],
         "confirmation": entry.select(CONFIRMATION_KEYS),
         "outcome": outcome,
     }
 
 
-def _build_outcome(end: StoredEvent, store: Store) -> Record:
-    match end.type:
-        case "ConfirmationDenied":
-            return {"notice": "card-denied"}
-        case "ConfirmationSuperseded":
-            return {"notice": end.data["why"]}
-        case "ConfirmationReopened":
-            return {"notice": freeze_check.CARD}
-        case _:
-            row = store.find_effect(end.data["effect_id"])
+def _build_outcome(end: Event, store: Store) -> tuple[str, str, Record]:
+    """Return the code of what the person was told, the status of the call, "" where there was none, and both as an outcome."""
+    match end:
+        case ConfirmationSuperseded():
+            return end.why, "", {"notice": end.why}
+        case ConfirmationReopened():
+            return freeze_check.CARD, "", {"notice": freeze_check.CARD}
+        case CallSucceeded() | CallRefused() | CallOutcomeUnknown() | OutcomeReconciled():
+            row, status = store.find_effect(end.effect_id), _find_status(end)
             kept = {key: value for key, value in (row.outcome or {}).items() if key != "preview"} if row else {}
-            sent = (row.call or {}).get("call", {}) if row else {}  # of an erased person only an outline of the call is left
-            method = end.data.get("method") or sent.get("method", "")
-            base = {"status": _find_status(end), "effect_id": end.data["effect_id"], "method": method}
-            return (
-                base
-                | kept
-                | {"status": _find_status(end), "call": sent.get("params", {}), "result": _load_answer(end, store), "notice": ""}
-            )
+            sent = EffectOrder.model_validate(row.call if row else {}).call  # of an erased person only an outline of the call is left
+            method = "" if isinstance(end, OutcomeReconciled) else end.method
+            base = {"status": status, "effect_id": end.effect_id, "method": method or sent.method}
+            told = {"status": status, "call": sent.params, "result": _load_answer(end, store), "notice": ""}
+            return "", status, base | kept | told
+        case _:
+            return "card-denied", "", {"notice": "card-denied"}
 
 
 def _parse_steps(entry: Iteration) -> tuple[Step, ...] | None:
@@ -172,56 +173,60 @@ def _build_response(entry: Iteration) -> Record:
     return {"thought": blocks.thought, "action": action, "assistant": blocks.assistant}
 
 
-def _build_calls(entry: Iteration, steps: tuple[Step, ...], turn: Turn, store: Store, withdrawn: Iterator[StoredEvent]) -> Iterator[Record]:
+def _build_calls(
+    entry: Iteration, steps: tuple[Step, ...], turn: Turn, store: Store, withdrawn: Iterator[ConfirmationDenied]
+) -> Iterator[Record]:
     """Yield the result of each step of a plan; steps without a trace (not started, or their card waited already) are left out."""
     plan = entry.plan
-    for number, (step, planned) in enumerate(zip(steps, plan.get("steps", ()), strict=False), start=1):
-        slot = f"{turn.turn_id}/{plan['iteration']}/{number}"
-        event = turn.results.get(slot)
-        base = {"call_id": build_effect_id(slot), "method": planned["method"], "proposed": planned["params"]}
-        if event is not None:
-            yield base | _build_result(event, turn.started.get(slot), store)
+    if plan is None:
+        return
+    for number, (step, item) in enumerate(zip(steps, plan.steps, strict=False), start=1):
+        planned, slot = PlanStep.model_validate(item), f"{turn.turn_id}/{plan.iteration}/{number}"
+        result = turn.results.get(slot)
+        base: Record = {"call_id": build_effect_id(slot), "method": planned.method, "proposed": planned.params}
+        if result is not None:
+            yield base | _build_result(result, turn.started.get(slot), store)
         elif step.confirmation_decision == "deny" and (taken_back := next(withdrawn, None)):
             detail = "withdrawn as you asked; nothing was sent"
-            yield base | {"status": "refused", "params": taken_back.data["params"], "reason": "denied-by-model", "detail": detail}
-        elif plan["mode"] == "shadow" and "problem" not in planned:
+            yield base | {"status": "refused", "params": taken_back.params, "reason": "denied-by-model", "detail": detail}
+        elif plan.mode == "shadow" and planned.problem is None:
             yield base | {"status": "planned", "reason": "", "detail": "shadow mode: recorded as a plan, not run"}
 
 
-def _build_result(event: StoredEvent, started: StoredEvent | None, store: Store) -> Record:
-    data = event.data
-    if event.type == "ConfirmationRequested":
-        codes = [reason["code"] for reason in data["reasons"]]
-        return {"method": data["method"], "status": "waiting", "confirmation_id": data["confirmation_id"], "reasons": codes}
-    params = started.data["params"] if started else data.get("params", {})
-    base: Record = {"method": data["method"], "status": _find_status(event), "params": params, "class": data.get("call_class", "")}
-    row = None if event.type == "StepRefused" else store.find_effect(data["effect_id"])
-    commands = data.get("commands") or ((row.outcome or {}).get("commands") if row else None)
-    if commands:
-        base["commands"] = commands
-    if event.type == "CallSucceeded":
-        return base | {"answer": _load_answer(event, store)}
-    return base | _find_reason(event, row) | {"detail": data.get("detail", "")}
+def _build_result(said: StepEnd | ConfirmationRequested, started: CallStarted | None, store: Store) -> Record:
+    if isinstance(said, ConfirmationRequested):
+        codes = [Notice.model_validate(reason).code for reason in said.reasons]
+        return {"method": said.method, "status": "waiting", "confirmation_id": said.confirmation_id, "reasons": codes}
+    params = started.params if started else {} if isinstance(said, CallOutcomeUnknown) else said.params
+    call_class = "" if isinstance(said, StepRefused) else said.call_class
+    row = None if isinstance(said, StepRefused) else store.find_effect(said.effect_id)
+    outcome = EffectOutcome.model_validate((row.outcome if row else None) or {})
+    commands = (said.commands if isinstance(said, CallSucceeded) else ()) or outcome.commands
+    base: Record = {"method": said.method, "status": _find_status(said), "params": params, "class": call_class}
+    base |= {"commands": commands} if commands else {}
+    if isinstance(said, CallSucceeded):
+        return base | {"answer": _load_answer(said, store)}
+    return base | _find_reason(said, outcome.reason) | {"detail": said.detail}
 
 
-def _find_reason(event: StoredEvent, row: EffectRow | None) -> Record:
+def _find_reason(said: StepRefused | CallRefused | CallOutcomeUnknown, told: Notice | None) -> Record:
     """Return the reason that the person was told, where gate or effect keep it; for a refused read, only the portal's error code."""
-    told = ((row.outcome or {}).get("reason") or {}) if row else {}
-    if told or event.type != "CallRefused":
-        return {"reason": str(told.get("code") or event.data.get("code") or "")}
-    return {"code": event.data["code"]}
+    code = "" if isinstance(said, CallOutcomeUnknown) else said.code
+    if told is None and isinstance(said, CallRefused):
+        return {"code": code}
+    return {"reason": (told.code if told else "") or code}
 
 
-def _load_answer(event: StoredEvent, store: Store) -> Any:
-    if event.type != "CallSucceeded":
+def _load_answer(said: Event, store: Store) -> object:
+    if not isinstance(said, CallSucceeded):
         return None
-    if not event.data.get("result_blob"):
-        return event.data.get("result")
-    text = store.load_blob(event.data["result_blob"])
+    if not said.result_blob:
+        return said.result
+    text = store.load_blob(said.result_blob)
     return loads(text) if text is not None else None
 
 
-def _find_status(event: StoredEvent) -> str:
-    if event.type == "OutcomeReconciled":
-        return {"done": "succeeded", "not_done": "refused"}.get(event.data["verdict"], "unknown")
-    return {"CallSucceeded": "succeeded", "CallOutcomeUnknown": "unknown"}.get(event.type, "refused")
+def _find_status(said: Event) -> str:
+    if isinstance(said, OutcomeReconciled):
+        return {"done": "succeeded", "not_done": "refused"}.get(said.verdict, "unknown")
+    return "succeeded" if isinstance(said, CallSucceeded) else "unknown" if isinstance(said, CallOutcomeUnknown) else "refused"

@@ -4,7 +4,7 @@ It does not judge the damage, which `sdelka journal verify` does; a damaged reco
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import orjson
@@ -46,7 +46,7 @@ class DamageTolerantStore:
         except DamagedCiphertext:
             records = self._store.read_records(stream, after, limit)
             return self._read_halved(
-                [(_parse_head(raw)["id"], "", raw, hash_) for _, raw, hash_ in records], self._build_stream_read(stream)
+                [(_parse_clear(raw, hash_).id, "", raw, hash_) for _, raw, hash_ in records], self._build_stream_read(stream)
             )
 
     def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
@@ -84,25 +84,23 @@ class DamageTolerantStore:
         return [*self._read_halved(records[:middle], read), *self._read_halved(records[middle:], read)]
 
     def _build_blank(self, raw: str, hash_: str) -> UnreadableEvent:
-        head = _parse_head(raw)
-        clear = dict(head.pop("data"))
-        clear.pop(encryption.FIELD, None)
-        self.damaged_records.add((head["stream"], head["seq"]))
-        data = codec.join(head["type"], head["v"], clear, {})
-        return UnreadableEvent(**head, data=data, raw=raw, prev="", hash=hash_, erased=True)
+        event = _parse_clear(raw, hash_)
+        clear = {name: value for name, value in event.data.items() if name != encryption.FIELD}
+        self.damaged_records.add((event.stream, event.seq))
+        return replace(event, data=codec.join(event.type, event.v, clear, {}))
 
     def _list_all(self) -> list[Record]:
         if not self._order:
             for stream in self._store.list_streams():
                 after = 0
                 while page := self._store.read_records(stream, after, PAGE):
-                    heads = [(_parse_head(raw), raw, hash_) for _, raw, hash_ in page]
-                    self._order.extend((head["id"], head["type"], raw, hash_) for head, raw, hash_ in heads)
+                    events = [_parse_clear(raw, hash_) for _, raw, hash_ in page]
+                    self._order.extend((event.id, event.type, event.raw, event.hash) for event in events)
                     after = page[-1][0]
             self._order.sort()
         return self._order
 
 
-def _parse_head(raw: str) -> dict[str, Any]:
-    head: dict[str, Any] = orjson.loads(raw)
-    return head
+def _parse_clear(raw: str, hash_: str) -> UnreadableEvent:
+    """Return a stored record with its data as stored: what is encrypted stays so."""
+    return UnreadableEvent(**orjson.loads(raw), raw=raw, prev="", hash=hash_, erased=True)

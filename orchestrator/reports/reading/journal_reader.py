@@ -5,17 +5,22 @@ It changes nothing and guesses no times.
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import groupby
-from typing import Any
+from typing import TypeVar, overload
 
 from bitrix.masking import HIDDEN, mask, mask_value
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.language.text import RUSSIAN_LETTERS
 from orchestrator.reports.reading.damaged_records import UNREADABLE_TEXT, UnreadableEvent
+from state.events.base import Event, type_names
 from state.journal.store import Store, StoredEvent
+from state.stored import JsonObject
 
+C = TypeVar("C")
+E = TypeVar("E", bound=Event)
+R = TypeVar("R")
 PAGE = 1000
 ERASED = "(erased)"
 MILLISECOND = 13
@@ -68,6 +73,16 @@ def _scan_by_id(store: Store, types: Sequence[str]) -> Iterator[StoredEvent]:
         after = page[-1].id
 
 
+def parse_event(event: StoredEvent) -> Event:
+    """Return the record as the event of its class; of a damaged record some fields are missing (see `Event.from_data`)."""
+    return type_names[event.type].from_data(event.data)
+
+
+def bind_reader(kind: type[E], read: Callable[[C, E, StoredEvent], R]) -> dict[str, Callable[[C, StoredEvent], R]]:
+    """Return the entry of `kind` for a table of functions by event type; `read` gets its context, the typed event and the record."""
+    return {kind.__name__: lambda context, event: read(context, kind.from_data(event.data), event)}
+
+
 def to_session_name(stream: str) -> str:
     """Return the name by which people know a stream."""
     return stream.removeprefix("session:")
@@ -92,12 +107,16 @@ def find_stream(store: Store, text: str) -> str:
     raise NotFound(f"no session {text!r} in the journal", difflib.get_close_matches(wanted, names, n=3, cutoff=0.5))
 
 
-def format_text(event: StoredEvent, name: str, *, limit: int = 200) -> str:
-    """Return a text field of an event as one line that is safe to show; "(erased)" where it was erased."""
-    value = event.data.get(name)
+def format_words(event: StoredEvent, value: object, *, limit: int = 200) -> str:
+    """Return the value of a personal field of `event` as one line that is safe to show; "(erased)" where it was erased."""
     if not value and event.erased:
         return describe_gap(event)
     return to_one_line(value, limit=limit)
+
+
+def format_text(event: StoredEvent, name: str, *, limit: int = 200) -> str:
+    """Return the text field `name` of an event as `format_words` does."""
+    return format_words(event, event.data.get(name), limit=limit)
 
 
 def describe_gap(event: StoredEvent) -> str:
@@ -105,7 +124,7 @@ def describe_gap(event: StoredEvent) -> str:
     return UNREADABLE_TEXT if isinstance(event, UnreadableEvent) else ERASED if event.erased else ""
 
 
-def to_one_line(value: Any, *, limit: int = 200) -> str:
+def to_one_line(value: object, *, limit: int = 200) -> str:
     """Return any value as one line: secrets hidden; control characters, direction marks and line breaks made visible."""
     text = mask(value if isinstance(value, str) else "" if value is None else str(mask_value(value)))
     if len(text) <= limit and _PLAIN.fullmatch(text):
@@ -113,12 +132,16 @@ def to_one_line(value: Any, *, limit: int = 200) -> str:
     return escape_text(text, locale="en", limit=limit)
 
 
-def hide_secrets(value: Any) -> Any:
+@overload
+def hide_secrets(value: JsonObject) -> dict[str, object]: ...
+@overload
+def hide_secrets(value: object) -> object: ...
+def hide_secrets(value: object) -> object:
     """Return JSON-like data without secrets; nonces of buttons count as secrets, since they let one decide a card."""
     return _hide_nonces(mask_value(value))
 
 
-def _hide_nonces(value: Any) -> Any:
+def _hide_nonces(value: object) -> object:
     if isinstance(value, Mapping):
         return {key: HIDDEN if key == "nonce" and item else _hide_nonces(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -126,7 +149,7 @@ def _hide_nonces(value: Any) -> Any:
     return value
 
 
-def as_record(event: StoredEvent) -> dict[str, Any]:
+def as_record(event: StoredEvent) -> dict[str, object]:
     """Return one event with all its data, for machines. Hiding secrets changes the text, so `hash` is the stored one."""
     fields = {name: getattr(event, name) for name in ("stream", "seq", "id", "ts", "type", "v", "actor", "hash")}
     blank = {"unreadable": True} if isinstance(event, UnreadableEvent) else {"erased": True} if event.erased else {}

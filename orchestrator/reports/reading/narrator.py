@@ -1,15 +1,17 @@
 """Gives reports names for keys and sentences for codes."""
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from typing import Final
 
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.reasons import REFUSALS
 from orchestrator.reports.reading.journal_reader import ERASED, to_one_line
 from state.journal.store import StoredEvent
+from state.stored import JsonObject
 
 _ARGUMENT: Final = re.compile(r"\{(\w+)\}", re.ASCII)
-RenderCode = Callable[[str, Mapping[str, Any]], str]
+RenderCode = Callable[[str, JsonObject], str]
 """Renders a code with its arguments as a sentence, from the catalogue of the channel."""
 
 _NAME_FIELDS = (
@@ -50,7 +52,7 @@ class Narrator:
             return f"{ERASED} ({shown})"
         return f"{known} ({shown})" if known and known != shown else shown
 
-    def render_sentence(self, code: str, args: Mapping[str, Any] | None = None) -> str:
+    def render_sentence(self, code: str, args: JsonObject | None = None) -> str:
         """Return the sentence of a code as one line."""
         return to_one_line(self._say(code, args or {}), limit=300)
 
@@ -59,6 +61,7 @@ class Narrator:
         said = self.render_sentence(code, dict.fromkeys(_ARGUMENT.findall(REFUSALS.get(code, "")), "…"))
         return said if said == code else f"{said} ({code})"
 
-    def describe_reasons(self, reasons: Any) -> list[str]:
-        """Return the reasons why a card asks, each once."""
-        return list(dict.fromkeys(self.render_sentence(str(reason.get("code", "")), reason.get("args")) for reason in reasons or ()))
+    def describe_reasons(self, reasons: Iterable[JsonObject] | None) -> list[str]:
+        """Return the reasons why a card asks, each once; `reasons` are stored notices."""
+        notices = (Notice.model_validate(reason) for reason in reasons or ())
+        return list(dict.fromkeys(self.render_sentence(notice.code, notice.args) for notice in notices))

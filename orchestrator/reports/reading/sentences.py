@@ -1,15 +1,20 @@
 """Describes every event as one sentence for operators; text of strangers is escaped, secrets are hidden."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 from bitrix.client.batch import BatchError, parse_commands
 from bitrix.client.portal_events import RECORDS
+from orchestrator.domain.card_view import Preview
+from orchestrator.domain.outcome import CommandReport
 from orchestrator.reports.reading import feature_sentences
 from orchestrator.reports.reading.damaged_records import UNREADABLE_TEXT, UnreadableEvent
-from orchestrator.reports.reading.journal_reader import describe_gap, format_text, to_one_line
+from orchestrator.reports.reading.journal_reader import bind_reader, describe_gap, format_words, to_one_line
 from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.stored_views import PlanStep
+from state.events import calls, confirmations, conversation, people, portal, talking, transfer
 from state.journal.store import StoredEvent
+from state.stored import JsonObject
 
 _VALUE: Final = 80
 _SHORT: Final = 10
@@ -39,33 +44,31 @@ _ACTIONS: Final = {"add": "added", "update": "changed", "delete": "deleted"}
 _KINDS: Final = {"activity": "an activity", "item": "an element of a smart process"}
 _VERDICTS: Final = {"done": "it was done", "not_done": "it was not done", "unclear": "it is still unclear"}
 
-DescribeEvent = Callable[[StoredEvent, Narrator], str]
-
 
 def describe_event(event: StoredEvent, voice: Narrator) -> str:
     """Return a sentence about the event; the type's name for events without a sentence of their own."""
     if isinstance(event, UnreadableEvent):
         return f"{event.type} {UNREADABLE_TEXT}"
     words = _DESCRIPTIONS.get(event.type)
-    return words(event, voice) if words else event.type
+    return words(voice, event) if words else event.type
 
 
-def to_short_id(identity: Any) -> str:
+def to_short_id(identity: object) -> str:
     """Return the beginning of an id, enough to search for it."""
     return to_one_line(identity)[:_SHORT]
 
 
-def describe_call(method: Any, params: Any, *, limit: int = 160) -> str:
+def describe_call(method: object, params: object, *, limit: int = 160) -> str:
     """Describe a call, "crm.deal.update id=481 OPPORTUNITY=150000"; a batch as its commands."""
     given = params if isinstance(params, Mapping) else {}
     commands = _parse_commands(given.get("cmd"))
     if commands:
         return to_one_line(f"{method} of {len(commands)}: " + "; ".join(describe_call(*command) for command in commands), limit=limit)
-    parts = [f"{key}={_format_value(value)}" for key, value in _flatten_params(given)]
+    parts = [f"{key}={to_one_line(value, limit=_VALUE)}" for key, value in _flatten_params(given)]
     return to_one_line(f"{method} {' '.join(parts)}".strip(), limit=limit)
 
 
-def _parse_commands(cmd: Any) -> list[tuple[str, Mapping[str, Any]]]:
+def _parse_commands(cmd: object) -> list[tuple[str, JsonObject]]:
     """Return the commands of a batch; none if it is not a batch or cannot be parsed."""
     try:
         return [(command.method, command.params) for command in parse_commands(cmd)] if cmd else []
@@ -73,26 +76,18 @@ def _parse_commands(cmd: Any) -> list[tuple[str, Mapping[str, Any]]]:
         return []
 
 
-def _flatten_params(params: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    inner = [(key, value) for name in ("fields", "params") for key, value in _to_mapping(params.get(name)).items()]
-    return [(key, value) for key, value in params.items() if not (key in {"fields", "params"} and isinstance(value, Mapping))] + inner
+def _flatten_params(params: JsonObject) -> list[tuple[str, object]]:
+    nested = [value for name in ("fields", "params") if isinstance(value := params.get(name), Mapping)]
+    outer = [(key, value) for key, value in params.items() if not (key in {"fields", "params"} and isinstance(value, Mapping))]
+    return outer + [item for part in nested for item in part.items()]
 
 
-def _to_mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _format_value(value: Any) -> str:
-    return to_one_line(value, limit=_VALUE)
-
-
-def describe_changes(preview: Mapping[str, Any]) -> str:
+def describe_changes(preview: Preview) -> str:
     """Describe the changes of a card, "Sum: 120 000 → 150 000; Stage: …"; for a batch, record by record."""
-    items: Sequence[Mapping[str, Any]] = preview.get("items") or [preview]
     told = []
-    for item in items:
-        lines = [f"{line.get('name', '')}: {line.get('before') or '—'} → {line.get('after', '')}" for line in item.get("lines") or ()]
-        title = f"«{item['title']}» " if item.get("title") else ""
+    for item in preview.items or (preview,):
+        lines = [f"{line.name}: {line.before or '—'} → {line.after}" for line in item.lines]
+        title = f"«{item.title}» " if item.title else ""
         if lines:
             told.append(title + "; ".join(lines))
     return to_one_line(" | ".join(told), limit=300)
@@ -111,11 +106,11 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds:.1f} s"
 
 
-def _describe_message(event: StoredEvent, voice: Narrator) -> str:
+def _describe_message(voice: Narrator, said: conversation.MessageReceived, event: StoredEvent) -> str:
     who = voice.format_person(event.actor)
-    text = format_text(event, "text", limit=300)
-    quoted = ", with text of somebody else" if event.data.get("quoted") else ""
-    match event.data.get("origin", "typed"):
+    text = format_words(event, said.text, limit=300)
+    quoted = ", with text of somebody else" if said.quoted else ""
+    match said.origin:
         case "typed" | "voice":
             return f"{who} asked: {text}{quoted}"
         case "portal":
@@ -125,222 +120,197 @@ def _describe_message(event: StoredEvent, voice: Narrator) -> str:
             return f"{who} chose an answer{answered}{quoted}"
 
 
-def _describe_answer(event: StoredEvent, voice: Narrator) -> str:
-    del voice
-    data = event.data
-    model = to_one_line(data.get("model"), limit=60) or "the model"
-    tokens = f"{data.get('prompt_tokens', 0)}+{data.get('completion_tokens', 0)} tokens"
-    return f"the model answered ({model}, iteration {data['iteration']}, {tokens}, {float(data.get('seconds') or 0):.1f} s)"
+def _describe_answer(_voice: Narrator, said: conversation.ModelAnswered, _event: StoredEvent) -> str:
+    model = to_one_line(said.model, limit=60) or "the model"
+    tokens = f"{said.prompt_tokens}+{said.completion_tokens} tokens"
+    return f"the model answered ({model}, iteration {said.iteration}, {tokens}, {said.seconds:.1f} s)"
 
 
-def _describe_model_failure(event: StoredEvent, voice: Narrator) -> str:
-    del voice
-    return f"the model failed: {format_text(event, 'reason')}"
+def _describe_model_failure(_voice: Narrator, said: conversation.ModelFailed, event: StoredEvent) -> str:
+    return f"the model failed: {format_words(event, said.reason)}"
 
 
-def _describe_plan(event: StoredEvent, voice: Narrator) -> str:
-    del voice
+def _describe_plan(_voice: Narrator, said: conversation.PlanRecorded, event: StoredEvent) -> str:
     if event.erased:
-        return f"the model proposed {describe_gap(event)} (mode {event.data.get('mode', '?')})"
-    steps = event.data.get("steps") or []
-    listed = "; ".join(describe_call(step.get("method", "?"), step.get("params")) for step in steps)
-    only = "" if event.data.get("executed", True) else ", only recorded"
+        return f"the model proposed {describe_gap(event)} (mode {said.mode})"
+    steps = [PlanStep.model_validate(step) for step in said.steps]
+    listed = "; ".join(describe_call(step.method or "?", step.params) for step in steps)
+    only = "" if said.executed else ", only recorded"
     many = f"{len(steps)} step{'' if len(steps) == 1 else 's'}"
-    return f"the model proposed {many} (mode {event.data.get('mode', '?')}{only}): {listed or 'nothing'}"
+    return f"the model proposed {many} (mode {said.mode}{only}): {listed or 'nothing'}"
 
 
-def _describe_name_question(event: StoredEvent, voice: Narrator) -> str:
-    del voice
-    options = ", ".join(to_one_line(option.get("label"), limit=60) for option in event.data.get("options") or ())
-    return f"the person was asked which one “{format_text(event, 'reference')}” is: {options}"
+def _describe_name_question(_voice: Narrator, said: conversation.NameAsked, event: StoredEvent) -> str:
+    options = ", ".join(to_one_line(option.get("label"), limit=60) for option in said.options)
+    return f"the person was asked which one “{format_words(event, said.reference)}” is: {options}"
 
 
-def _describe_name_choice(event: StoredEvent, voice: Narrator) -> str:
-    label = format_text(event, "label") or to_one_line(event.data.get("value"))
-    return f"{voice.format_person(event.actor)} chose {label} for “{format_text(event, 'reference')}”"
+def _describe_name_choice(voice: Narrator, said: conversation.NameChosen, event: StoredEvent) -> str:
+    label = format_words(event, said.label) or to_one_line(said.value)
+    return f"{voice.format_person(event.actor)} chose {label} for “{format_words(event, said.reference)}”"
 
 
-def _describe_step_refusal(event: StoredEvent, voice: Narrator) -> str:
-    why = to_one_line(event.data.get("detail")) or voice.render_sentence(event.data["code"])
-    return f"refused before sending, {_describe_sent(event)}: {why} [{event.data['code']}]"
+def _describe_step_refusal(voice: Narrator, said: conversation.StepRefused, event: StoredEvent) -> str:
+    why = to_one_line(said.detail) or voice.render_sentence(said.code)
+    return f"refused before sending, {_describe_sent(said.method, said.params, event)}: {why} [{said.code}]"
 
 
-def _describe_decision_refusal(event: StoredEvent, voice: Narrator) -> str:
-    data = event.data
-    what = "approval" if data["approve"] else "denial"
-    way = WAYS.get(data["via"], data["via"])
-    who, why = voice.format_person(data["by"]), voice.describe_code(data["code"])
-    return f"the {what} of card {data['confirmation_id']} by {who} {way} did not count: {why}"
+def _describe_decision_refusal(voice: Narrator, said: confirmations.DecisionRefused, _event: StoredEvent) -> str:
+    what = "approval" if said.approve else "denial"
+    who, why = voice.format_person(said.by), voice.describe_code(said.code)
+    return f"the {what} of card {said.confirmation_id} by {who} {WAYS.get(said.via, said.via)} did not count: {why}"
 
 
-def _describe_request(event: StoredEvent, voice: Narrator) -> str:
-    data = event.data
-    why = "; ".join(voice.describe_reasons(data.get("reasons"))) or describe_gap(event)
-    what = describe_gap(event) or describe_changes(data.get("preview") or {}) or describe_call(data["method"], data.get("params"))
-    again = f", instead of card {to_short_id(data['replaces'])}" if data.get("replaces") else ""
-    hands = ", a second person must approve" if data.get("four_eyes") else ", two taps" if data.get("taps", 1) > 1 else ""
-    return (
-        f"card {to_short_id(data['confirmation_id'])}{again}: {data['method']}: {what}; asked because: {why or 'the rules say so'}{hands}"
-    )
+def _describe_request(voice: Narrator, said: confirmations.ConfirmationRequested, event: StoredEvent) -> str:
+    why = "; ".join(voice.describe_reasons(said.reasons)) or describe_gap(event)
+    what = describe_gap(event) or describe_changes(Preview.model_validate(said.preview)) or describe_call(said.method, said.params)
+    again = f", instead of card {to_short_id(said.replaces)}" if said.replaces else ""
+    hands = ", a second person must approve" if said.four_eyes else ", two taps" if said.taps > 1 else ""
+    return f"card {to_short_id(said.confirmation_id)}{again}: {said.method}: {what}; asked because: {why or 'the rules say so'}{hands}"
 
 
-def _describe_approval(event: StoredEvent, voice: Narrator) -> str:
-    data = event.data
-    who = voice.format_person(data["approved_by"], data.get("approved_by_name", ""))
-    return f"card {to_short_id(data['confirmation_id'])} approved by {who} {WAYS.get(data['via'], to_one_line(data['via']))}"
+def _describe_approval(voice: Narrator, said: confirmations.ConfirmationApproved, _event: StoredEvent) -> str:
+    who = voice.format_person(said.approved_by, said.approved_by_name)
+    return f"card {to_short_id(said.confirmation_id)} approved by {who} {WAYS.get(said.via, to_one_line(said.via))}"
 
 
-def _describe_denial(event: StoredEvent, voice: Narrator) -> str:
-    data = event.data
-    who = voice.format_person(data["denied_by"], data.get("denied_by_name", ""))
-    why = f": {format_text(event, 'reason')}" if data.get("reason") else ""
-    return f"card {to_short_id(data['confirmation_id'])} denied by {who} {WAYS.get(data['via'], to_one_line(data['via']))}{why}"
+def _describe_denial(voice: Narrator, said: confirmations.ConfirmationDenied, event: StoredEvent) -> str:
+    who = voice.format_person(said.denied_by, said.denied_by_name)
+    why = f": {format_words(event, said.reason)}" if said.reason else ""
+    return f"card {to_short_id(said.confirmation_id)} denied by {who} {WAYS.get(said.via, to_one_line(said.via))}{why}"
 
 
-def _describe_expiry(event: StoredEvent, voice: Narrator) -> str:
-    del voice
-    return f"card {to_short_id(event.data['confirmation_id'])} expired: nobody decided in time"
+def _describe_expiry(_voice: Narrator, said: confirmations.ConfirmationExpired, _event: StoredEvent) -> str:
+    return f"card {to_short_id(said.confirmation_id)} expired: nobody decided in time"
 
 
-def _describe_superseding(event: StoredEvent, voice: Narrator) -> str:
-    return f"card {to_short_id(event.data['confirmation_id'])} closed, it no longer fits: {voice.render_sentence(event.data['why'])}"
+def _describe_superseding(voice: Narrator, said: confirmations.ConfirmationSuperseded, _event: StoredEvent) -> str:
+    return f"card {to_short_id(said.confirmation_id)} closed, it no longer fits: {voice.render_sentence(said.why)}"
 
 
-def _describe_start(event: StoredEvent, voice: Narrator) -> str:
-    data = event.data
-    by = f", approved by {voice.format_person(data['approved_by'])}" if data.get("approved_by") else ""
-    return f"call {to_short_id(data['effect_id'])} started: {_describe_sent(event)}{by}"
+def _describe_start(voice: Narrator, said: calls.CallStarted, event: StoredEvent) -> str:
+    by = f", approved by {voice.format_person(said.approved_by)}" if said.approved_by else ""
+    return f"call {to_short_id(said.effect_id)} started: {_describe_sent(said.method, said.params, event)}{by}"
 
 
-def _describe_sent(event: StoredEvent) -> str:
-    return f"{describe_call(event.data['method'], event.data.get('params'))} {describe_gap(event)}".strip()
+def _describe_sent(method: str, params: JsonObject, event: StoredEvent) -> str:
+    return f"{describe_call(method, params)} {describe_gap(event)}".strip()
 
 
-def _describe_success(event: StoredEvent, voice: Narrator) -> str:
-    del voice
-    data = event.data
-    took = format_seconds(float(data.get("seconds") or 0))
-    if data.get("call_class") == "R":
-        total = f", {data['total']} found" if data.get("total") is not None else ""
-        return f"read {_describe_sent(event)}{total} ({took})"
-    failed = [f"{to_one_line(item['key'])} {item['status']}" for item in data.get("commands") or () if item["status"] != "success"]
+def _describe_success(_voice: Narrator, said: calls.CallSucceeded, event: StoredEvent) -> str:
+    took = format_seconds(said.seconds)
+    if said.call_class == "R":
+        total = f", {said.total} found" if said.total is not None else ""
+        return f"read {_describe_sent(said.method, said.params, event)}{total} ({took})"
+    commands = [CommandReport.model_validate(item) for item in said.commands]
+    failed = [f"{to_one_line(item.key)} {item.status}" for item in commands if item.status != "success"]
     parts = f", but not: {', '.join(failed)}" if failed else ""
-    unchanged = f", the portal left as they were: {to_one_line(', '.join(data['unchanged']))}" if data.get("unchanged") else ""
-    return f"call {to_short_id(data['effect_id'])} succeeded ({took}){parts}{unchanged}"
+    unchanged = f", the portal left as they were: {to_one_line(', '.join(said.unchanged))}" if said.unchanged else ""
+    return f"call {to_short_id(said.effect_id)} succeeded ({took}){parts}{unchanged}"
 
 
-def _describe_refused_call(event: StoredEvent, voice: Narrator) -> str:
-    return f"call {to_short_id(event.data['effect_id'])} did not happen: {describe_refusal(event.data, voice)}"
+def _describe_refused_call(voice: Narrator, said: calls.CallRefused, _event: StoredEvent) -> str:
+    return f"call {to_short_id(said.effect_id)} did not happen: {describe_refusal(said, voice)}"
 
 
-def describe_refusal(data: Mapping[str, Any], voice: Narrator) -> str:
+def describe_refusal(said: calls.CallRefused, voice: Narrator) -> str:
     """Return why a call was refused: in the portal's words, or in the bot's own."""
-    code = str(data.get("code") or "")
-    words = to_one_line(data.get("detail")) or (voice.render_sentence(code, data.get("args")) if code else "")
+    code = said.code
+    words = to_one_line(said.detail) or (voice.render_sentence(code, said.args) if code else "")
     return f"{words} [{to_one_line(code)}]" if code and words != code else words or "no reason given"
 
 
-def _describe_unknown(event: StoredEvent, voice: Narrator) -> str:
-    del voice
-    return f"call {to_short_id(event.data['effect_id'])} ended without an answer, its outcome is unknown: {format_text(event, 'detail')}"
+def _describe_unknown(_voice: Narrator, said: calls.CallOutcomeUnknown, event: StoredEvent) -> str:
+    return f"call {to_short_id(said.effect_id)} ended without an answer, its outcome is unknown: {format_words(event, said.detail)}"
 
 
-def _describe_reconciliation(event: StoredEvent, voice: Narrator) -> str:
-    del voice
-    detail = f" ({format_text(event, 'detail')})" if event.data.get("detail") else ""
-    return f"a look at the portal for call {to_short_id(event.data['effect_id'])}: {_VERDICTS[event.data['verdict']]}{detail}"
+def _describe_reconciliation(_voice: Narrator, said: calls.OutcomeReconciled, event: StoredEvent) -> str:
+    detail = f" ({format_words(event, said.detail)})" if said.detail else ""
+    return f"a look at the portal for call {to_short_id(said.effect_id)}: {_VERDICTS[said.verdict]}{detail}"
 
 
-def _describe_turn_end(event: StoredEvent, voice: Narrator) -> str:
-    del voice
-    text = format_text(event, "text", limit=300)
-    ended = _TURN_ENDS.get(event.data["reason"], event.data["reason"])
+def _describe_turn_end(_voice: Narrator, said: conversation.TurnFinished, event: StoredEvent) -> str:
+    text = format_words(event, said.text, limit=300)
+    ended = _TURN_ENDS.get(said.reason, said.reason)
     return f"the turn {ended}: {text}" if text else f"the turn {ended}"
 
 
-def _describe_clearing(event: StoredEvent, voice: Narrator) -> str:
-    return f"{voice.format_person(event.data['by'])} began anew (/new)"
+def _describe_clearing(voice: Narrator, said: conversation.ConversationCleared, _event: StoredEvent) -> str:
+    return f"{voice.format_person(said.by)} began anew (/new)"
 
 
-def _describe_posted_event(event: StoredEvent, voice: Narrator) -> str:
-    del voice
-    return describe_portal_event(event.data)
+def _describe_posted_event(_voice: Narrator, said: portal.PortalEventReceived, _event: StoredEvent) -> str:
+    return describe_portal_event(said)
 
 
-def describe_portal_event(data: Mapping[str, Any]) -> str:
+def describe_portal_event(said: portal.PortalEventReceived) -> str:
     """Describe a portal event, "the portal posted: a deal was changed (deal:481)"; an event that the bot made at its start says so."""
-    name, target = str(data["event"]), to_one_line(data.get("target"))
-    kind, did = RECORDS.get(name, ("", None))
-    if name == _STARTUP_PROBE:
+    target = to_one_line(said.target)
+    kind, did = RECORDS.get(said.event, ("", None))
+    if said.event == _STARTUP_PROBE:
         return f"the bot, at its start, saw that {target} is not as it knew it"
     if not kind or not did:
-        return f"the portal posted {to_one_line(name)} {target}".strip()
+        return f"the portal posted {to_one_line(said.event)} {target}".strip()
     thing = _KINDS.get(kind, f"a {kind}")
     return f"the portal posted: {thing} was {_ACTIONS[did]}{f' ({target})' if target else ''}"
 
 
-def _describe_look_failure(event: StoredEvent, voice: Narrator) -> str:
-    del voice
-    return f"the portal could not be read: {format_text(event, 'reason')} (try {event.data['tries']})"
+def _describe_look_failure(_voice: Narrator, said: portal.PortalLookFailed, event: StoredEvent) -> str:
+    return f"the portal could not be read: {format_words(event, said.reason)} (try {said.tries})"
 
 
-def _describe_sighting(event: StoredEvent, voice: Narrator) -> str:
-    records = event.data.get("records") or {}
-    gone = event.data.get("gone") or []
-    told = [voice.format_person(chat) for chat in event.data.get("told") or ()]
-    parts = [f"looked at {', '.join(to_one_line(target) for target in sorted(records)) or 'nothing'}"]
-    if gone:
-        parts.append(f"gone: {', '.join(to_one_line(target) for target in gone)}")
+def _describe_sighting(voice: Narrator, said: portal.RecordsSeen, _event: StoredEvent) -> str:
+    told = [voice.format_person(chat) for chat in said.told]
+    parts = [f"looked at {', '.join(to_one_line(target) for target in sorted(said.records)) or 'nothing'}"]
+    if said.gone:
+        parts.append(f"gone: {', '.join(to_one_line(target) for target in said.gone)}")
     if told:
         parts.append(f"told: {', '.join(told)}")
     return to_one_line("; ".join(parts), limit=300)
 
 
-def _describe_erasure(event: StoredEvent, voice: Narrator) -> str:
-    data = event.data
-    left = f", {data['remains']} places still hold something" if data.get("remains") else ""
-    what = f"{data['keys']} keys, {to_one_line('; '.join(data['removed']))}"
-    return f"{voice.format_person(data['person'])} was erased by {voice.format_person(data['by'])}: {what}{left}"
+def _describe_erasure(voice: Narrator, said: people.PersonErased, _event: StoredEvent) -> str:
+    left = f", {said.remains} places still hold something" if said.remains else ""
+    what = f"{said.keys} keys, {to_one_line('; '.join(said.removed))}"
+    return f"{voice.format_person(said.person)} was erased by {voice.format_person(said.by)}: {what}{left}"
 
 
-def _describe_restore(event: StoredEvent, voice: Narrator) -> str:
-    data = event.data
-    left = f"{data['cards']} open cards, {data['unknown']} calls of unknown outcome, {data['set_aside']} inputs set aside"
-    return f"the backup of {to_one_line(data['made_at'])} was restored by {voice.format_person(data['by'])}: {left}"
+def _describe_restore(voice: Narrator, said: transfer.BackupRestored, _event: StoredEvent) -> str:
+    left = f"{said.cards} open cards, {said.unknown} calls of unknown outcome, {said.set_aside} inputs set aside"
+    return f"the backup of {to_one_line(said.made_at)} was restored by {voice.format_person(said.by)}: {left}"
 
 
-def _describe_given_answer(event: StoredEvent, voice: Narrator) -> str:
-    del voice
-    return f"an answer was given: {to_one_line(event.data['kind'])}"
+def _describe_given_answer(_voice: Narrator, said: talking.AnswerGiven, _event: StoredEvent) -> str:
+    return f"an answer was given: {to_one_line(said.kind)}"
 
 
-_DESCRIPTIONS: Final[dict[str, DescribeEvent]] = {
-    "AnswerGiven": _describe_given_answer,
-    "MessageReceived": _describe_message,
-    "ModelAnswered": _describe_answer,
-    "ModelFailed": _describe_model_failure,
-    "PlanRecorded": _describe_plan,
-    "NameAsked": _describe_name_question,
-    "NameChosen": _describe_name_choice,
-    "StepRefused": _describe_step_refusal,
-    "DecisionRefused": _describe_decision_refusal,
-    "ConfirmationRequested": _describe_request,
-    "ConfirmationApproved": _describe_approval,
-    "ConfirmationDenied": _describe_denial,
-    "ConfirmationExpired": _describe_expiry,
-    "ConfirmationSuperseded": _describe_superseding,
-    "CallStarted": _describe_start,
-    "CallSucceeded": _describe_success,
-    "CallRefused": _describe_refused_call,
-    "CallOutcomeUnknown": _describe_unknown,
-    "OutcomeReconciled": _describe_reconciliation,
-    "TurnFinished": _describe_turn_end,
-    "ConversationCleared": _describe_clearing,
-    "PortalEventReceived": _describe_posted_event,
-    "PortalLookFailed": _describe_look_failure,
-    "RecordsSeen": _describe_sighting,
-    "BackupRestored": _describe_restore,
-    "PersonErased": _describe_erasure,
+_DESCRIPTIONS: Final = {
+    **bind_reader(talking.AnswerGiven, _describe_given_answer),
+    **bind_reader(conversation.MessageReceived, _describe_message),
+    **bind_reader(conversation.ModelAnswered, _describe_answer),
+    **bind_reader(conversation.ModelFailed, _describe_model_failure),
+    **bind_reader(conversation.PlanRecorded, _describe_plan),
+    **bind_reader(conversation.NameAsked, _describe_name_question),
+    **bind_reader(conversation.NameChosen, _describe_name_choice),
+    **bind_reader(conversation.StepRefused, _describe_step_refusal),
+    **bind_reader(confirmations.DecisionRefused, _describe_decision_refusal),
+    **bind_reader(confirmations.ConfirmationRequested, _describe_request),
+    **bind_reader(confirmations.ConfirmationApproved, _describe_approval),
+    **bind_reader(confirmations.ConfirmationDenied, _describe_denial),
+    **bind_reader(confirmations.ConfirmationExpired, _describe_expiry),
+    **bind_reader(confirmations.ConfirmationSuperseded, _describe_superseding),
+    **bind_reader(calls.CallStarted, _describe_start),
+    **bind_reader(calls.CallSucceeded, _describe_success),
+    **bind_reader(calls.CallRefused, _describe_refused_call),
+    **bind_reader(calls.CallOutcomeUnknown, _describe_unknown),
+    **bind_reader(calls.OutcomeReconciled, _describe_reconciliation),
+    **bind_reader(conversation.TurnFinished, _describe_turn_end),
+    **bind_reader(conversation.ConversationCleared, _describe_clearing),
+    **bind_reader(portal.PortalEventReceived, _describe_posted_event),
+    **bind_reader(portal.PortalLookFailed, _describe_look_failure),
+    **bind_reader(portal.RecordsSeen, _describe_sighting),
+    **bind_reader(transfer.BackupRestored, _describe_restore),
+    **bind_reader(people.PersonErased, _describe_erasure),
     **feature_sentences.DAILY_DESCRIPTIONS,
     **feature_sentences.EDITING_DESCRIPTIONS,
     **feature_sentences.FREEZING_DESCRIPTIONS,

@@ -1,21 +1,33 @@
 """Reads the recorded plans from the journal, each step with its taint, values and result at that time. Reads only, judges nothing."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Final, Literal
 
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.engines.crm_agent.blocks import parse
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.reports.reading.damaged_records import UnreadableEvent
+from orchestrator.reports.reading.journal_reader import bind_reader, read_stream
+from orchestrator.reports.reading.stored_views import PlanStep
 from state.events import fold
+from state.events.calls import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded
+from state.events.confirmations import (
+    ConfirmationApproved,
+    ConfirmationDenied,
+    ConfirmationExpired,
+    ConfirmationRequested,
+    ConfirmationSuperseded,
+)
+from state.events.conversation import MessageReceived, ModelAnswered, PlanRecorded, StepRefused
 from state.events.fold import list_open_confirmations
 from state.journal.store import Store, StoredEvent
 from state.session_state import AgentState, OpenTurn, SessionState
+from state.stored import JsonObject
 
-PAGE = 1000
 Fate = Literal["planned", "ran", "asked", "refused", "unnamed", "no record"]
+_ANSWERS: Final = {"CallSucceeded": "done", "CallOutcomeUnknown": "outcome unknown"}
 
 
 @dataclass(kw_only=True)
@@ -25,7 +37,7 @@ class RecordedStep:
     slot: str
     number: int
     method: str
-    params: dict[str, Any]
+    params: JsonObject
     comment: str = ""
     requires_confirmation: bool = False
     confirmation_decision: str | None = None
@@ -36,7 +48,7 @@ class RecordedStep:
     """For a refusal its code, for a card what became of it."""
     detail: str = ""
     """For a refusal its sentence."""
-    before: dict[str, Any] | None = None
+    before: JsonObject | None = None
     """The before-image that the card or the call kept; None where neither did."""
     provenance: Provenance | None = None
     """Complete, where a card kept it."""
@@ -86,16 +98,9 @@ def read_plans(store: Store, *, since: str = "") -> Iterator[RecordedPlan]:
     for stream in store.list_streams():
         if stream.startswith("session:"):
             reader = _Reader(stream.removeprefix("session:"))
-            for event in _read_events(store, stream):
+            for event in read_stream(store, stream):
                 reader.take(event)
             yield from (plan for plan in reader.plans if plan.at >= since)
-
-
-def _read_events(store: Store, stream: str) -> Iterator[StoredEvent]:
-    after = 0
-    while page := store.read_events(stream, after=after, limit=PAGE):
-        yield from page
-        after = page[-1].seq
 
 
 class _Reader:
@@ -114,112 +119,112 @@ class _Reader:
         """Record what `event` says, then fold it into the state."""
         note = _RECORDERS.get(event.type)
         if note is not None:
-            note(self, event, event.data)
+            note(self, event)
         fold.fold_events(self._state, ((event.type, dict(event.data), event.ts),))
 
-    def record_message(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+    def record_message(self, said: MessageReceived, event: StoredEvent) -> None:
         """Start a turn; a turn that answers a question takes over what the question's turn had read."""
-        question = self._state.question if data.get("answers") else None
-        turn = _Turn(person=event.actor, text=data["text"], prose=bool(data.get("quoted")))
+        question = self._state.question if said.answers else None
+        turn = _Turn(person=event.actor, text=said.text, prose=bool(said.quoted))
         if question:
             turn.text, turn.answer = question.text, question.answer
             turn.prose, turn.labels = turn.prose or question.prose, tuple(question.labels)
-        self._turns[data["turn_id"]] = turn
+        self._turns[said.turn_id] = turn
 
-    def record_answer(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+    def record_answer(self, said: ModelAnswered, event: StoredEvent) -> None:
         """Record the model's answer, and whether it had read prose by then."""
-        turn = self._get_turn(event, data)
-        turn.answer, turn.prose = data["text"], turn.prose or data.get("prose", False)
+        turn = self._get_turn(said.turn_id, event)
+        turn.answer, turn.prose = said.text, turn.prose or said.prose
 
-    def record_plan(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+    def record_plan(self, said: PlanRecorded, event: StoredEvent) -> None:
         """Record the plan with the current state of the session; later events add the results of its steps."""
-        turn = self._get_turn(event, data)
+        turn = self._get_turn(said.turn_id, event)
         turn.plans += 1
-        steps = [_build_step(entry, number) for number, entry in enumerate(data["steps"], start=1)]
+        entries = [PlanStep.model_validate(entry) for entry in said.steps]
+        steps = [_build_step(entry, number) for number, entry in enumerate(entries, start=1)]
         _set_flags(steps, turn.answer)
         made = RecordedPlan(
             session=self._session,
-            turn_id=data["turn_id"],
-            iteration=data["iteration"],
+            turn_id=said.turn_id,
+            iteration=said.iteration,
             at=event.ts,
-            mode=data["mode"],
+            mode=said.mode,
             person=turn.person,
             text=turn.text,
-            targets=frozenset(data.get("targets", ())),
-            prose=turn.prose or any(entry.get("prose") for entry in data["steps"]),
+            targets=frozenset(said.targets),
+            prose=turn.prose or any(entry.prose for entry in entries),
             labels=turn.labels,
             read_before=turn.plans > 1,
-            state=_copy_state(self._state, data["turn_id"]),
+            state=_copy_state(self._state, said.turn_id),
             steps=steps,
             left_out="unreadable" if isinstance(event, UnreadableEvent) else "erased" if event.erased else "",
         )
         for step in made.steps:
-            if data["mode"] == "shadow" and step.fate == "no record":
+            if said.mode == "shadow" and step.fate == "no record":
                 step.fate = "planned"
             self._steps[step.slot] = self._calls[step.call] = step
         self.plans.append(made)
 
-    def record_refusal(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+    def record_refusal(self, said: StepRefused, _event: StoredEvent) -> None:
         """Record that the gate refused the step."""
-        del event
-        step = self._set_fate(data, "refused", data["code"])
+        step = self._set_fate(said.slot, "refused", said.code)
         if step is not None:
-            step.detail = data.get("detail", "")
+            step.detail = said.detail
 
-    def record_request(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+    def record_request(self, said: ConfirmationRequested, event: StoredEvent) -> None:
         """Record that a person was asked; the card keeps the values and the taint."""
-        step = self._set_fate(data, "asked", "waits")
+        step = self._set_fate(said.slot, "asked", "waits")
         if step is None:
             return
-        self._cards[data["confirmation_id"]] = step
+        self._cards[said.confirmation_id] = step
         if not event.erased:
-            step.before, step.provenance = data["before"], Provenance.model_validate(data["provenance"])
+            step.before, step.provenance = said.before, Provenance.model_validate(said.provenance)
 
-    def record_decision(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+    def record_decision(
+        self, said: ConfirmationApproved | ConfirmationDenied | ConfirmationExpired | ConfirmationSuperseded, event: StoredEvent
+    ) -> None:
         """Record what became of a card; a step that withdrew a card that did not exist counts as refused."""
-        step = self._cards.get(data["confirmation_id"])
+        step = self._cards.get(said.confirmation_id)
         if step is not None:
             step.fate_note = event.type.removeprefix("Confirmation").lower()
             return
-        step = self._calls.get(data["effect_id"])
+        step = self._calls.get(said.effect_id)
         if step is not None:
             step.fate, step.fate_note = "refused", "gate-withdrawn"
 
-    def record_start(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+    def record_start(self, said: CallStarted, event: StoredEvent) -> None:
         """Record that the call was about to be sent."""
-        step = self._steps.get(data["slot"])
+        step = self._steps.get(said.slot)
         if step is not None:
-            step.before = step.before if event.erased else data["before"]
-            if not data.get("confirmation_id"):
+            step.before = step.before if event.erased else said.before
+            if not said.confirmation_id:
                 step.fate = "ran"
 
-    def record_end(self, event: StoredEvent, data: Mapping[str, Any]) -> None:
+    def record_end(self, ended: CallSucceeded | CallRefused | CallOutcomeUnknown, event: StoredEvent) -> None:
         """Record the portal's answer."""
-        step = self._steps.get(data["slot"])
+        step = self._steps.get(ended.slot)
         if step is None:
             return
-        said = {"CallSucceeded": "done", "CallRefused": f"not done ({data.get('code', '')})"}.get(event.type, "outcome unknown")
-        if data.get("confirmation_id"):
+        said = f"not done ({ended.code})" if isinstance(ended, CallRefused) else _ANSWERS[event.type]
+        if ended.confirmation_id:
             step.fate_note = f"{step.fate_note}, {said}"
         else:
             step.fate, step.fate_note = "ran", said
 
-    def _get_turn(self, event: StoredEvent, data: Mapping[str, Any]) -> _Turn:
-        return self._turns.setdefault(data["turn_id"], _Turn(person=event.actor, text=""))
+    def _get_turn(self, turn_id: str, event: StoredEvent) -> _Turn:
+        return self._turns.setdefault(turn_id, _Turn(person=event.actor, text=""))
 
-    def _set_fate(self, data: Mapping[str, Any], fate: Fate, more: str) -> RecordedStep | None:
-        step = self._steps.get(data["slot"])
+    def _set_fate(self, slot: str, fate: Fate, more: str) -> RecordedStep | None:
+        step = self._steps.get(slot)
         if step is not None:
             step.fate, step.fate_note = fate, more
         return step
 
 
-def _build_step(entry: Mapping[str, Any], number: int) -> RecordedStep:
-    step = RecordedStep(
-        slot=entry["slot"], number=number, method=entry["method"], params=dict(entry["params"]), comment=entry.get("comment", "")
-    )
-    if entry.get("problem"):
-        step.name_problem, step.fate, step.detail = entry["problem"]["code"], "unnamed", entry["problem"]["detail"]
+def _build_step(entry: PlanStep, number: int) -> RecordedStep:
+    step = RecordedStep(slot=entry.slot, number=number, method=entry.method, params=entry.params, comment=entry.comment)
+    if entry.problem:
+        step.name_problem, step.fate, step.detail = entry.problem.code, "unnamed", entry.problem.detail
     return step
 
 
@@ -245,18 +250,18 @@ def _copy_state(state: SessionState, turn_id: str) -> SessionState:
     )
 
 
-_RECORDERS: dict[str, Callable[[_Reader, StoredEvent, Mapping[str, Any]], None]] = {
-    "MessageReceived": _Reader.record_message,
-    "ModelAnswered": _Reader.record_answer,
-    "PlanRecorded": _Reader.record_plan,
-    "StepRefused": _Reader.record_refusal,
-    "ConfirmationRequested": _Reader.record_request,
-    "ConfirmationApproved": _Reader.record_decision,
-    "ConfirmationDenied": _Reader.record_decision,
-    "ConfirmationExpired": _Reader.record_decision,
-    "ConfirmationSuperseded": _Reader.record_decision,
-    "CallStarted": _Reader.record_start,
-    "CallSucceeded": _Reader.record_end,
-    "CallRefused": _Reader.record_end,
-    "CallOutcomeUnknown": _Reader.record_end,
+_RECORDERS: Final = {
+    **bind_reader(MessageReceived, _Reader.record_message),
+    **bind_reader(ModelAnswered, _Reader.record_answer),
+    **bind_reader(PlanRecorded, _Reader.record_plan),
+    **bind_reader(StepRefused, _Reader.record_refusal),
+    **bind_reader(ConfirmationRequested, _Reader.record_request),
+    **bind_reader(ConfirmationApproved, _Reader.record_decision),
+    **bind_reader(ConfirmationDenied, _Reader.record_decision),
+    **bind_reader(ConfirmationExpired, _Reader.record_decision),
+    **bind_reader(ConfirmationSuperseded, _Reader.record_decision),
+    **bind_reader(CallStarted, _Reader.record_start),
+    **bind_reader(CallSucceeded, _Reader.record_end),
+    **bind_reader(CallRefused, _Reader.record_end),
+    **bind_reader(CallOutcomeUnknown, _Reader.record_end),
 }

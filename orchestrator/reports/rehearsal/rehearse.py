@@ -4,10 +4,10 @@ All decisions come from the gate's own functions. Values and owners that the jou
 verdict depends on such an assumption says so.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Literal, assert_never
+from typing import Literal, assert_never
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.actor import Actor, Mode
@@ -26,6 +26,7 @@ from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.reports.rehearsal.recorded_plans import RecordedPlan, RecordedStep
 from state.canonical import dumps
+from state.stored import JsonObject
 
 RehearsedVerdict = Literal["allowed", "asked", "refused", "planned", "not begun", "not judged"]
 
@@ -197,7 +198,7 @@ def _was_visible(step: RecordedStep, call: Call) -> bool:
 def _build_facts(case: _Case) -> Facts:
     """Return the records as far as the journal shows them; the others are assumed to exist and to belong to the person."""
     call, before = case.call, case.step.before or {}
-    records: dict[Target, Mapping[str, Any] | None] = {}
+    records: dict[Target, JsonObject | None] = {}
     for leaf in call.leaves:
         for target in (*leaf.targets, *leaf.ties):
             records[target] = (
@@ -213,7 +214,7 @@ def _build_facts(case: _Case) -> Facts:
     )
 
 
-def _build_own_record(call: Call, target: Target, actor: Actor) -> dict[str, Any]:
+def _build_own_record(call: Call, target: Target, actor: Actor) -> JsonObject:
     """Build an assumed record of the actor.
 
     A further unknown owner (None) is included, so that setting the owner to the actor never counts as a value the record already has.
@@ -226,10 +227,10 @@ def _build_own_record(call: Call, target: Target, actor: Actor) -> dict[str, Any
 def _evaluate_case(case: _Case, facts: Facts, effect: Effect) -> Verdict:
     """Return the verdict as `Gate.submit` computes it; phones and unchanged values are checked only where the records were recorded."""
     rules, call = case.rules, case.call
-    common: dict[str, Any] = {"mode": rules.mode, "policy": rules.policy, "actor": case.actor, "facts": facts, "effect": effect}
     if case.unread:
-        return add_doubts(decide.decide(call, **common), call, case.plan.state, case.actor)
-    call, verdict = evaluate(call, **common)
+        verdict = decide.decide(call, mode=rules.mode, policy=rules.policy, actor=case.actor, facts=facts, effect=effect)
+        return add_doubts(verdict, call, case.plan.state, case.actor)
+    call, verdict = evaluate(call, mode=rules.mode, policy=rules.policy, actor=case.actor, facts=facts, effect=effect)
     return refuse_unchanged(add_doubts(verdict, call, case.plan.state, case.actor), call, facts)
 
 

@@ -2,13 +2,25 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, Final
+from dataclasses import asdict, dataclass, field
+from typing import Final
 
 from orchestrator.reports.rehearsal.rehearse import RehearsedPlan, RehearsedStep, RehearsedVerdict, find_reason_code, format_reason
 
 EXAMPLES: Final = 3
 TOP: Final = 10
 _VERDICTS: tuple[RehearsedVerdict, ...] = ("allowed", "asked", "refused", "planned", "not begun", "not judged")
+
+
+@dataclass(kw_only=True)
+class ReasonCount:
+    """How many steps have this verdict for this reason, with the first of them as examples."""
+
+    now: RehearsedVerdict
+    reason: str
+    text: str
+    steps: int = 0
+    examples: list[dict[str, str]] = field(default_factory=list)
 
 
 class Summary:
@@ -25,7 +37,7 @@ class Summary:
         self._then: Counter[tuple[str, str]] = Counter()
         self._people: dict[str, Counter[str]] = {}
         self._methods: dict[str, Counter[str]] = {}
-        self._reasons: dict[tuple[str, str], dict[str, Any]] = {}
+        self._reasons: dict[tuple[str, str], ReasonCount] = {}
 
     def add(self, rehearsed: RehearsedPlan) -> None:
         """Count one plan; a plan whose steps are not known is only counted as left out."""
@@ -52,15 +64,15 @@ class Summary:
 
     def _add_reasons(self, judged: RehearsedStep, rehearsed: RehearsedPlan) -> None:
         for reason in {find_reason_code(reason): reason for reason in judged.reasons}.values():
-            fresh = {"now": judged.now, "reason": find_reason_code(reason), "text": format_reason(reason), "steps": 0, "examples": []}
-            entry = self._reasons.setdefault((judged.now, find_reason_code(reason)), fresh)
-            entry["steps"] += 1
-            if len(entry["examples"]) < EXAMPLES:
-                entry["examples"].append(build_example(judged, rehearsed))
+            code = find_reason_code(reason)
+            entry = self._reasons.setdefault((judged.now, code), ReasonCount(now=judged.now, reason=code, text=format_reason(reason)))
+            entry.steps += 1
+            if len(entry.examples) < EXAMPLES:
+                entry.examples.append(build_example(judged, rehearsed))
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> dict[str, object]:
         """Return all counts as JSON data, largest first."""
-        reasons = sorted(self._reasons.values(), key=lambda entry: (-entry["steps"], entry["reason"]))
+        reasons = sorted(self._reasons.values(), key=lambda entry: (-entry.steps, entry.reason))
         return {
             "kind": "summary",
             "plans": self.plans,
@@ -73,7 +85,7 @@ class Summary:
             "then_now": [{"then": then, "now": now, "steps": count} for (then, now), count in sorted(self._then.items())],
             "by_person": _sort_counts(self._people, "person"),
             "by_method": _sort_counts(self._methods, "method"),
-            "by_reason": reasons,
+            "by_reason": [asdict(entry) for entry in reasons],
         }
 
     def render_sentences(self, mode: str) -> Iterable[str]:
@@ -126,6 +138,6 @@ def build_example(judged: RehearsedStep, rehearsed: RehearsedPlan) -> dict[str, 
     return {"call": judged.step.call, "slot": judged.step.slot, "session": plan.session, "at": plan.at, "method": judged.step.method}
 
 
-def _sort_counts(counted: dict[str, Counter[str]], column: str) -> list[dict[str, Any]]:
+def _sort_counts(counted: dict[str, Counter[str]], column: str) -> list[dict[str, object]]:
     ranked = sorted(counted.items(), key=lambda item: (-item[1].total(), item[0]))
     return [{column: name, "steps": counts.total(), **{now: counts[now] for now in _VERDICTS}} for name, counts in ranked]

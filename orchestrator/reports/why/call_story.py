@@ -18,6 +18,7 @@ from orchestrator.reports.reading.sentences import describe_refusal
 from orchestrator.reports.why.call_search import CallTrail, load_answer
 from orchestrator.reports.why.touched_records import TouchedRecord, find_touched_records
 from state.clock import parse_iso
+from state.events.calls import CallRefused
 from state.journal.store import Store, StoredEvent
 
 Story = dict[str, Any]
@@ -230,7 +231,7 @@ def _build_run(trail: CallTrail, store: Store, voice: Narrator) -> Story | None:
             commands = [hide_secrets(dict(item)) for item in data.get("commands") or ()]
             return {**told, "answer": answer, "commands": commands, "unchanged": list(data.get("unchanged") or ())}
         case "CallRefused":
-            return {**told, "answer": describe_refusal(data, voice), "code": data.get("code", "")}
+            return {**told, "answer": describe_refusal(CallRefused.from_data(data), voice), "code": data.get("code", "")}
         case _:
             return {**told, "answer": format_text(ended, "detail")}
 

@@ -17,6 +17,7 @@ from orchestrator.reports.reading.sentences import describe_portal_event
 from orchestrator.reports.why.call_search import FoundCalls
 from orchestrator.reports.why.call_story import Story
 from state.clock import format_iso, parse_iso
+from state.events.portal import PortalEventReceived
 from state.journal.store import StoredEvent
 
 _UNDER_WAY = timedelta(minutes=1)
@@ -37,7 +38,7 @@ def list_portal_changes(
                     **_build_base(event, record),
                     "kind": "portal_event",
                     "event": to_one_line(event.data["event"]),
-                    "words": describe_portal_event(event.data),
+                    "words": describe_portal_event(PortalEventReceived.from_data(event.data)),
                 }
             continue
         now = (event.data.get("records") or {}).get(record)

@@ -9,6 +9,7 @@ from bot.cli.ops import write_table
 from orchestrator.features.portal_events.catch_up import START_EVENT
 from orchestrator.reports.reading.journal_reader import InvalidMoment, parse_moment, parse_time
 from orchestrator.reports.reading.sentences import describe_portal_event
+from state.events.portal import PortalEventReceived
 from tests.unit.reports.conftest import Run
 from tests.unit.reports.story_kit import CHAT, PORTAL, SECRET, Told, rows_of
 
@@ -59,7 +60,7 @@ def test_a_look_at_the_start_is_not_put_on_the_portal() -> None:
         ({"event": "ONTASKADD", "target": "task:5", "action": "add"}, "the portal posted: a task was added (task:5)"),
         ({"event": "ONOTHER", "target": "", "action": ""}, "the portal posted ONOTHER"),
     ):
-        assert describe_portal_event(data) == words
+        assert describe_portal_event(PortalEventReceived.from_data(data)) == words
 
 
 @pytest.mark.parametrize("command", [("show",), ("replay", "--until", "9"), ("tail",)])
