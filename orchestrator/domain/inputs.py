@@ -1,0 +1,252 @@
+"""What the inputs of a session say: the bodies of inbox rows, by the kind of the row.
+
+Doors and features build one and store `to_json()`; the handler of the kind reads the stored body with `model_validate`, or `parse_input`
+where a row may be of any kind. Bodies are stored and may have been written by another version: a new field needs a default.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar, Final
+
+from pydantic import StrictBool
+
+from orchestrator.domain.frozen import View
+from state.journal.store import InboxRow
+
+DEFAULT_ENGINE: Final = "crm_agent"
+
+
+class Input(View):
+    """Base class of the bodies."""
+
+    KIND: ClassVar[str] = ""
+    """The kind of the inbox row."""
+
+
+class Click(Input):
+    """The click behind an input and the card it is about, as far as an input of any kind has them."""
+
+    callback_id: str = ""
+    """The messenger's id of a click that still waits for its answer."""
+    confirmation_id: str = ""
+
+
+class PlacedInput(Input):
+    """Base class of what a person sends into a chat: when, and where it stands."""
+
+    at: int | None = None
+    """Seconds since 1970 on the messenger's clock; None where messages have no sending time."""
+    message_id: int = 0
+    reply_to: int | None = None
+    """The message that it replies to."""
+    album: str | None = None
+    """The id that the messages of one album share."""
+
+
+class TextMessage(PlacedInput):
+    """A request in words."""
+
+    KIND: ClassVar[str] = "message"
+    text: str = ""
+    """The person's own words."""
+    quoted: str = ""
+    """Text of somebody else: forwarded, quoted, pasted; never an instruction."""
+    origin: str = ""
+    """typed, button or voice; only a typed message is merged with others, and "" counts as typed otherwise."""
+    pieces: int | None = None
+    """The number of messages that it was merged from; None if it may still be merged."""
+    engine: str = DEFAULT_ENGINE
+
+
+class ChoiceMade(Click):
+    """The answer to a question about a name, by its option; a row of kind "message" as well."""
+
+    KIND: ClassVar[str] = "message"
+    answers: str
+    """The id of the question."""
+    option: int
+    origin: str = ""
+
+
+class VoiceMessage(PlacedInput):
+    """A recording to transcribe."""
+
+    KIND: ClassVar[str] = "voice"
+    file_id: str
+    seconds: int
+    size: int
+    forwarded: bool = False
+    caption: str = ""
+    heard: str | None = None
+    """The transcribed text, once there is one."""
+
+
+class EditedMessage(PlacedInput):
+    """The new text of a message that was edited."""
+
+    KIND: ClassVar[str] = "edited"
+    text: str
+
+
+class CardDecision(Click):
+    """A decision about a card."""
+
+    KIND: ClassVar[str] = "decision"
+    confirmation_id: str
+    nonce: str
+    approve: StrictBool
+    """Strict, because the string "no" is truthy: a client that sends words must not approve by accident."""
+    via: str
+    """button, typed, cli or http."""
+    reason: str = ""
+
+
+class Command(Input):
+    """A typed command, or one of the buttons that stand for a command."""
+
+    KIND: ClassVar[str] = "command"
+    name: str
+    args: str = ""
+    confirmation_id: str = ""
+    """The card, for the commands check and details."""
+
+
+class FeatureClick(Click):
+    """A click on a button of a feature: the first word names the feature's handler."""
+
+    KIND: ClassVar[str] = "press"
+    words: tuple[str, ...] = ()
+    message_id: int = 0
+
+
+class ReminderClick(Click):
+    """A click on a button of a reminder."""
+
+    KIND: ClassVar[str] = "reminder"
+    reminder: str
+    action: str
+    place: str
+
+
+class TimerDue(Input):
+    """A timer that has become due; the body that it was set with stands beside these fields."""
+
+    KIND: ClassVar[str] = "timer"
+    timer: str
+    """The id of the timer."""
+    kind: str
+
+
+class CallTimerDue(TimerDue):
+    """The timer of a call whose outcome is unknown."""
+
+    effect_id: str
+
+
+class CardTimerDue(TimerDue):
+    """A timer of a card."""
+
+    confirmation_id: str
+    left: tuple[str, ...] = ()
+    """The leads who were not reminded yet."""
+
+
+class FieldValue(Input):
+    """The new value of a field of a card, in reply to the question `ask`."""
+
+    KIND: ClassVar[str] = "edit_value"
+    confirmation_id: str
+    ask: int
+    text: str
+    message_id: int = 0
+
+
+class DenialReason(Input):
+    """A lead's reason for a denial; without a card it belongs to the card of the lead's last click."""
+
+    KIND: ClassVar[str] = "reason"
+    confirmation_id: str = ""
+    nonce: str = ""
+    home: str = ""
+    """The session of the card; "" once the input has reached it."""
+    text: str
+    message_id: int = 0
+
+
+class PreferenceChange(Input):
+    """A setting of a person, to be set to `value`."""
+
+    KIND: ClassVar[str] = "preference"
+    preference: str = ""
+    value: str = ""
+
+
+class JoinRequest(Input):
+    """A link was opened: what is derived from its token."""
+
+    KIND: ClassVar[str] = "join"
+    token_id: str
+    unlock: str
+    locale: str
+
+
+class AccessRequest(Input):
+    """A stranger wrote."""
+
+    KIND: ClassVar[str] = "knock"
+
+
+class PeopleClick(Input):
+    """A click on a button of the people screens, in the chat of that session."""
+
+    KIND: ClassVar[str] = "people_press"
+    press: tuple[str, ...]
+    chat: str
+
+
+class AccessFileChange(Input):
+    """The access file was changed: who is no longer in it, how many people it names, or the faults for which it was rejected."""
+
+    KIND: ClassVar[str] = "access_file"
+    left: tuple[str, ...]
+    count: int
+    faults: str
+
+
+class AccessEnd(Input):
+    """The end of a person's access: as an order of ops (kind "person_removed", no `why`), then in each session with a card of theirs."""
+
+    KIND: ClassVar[str] = "access_lost"
+    person: str
+    why: str = ""
+
+
+class FreezeNews(Input):
+    """Writes were frozen or released at an ISO time."""
+
+    KIND: ClassVar[str] = "freeze_news"
+    what: str
+    at: str
+    via: str
+    reason: str
+
+
+class PolicyNews(Input):
+    """The policy file has changed or has become invalid."""
+
+    KIND: ClassVar[str] = "policy_news"
+    digest: str
+    faults: tuple[str, ...]
+    restart: bool
+
+
+_TYPES: Final[Mapping[str, type[Input]]] = {
+    one.KIND: one for one in (TextMessage, VoiceMessage, EditedMessage, CardDecision, Command, FeatureClick, ReminderClick, TimerDue)
+}
+
+
+def parse_input(row: InboxRow) -> Input | None:
+    """Return what a person's input or a timer says; None for inputs of other kinds. Raises ValidationError for a malformed body."""
+    if row.kind == ChoiceMade.KIND and row.body.get("answers"):
+        return ChoiceMade.model_validate(row.body)
+    known = _TYPES.get(row.kind)
+    return known.model_validate(row.body) if known is not None else None
