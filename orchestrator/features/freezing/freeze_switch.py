@@ -101,6 +101,6 @@ async def tell_administrators(row: InboxRow, session: Session, tools: Tools, *, 
     body: dict[str, Any] = dict(row.body)
     code = "frozen-news" if body["what"] == "frozen" else "released-news"
     notice = Notice(code=code, args=to_freeze_args(str(row.actor["name"]), body["at"], body["reason"]))
-    admins = [person for person in staff.list_people() if person.role == "admin" and person.key != row.actor["key"]]
+    admins = [person for person in staff.list_people() if person.role == "admin" and person.key != row.actor_key]
     rows = [outbox.build_reply_row(person.key, build_reply(notice), session.now) for person in admins]
     await session.commit(actor="system", outbox=rows, inbox_done=[row.id])

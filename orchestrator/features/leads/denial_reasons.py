@@ -52,7 +52,7 @@ async def receive_reason(row: InboxRow, session: Session, tools: Tools) -> None:
 
     A reply to a card names the card; the message after a click does not and belongs to the card of that click.
     """
-    text, person = str(row.body["text"]), str(row.actor["key"])
+    text, person = str(row.body["text"]), row.actor_key
     if "confirmation_id" not in row.body:
         await _receive_after_click(row, text, session, tools)
         return
@@ -69,7 +69,7 @@ async def receive_reason(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def _receive_after_click(row: InboxRow, text: str, session: Session, tools: Tools) -> None:
-    person = str(row.actor["key"])
+    person = row.actor_key
     asked = find_awaited_denial(session.state, person, session.now)
     if asked is None:
         late = outbox.build_reply_row(session.key, build_reply(Notice(code="card-outdated")), session.now)

@@ -63,7 +63,7 @@ async def show_pending_cards(row: InboxRow, session: Session, tools: Tools) -> N
             await assignment.remember(assignment.add_lead(entry, actor, tools), entry, session)
             out.append(outbox.build_card_row(session.key, session.state.cards[entry.confirmation_id], session.now))
         out.append(_build_copy(session.state.cards[entry.confirmation_id], actor, session))
-    await session.commit(actor=str(row.actor["key"]), outbox=out, inbox_done=[row.id])
+    await session.commit(actor=row.actor_key, outbox=out, inbox_done=[row.id])
 
 
 def _build_copy(entry: Card, lead: Actor, session: Session) -> OutboxRow:
@@ -103,7 +103,7 @@ async def send_details(row: InboxRow, session: Session, tools: Tools) -> None:
                 out.append(outbox.build_code_row(actor.key, text, session.now))
         else:
             out.append(outbox.build_reply_row(actor.key, build_reply(Notice(code="details-none")), session.now))
-    await session.commit(actor=str(row.actor["key"]), outbox=out, inbox_done=[row.id])
+    await session.commit(actor=row.actor_key, outbox=out, inbox_done=[row.id])
 
 
 def _build_toast(row: InboxRow, notice: Notice, session: Session) -> OutboxRow:

@@ -105,7 +105,7 @@ async def remove_person(row: InboxRow, session: Session, tools: Tools, *, desk: 
     People listed in the access file can only be removed there.
     """
     person, registry = str(row.body["person"]), desk.get_registry(session)
-    by = str(row.actor["key"])
+    by = row.actor_key
     if person in registry["people"] and not desk.staff.is_fixed(person):
         await revoke_access(person, "admin", session, tools, desk=desk, by=by)
     elif person in map(build_invitation_key, registry["invited"]):

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 async def request_access(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
     """Tell every administrator that a stranger wrote, at most once a day per stranger. Raises StoreError."""
     del tools
-    person = str(row.actor["key"])
+    person = row.actor_key
     if (
         desk.staff.find_actor_by_key(person) is not None
         or desk.staff.is_fixed(person)
@@ -42,10 +42,10 @@ async def request_access(row: InboxRow, session: Session, tools: Tools, *, desk:
 
 async def dispatch_click(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
     """Handle one click on a button of this feature; the rights of the person who clicks are checked first. Raises StoreError."""
-    actor = desk.staff.find_actor_by_key(str(row.actor["key"]))
+    actor = desk.staff.find_actor_by_key(row.actor_key)
     words = tuple(str(word) for word in row.body["press"])
     if actor is None or row.body["chat"] != actor.key:  # buttons of a private chat are valid only there
-        await desk.commit(session, actor=str(row.actor["key"]), done=[row.id])
+        await desk.commit(session, actor=row.actor_key, done=[row.id])
         return
     match words:
         case ("pref", name, value, screen):
@@ -138,7 +138,7 @@ async def _show(
     row: InboxRow, body: dict[str, object], stranger: str, session: Session, *, desk: PeopleContext, admins: Sequence[Actor]
 ) -> None:
     rows = screens.build_request_cards(admins, body, session.now, stranger=stranger)
-    await desk.commit(session, actor=str(row.actor["key"]), outbox=rows, done=[row.id])
+    await desk.commit(session, actor=row.actor_key, outbox=rows, done=[row.id])
 
 
 def _calculate_likeness(employee: Employee, name: str) -> float:

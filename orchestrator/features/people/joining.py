@@ -29,14 +29,14 @@ async def record_invitation(row: InboxRow, session: Session, tools: Tools, *, de
         role=body["role"],
         sealed_name=body["sealed_name"],
         expires_at=body["expires_at"],
-        by=str(row.actor["key"]),
+        by=row.actor_key,
     )
     await desk.commit(session, *([] if known else [event]), actor=event.by, done=[row.id])
 
 
 async def join(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
     """Admit the person who presents a link, or tell them why not. Nothing reveals which other links exist. Raises StoreError."""
-    person, registry, now = str(row.actor["key"]), desk.get_registry(session), session.now
+    person, registry, now = row.actor_key, desk.get_registry(session), session.now
     actor = desk.staff.find_actor_by_key(person)
     if actor is not None:  # a second click on the same link, or on another one
         shown = screens.build_welcome(actor, resolve_mode(tools.mode, actor), desk.staff.resolve_preferences(person), now)
@@ -66,7 +66,7 @@ async def _build_joined_event(row: InboxRow, proof: Proof, invitation: Mapping[s
     employee = await desk.employees.read_employee(invitation["bitrix_user_id"])
     if employee.known and not employee.works:
         return None
-    person = str(row.actor["key"])
+    person = row.actor_key
     name = open_name(invitation["sealed_name"], proof) or employee.name or str(row.actor["name"]) or person
     return PersonJoined(
         person=person,

@@ -28,7 +28,7 @@ def is_valid_preference(name: str, value: str) -> bool:
 async def set_preference(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
     """Set one preference of the sender ({preference, value}); an invalid one changes nothing. Raises StoreError."""
     del tools
-    person = str(row.actor["key"])
+    person = row.actor_key
     name, value = str(row.body.get("preference", "")), str(row.body.get("value", ""))
     wanted = desk.staff.find_actor_by_key(person) is not None and is_valid_preference(name, value)
     await desk.commit(session, *([_build_event(person, name, value)] if wanted else []), actor=person, done=[row.id])

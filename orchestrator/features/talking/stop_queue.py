@@ -26,7 +26,7 @@ async def count_waiting(actor: Actor, session: Session, tools: Tools) -> int:
     """
     rows = await tools.store.list_waiting_inbox(session.key, "turn")
     at_work = session.key in tools.running or session.state.turn is not None
-    mine = (row for row in rows if row.kind in _REQUESTS and row.actor.get("key") == actor.key)
+    mine = (row for row in rows if row.kind in _REQUESTS and row.actor_key == actor.key)
     return sum(not (row.attempts and at_work) for row in mine)
 
 
