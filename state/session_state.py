@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from state.card import Card
+from state.registry import Registry
 from state.stored import JsonObject, Stored
 
-FEATURES = ("portal", "access", "edits", "reminders", "daily", "written", "reasons", "stops")
-"""Parts that only sessions have in which the feature was used."""
+FEATURES = ("portal", "edits", "reminders", "daily", "written", "stops")
+"""Plain parts that only sessions have in which the feature was used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,16 @@ class Denial(Stored):
     at: str
     by: str = ""
     turn_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwaitedDenial(Stored):
+    """A lead clicked "deny with a reason": until `expires_at` their next words are the reason."""
+
+    confirmation_id: str
+    nonce: str
+    home: str
+    expires_at: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,13 +157,16 @@ class SessionState:
     trusted: list[str] = field(default_factory=list)
     """Records that persons named or turns made, as "deal:481"."""
     portal: dict[str, Any] | None = None
-    access: dict[str, Any] | None = None
+    access: Registry | None = None
     edits: dict[str, dict[str, Any]] | None = None
     reminders: dict[str, dict[str, Any]] | None = None
     daily: dict[str, int] | None = None
     written: dict[str, dict[str, int]] | None = None
-    reasons: dict[str, dict[str, Any]] | None = None
+    """The changes begun, by person and hour."""
+    reasons: dict[str, AwaitedDenial] | None = None
+    """By person."""
     stops: dict[str, int] | None = None
+    """The time of each person's last /stop."""
 
     @classmethod
     def from_stored(cls, data: JsonObject) -> "SessionState":
@@ -166,6 +180,8 @@ class SessionState:
             unknown={key: UnknownCall.from_stored(one) for key, one in data["unknown"].items()},
             turn=OpenTurn.from_stored(turn) if turn else None,
             trusted=data["trusted"],
+            access=Registry.from_stored(data["access"]) if "access" in data else None,
+            reasons={key: AwaitedDenial.from_stored(one) for key, one in data["reasons"].items()} if "reasons" in data else None,
             **{name: data[name] for name in FEATURES if name in data},
         )
 
@@ -179,6 +195,8 @@ class SessionState:
             "unknown": {key: one.to_stored() for key, one in self.unknown.items()},
             "turn": self.turn.to_stored() if self.turn else None,
             "trusted": self.trusted,
+            **({"access": self.access.to_stored()} if self.access is not None else {}),
+            **({"reasons": {key: one.to_stored() for key, one in self.reasons.items()}} if self.reasons is not None else {}),
             **{name: part for name in FEATURES if (part := getattr(self, name)) is not None},
         }
 

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 from orchestrator.domain.actor import Actor, Role
 from orchestrator.features.people import screens
-from orchestrator.features.people.registry import Registry, extract_registry
+from orchestrator.features.people.registry import extract_registry
 from orchestrator.features.people.staff import Employees, Staff
 from orchestrator.runtime.session import Session
 from state.events.base import Event
 from state.journal.store import InboxRow, OutboxRow, Timer
-
-SYSTEM = {"key": "system", "name": "system"}
+from state.registry import Registry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +45,11 @@ class PeopleContext:
     def get_registry(self, session: Session) -> Registry:
         """Return the present registry."""
         return extract_registry(session.state)
+
+    def get_requested_name(self, stranger: str, session: Session) -> str:
+        """Return the name under which a stranger asked for access, "" for one who did not."""
+        asked = self.get_registry(session).asked.get(stranger)
+        return asked.name if asked is not None else ""
 
     def list_accounts(self, employee: int, *, but: str) -> list[str]:
         """Return the keys of all accounts of this employee, except `but`."""
