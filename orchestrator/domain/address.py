@@ -9,8 +9,8 @@ PULL_CHANNELS: Final = frozenset({"http"})
 """Channels to which nothing is delivered: their clients fetch the messages themselves."""
 CHAT_CHANNELS: Final = frozenset({"tg"})
 """Messenger channels: people press buttons there, and several people may read one chat."""
-TALK_CHANNELS: Final = ("tg", "http", "cli")
-"""Channels whose sessions are conversations, in the order in which reports list them."""
+TALK_CHANNELS: Final = frozenset({"tg", "http", "cli"})
+"""Channels in which people talk; other sessions are internal to the program, and no caller may read them."""
 CHANNEL_WORDS: Final[Mapping[str, str]] = {"tg": "in Telegram", "http": "through the API", "cli": "in the terminal"}
 """The channels in the sentences of reports."""
 KEY_EXAMPLES: Final = 'a key such as "employee:7", "tg:1007" or "http:site"'

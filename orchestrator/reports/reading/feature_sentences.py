@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Final
 
+from orchestrator.domain.address import CHANNEL_WORDS
 from orchestrator.reports.reading.journal_reader import format_text, to_one_line
 from orchestrator.reports.reading.narrator import Narrator
 from state.events.people import build_invitation_key
@@ -96,9 +97,6 @@ DAILY_DESCRIPTIONS: Final[dict[str, Callable[[StoredEvent, Narrator], str]]] = {
 }
 
 
-_CHANNELS: Final = {"tg": "in Telegram", "http": "through the API", "cli": "in the terminal"}
-
-
 def _describe_freeze(event: StoredEvent, voice: Narrator) -> str:
     data = event.data
     why = f": {format_text(event, 'reason')}" if data.get("reason") else ""
@@ -113,7 +111,7 @@ def _describe_release(event: StoredEvent, voice: Narrator) -> str:
 
 
 def _format_channel(via: object) -> str:
-    return _CHANNELS.get(str(via), to_one_line(via))
+    return CHANNEL_WORDS.get(str(via), to_one_line(via))
 
 
 def _describe_reopening(event: StoredEvent, voice: Narrator) -> str:
