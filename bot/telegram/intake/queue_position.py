@@ -8,6 +8,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
+from orchestrator.domain.inputs import TextMessage, VoiceMessage
 from orchestrator.domain.outputs import Notice
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, StoreError
@@ -16,7 +17,7 @@ NOTICE_DELAY: Final = 2.0
 """Seconds; a request that starts sooner gets no notice."""
 MAX_WATCHED: Final = 256
 """Maximum number of conversations watched at once."""
-_REQUESTS: Final = frozenset({"message", "voice"})
+_REQUESTS: Final = frozenset({TextMessage.KIND, VoiceMessage.KIND})
 
 Tell = Callable[[str, Notice], Awaitable[None]]
 
