@@ -7,8 +7,9 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from orchestrator.domain.inputs import TextMessage
 from orchestrator.domain.outputs import Notice
 from state.events.base import Event
 from state.events.calls import CallSucceeded
@@ -17,6 +18,7 @@ from state.events.conversation import MessageReceived, TurnFinished
 from state.events.talking import AnswerGiven
 from state.journal.async_store import AsyncStore
 from state.journal.store import Commit, InboxRow, Store, StoreError
+from state.stored import JsonObject
 
 LOOK_EVERY: Final = 1.0
 """Seconds between polls of the database, since changes by another process may come without notification."""
@@ -29,7 +31,7 @@ class TurnEvent(NamedTuple):
     """An event as read from the journal or seen in a commit."""
 
     type: str
-    data: dict[str, Any]
+    data: JsonObject
 
 
 class Ticket:
@@ -40,7 +42,7 @@ class Ticket:
         self.row = row
         self.is_over = row.status != "new"
         """The input is closed, so its answer is available."""
-        self.is_complete = row.kind != "message" and not self.is_over
+        self.is_complete = row.kind != TextMessage.KIND and not self.is_over
         """`events` is complete, since the turn began after the ticket was opened."""
         self.events: list[TurnEvent] = []
         self.text = ""
@@ -116,7 +118,7 @@ class Mailbox:
                 ticket.is_over, ticket.is_complete = True, False
                 ticket.news.set()
 
-    async def report_partial(self, session: str, what: Any) -> None:
+    async def report_partial(self, session: str, what: str | Notice) -> None:
         """Pass a turn's progress to its tickets: the text so far, or a notice."""
         if isinstance(what, Notice) and what.code == "turn-begun":
             self._turns[session] = str(what.args["turn"])
@@ -124,7 +126,7 @@ class Mailbox:
             self._turns.pop(session, None)
         for ticket in self._followed.get(self._turns.get(session, ""), ()):
             if not isinstance(what, Notice):
-                ticket.text = str(what)
+                ticket.text = what
             elif what.code not in {"turn-begun", "turn-over"}:
                 ticket.steps.append(what)
             ticket.news.set()
