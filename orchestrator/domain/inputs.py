@@ -5,9 +5,9 @@ where a row may be of any kind. Bodies are stored and may have been written by a
 """
 
 from collections.abc import Mapping
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Unpack
 
-from pydantic import StrictBool
+from pydantic import ConfigDict, StrictBool
 
 from orchestrator.domain.frozen import View
 from state.journal.store import InboxRow
@@ -19,7 +19,12 @@ class Input(View):
     """Base class of the bodies."""
 
     KIND: ClassVar[str] = ""
-    """The kind of the inbox row."""
+    """The kind of the inbox row, given as the argument `kind` of the class."""
+
+    def __init_subclass__(cls, *, kind: str = "", **options: Unpack[ConfigDict]) -> None:
+        """Set the kind; a class without one has that of its base."""
+        cls.KIND = kind or cls.KIND
+        super().__init_subclass__(**options)
 
 
 class Click(Input):
@@ -42,10 +47,9 @@ class PlacedInput(Input):
     """The id that the messages of one album share."""
 
 
-class TextMessage(PlacedInput):
+class TextMessage(PlacedInput, kind="message"):
     """A request in words."""
 
-    KIND: ClassVar[str] = "message"
     text: str = ""
     """The person's own words."""
     quoted: str = ""
@@ -57,20 +61,18 @@ class TextMessage(PlacedInput):
     engine: str = DEFAULT_ENGINE
 
 
-class ChoiceMade(Click):
+class ChoiceMade(Click, kind="message"):
     """The answer to a question about a name, by its option; a row of kind "message" as well."""
 
-    KIND: ClassVar[str] = "message"
     answers: str
     """The id of the question."""
     option: int
     origin: str = ""
 
 
-class VoiceMessage(PlacedInput):
+class VoiceMessage(PlacedInput, kind="voice"):
     """A recording to transcribe."""
 
-    KIND: ClassVar[str] = "voice"
     file_id: str
     seconds: int
     size: int
@@ -80,17 +82,15 @@ class VoiceMessage(PlacedInput):
     """The transcribed text, once there is one."""
 
 
-class EditedMessage(PlacedInput):
+class EditedMessage(PlacedInput, kind="edited"):
     """The new text of a message that was edited."""
 
-    KIND: ClassVar[str] = "edited"
     text: str
 
 
-class CardDecision(Click):
+class CardDecision(Click, kind="decision"):
     """A decision about a card."""
 
-    KIND: ClassVar[str] = "decision"
     confirmation_id: str
     nonce: str
     approve: StrictBool
@@ -100,43 +100,39 @@ class CardDecision(Click):
     reason: str = ""
 
 
-class Command(Input):
+class Command(Input, kind="command"):
     """A typed command, or one of the buttons that stand for a command."""
 
-    KIND: ClassVar[str] = "command"
     name: str
     args: str = ""
     confirmation_id: str = ""
     """The card, for the commands check and details."""
 
 
-class FeatureClick(Click):
+class FeatureClick(Click, kind="press"):
     """A click on a button of a feature: the first word names the feature's handler."""
 
-    KIND: ClassVar[str] = "press"
     words: tuple[str, ...] = ()
     message_id: int = 0
 
 
-class ReminderClick(Click):
+class ReminderClick(Click, kind="reminder"):
     """A click on a button of a reminder."""
 
-    KIND: ClassVar[str] = "reminder"
     reminder: str
     action: str
     place: str
 
 
-class TimerDue(Input):
+class TimerDue(Input, kind="timer"):
     """A timer that has become due; the body that it was set with stands beside these fields."""
 
-    KIND: ClassVar[str] = "timer"
     timer: str
     """The id of the timer."""
     kind: str
 
 
-class CallTimerDue(TimerDue):
+class CallTimerDue(TimerDue, kind="edit_value"):
     """The timer of a call whose outcome is unknown."""
 
     effect_id: str
@@ -153,17 +149,15 @@ class CardTimerDue(TimerDue):
 class FieldValue(Input):
     """The new value of a field of a card, in reply to the question `ask`."""
 
-    KIND: ClassVar[str] = "edit_value"
     confirmation_id: str
     ask: int
     text: str
     message_id: int = 0
 
 
-class DenialReason(Input):
+class DenialReason(Input, kind="reason"):
     """A lead's reason for a denial; without a card it belongs to the card of the lead's last click."""
 
-    KIND: ClassVar[str] = "reason"
     confirmation_id: str = ""
     nonce: str = ""
     home: str = ""
@@ -172,68 +166,59 @@ class DenialReason(Input):
     message_id: int = 0
 
 
-class PreferenceChange(Input):
+class PreferenceChange(Input, kind="preference"):
     """A setting of a person, to be set to `value`."""
 
-    KIND: ClassVar[str] = "preference"
     preference: str = ""
     value: str = ""
 
 
-class JoinRequest(Input):
+class JoinRequest(Input, kind="join"):
     """A link was opened: what is derived from its token."""
 
-    KIND: ClassVar[str] = "join"
     token_id: str
     unlock: str
     locale: str
 
 
-class AccessRequest(Input):
+class AccessRequest(Input, kind="knock"):
     """A stranger wrote."""
 
-    KIND: ClassVar[str] = "knock"
 
-
-class PeopleClick(Input):
+class PeopleClick(Input, kind="people_press"):
     """A click on a button of the people screens, in the chat of that session."""
 
-    KIND: ClassVar[str] = "people_press"
     press: tuple[str, ...]
     chat: str
 
 
-class AccessFileChange(Input):
+class AccessFileChange(Input, kind="access_file"):
     """The access file was changed: who is no longer in it, how many people it names, or the faults for which it was rejected."""
 
-    KIND: ClassVar[str] = "access_file"
     left: tuple[str, ...]
     count: int
     faults: str
 
 
-class AccessEnd(Input):
+class AccessEnd(Input, kind="access_lost"):
     """The end of a person's access: as an order of ops (kind "person_removed", no `why`), then in each session with a card of theirs."""
 
-    KIND: ClassVar[str] = "access_lost"
     person: str
     why: str = ""
 
 
-class FreezeNews(Input):
+class FreezeNews(Input, kind="freeze_news"):
     """Writes were frozen or released at an ISO time."""
 
-    KIND: ClassVar[str] = "freeze_news"
     what: str
     at: str
     via: str
     reason: str
 
 
-class PolicyNews(Input):
+class PolicyNews(Input, kind="policy_news"):
     """The policy file has changed or has become invalid."""
 
-    KIND: ClassVar[str] = "policy_news"
     digest: str
     faults: tuple[str, ...]
     restart: bool

@@ -93,8 +93,7 @@ async def _answer_card_button(row: InboxRow, said: Command, actor: Actor, sessio
     await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
 
 
-async def _start(actor: Actor, session: Session, tools: Tools) -> Reply:
-    del session
+async def _start(actor: Actor, _session: Session, tools: Tools) -> Reply:
     mode = resolve_mode(tools.mode, actor)
     return Reply(
         notices=(Notice(code="welcome", args={"name": actor.name, "role": actor.role, "mode": mode}),), examples=_build_examples(mode)
@@ -106,8 +105,7 @@ async def _help(actor: Actor, session: Session, tools: Tools) -> Reply:
     return Reply(notices=(notice,), examples=_build_examples(resolve_mode(tools.mode, actor)))
 
 
-async def _new(actor: Actor, session: Session, tools: Tools) -> Reply:
-    del actor, tools
+async def _new(_actor: Actor, session: Session, _tools: Tools) -> Reply:
     waiting = len(list_open_confirmations(session.state))
     return build_reply(Notice(code="cleared", args={"waiting": waiting}))
 
@@ -141,8 +139,7 @@ async def _run_stop(row: InboxRow, actor: Actor, session: Session, tools: Tools)
             at_work.stop()
 
 
-async def _mode(actor: Actor, session: Session, tools: Tools) -> Reply:
-    del session
+async def _mode(actor: Actor, _session: Session, tools: Tools) -> Reply:
     mode = Notice(code="mode", args={"mode": resolve_mode(tools.mode, actor), "installed": tools.mode})
     return build_reply(mode, *await _build_freeze_notices(tools))
 
@@ -166,8 +163,7 @@ async def _build_freeze_notices(tools: Tools) -> list[Notice]:
     return [] if standing is None else [Notice(code="frozen-now", args=build_freeze_args(standing))]
 
 
-async def _build_unknown_reply(actor: Actor, session: Session, tools: Tools) -> Reply:
-    del tools
+async def _build_unknown_reply(actor: Actor, session: Session, _tools: Tools) -> Reply:
     return build_reply(
         Notice(code="unknown-command", args={"commands": " ".join(f"/{name}" for name in list_commands(actor, session.key))})
     )

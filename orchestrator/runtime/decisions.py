@@ -56,9 +56,8 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
     await _record_audit(decided, decision, session, tools)
 
 
-async def run_expiry(row: InboxRow, session: Session, tools: Tools) -> None:
+async def run_expiry(row: InboxRow, session: Session, _tools: Tools) -> None:
     """Close a card that has expired and show that it has."""
-    del tools
     confirmation_id = CardTimerDue.model_validate(row.body).confirmation_id
     entry = session.state.cards.get(confirmation_id)
     timer = confirmations.drop_timer(entry or Card(confirmation_id=confirmation_id), session)

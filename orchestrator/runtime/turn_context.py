@@ -40,32 +40,29 @@ class Model(Protocol):
 class ModelBudget(Protocol):
     """Limits how much of the model each person may use in a month."""
 
-    async def find_refusal(self, actor: Actor, now: datetime) -> Notice | None:
+    async def find_refusal(self, actor: Actor, now: datetime, /) -> Notice | None:
         """Return why the model is not asked for this person, None if it is. Raises StoreError."""
 
-    async def issue_warning(self, actor: Actor, now: datetime) -> tuple[Notice, Event] | None:
+    async def issue_warning(self, actor: Actor, now: datetime, /) -> tuple[Notice, Event] | None:
         """Return the single warning that little is left and the event that marks it as given, or None. Raises StoreError."""
 
-    async def describe_usage(self, actor: Actor, now: datetime) -> Notice | None:
+    async def describe_usage(self, actor: Actor, now: datetime, /) -> Notice | None:
         """Return how much is used, None for a person without a limit. Raises StoreError."""
 
 
 class UnlimitedBudget:
     """A budget without limits."""
 
-    async def find_refusal(self, actor: Actor, now: datetime) -> Notice | None:
+    async def find_refusal(self, _actor: Actor, _now: datetime, /) -> Notice | None:
         """Return None: the model is always asked."""
-        del actor, now
         return None
 
-    async def issue_warning(self, actor: Actor, now: datetime) -> tuple[Notice, Event] | None:
+    async def issue_warning(self, _actor: Actor, _now: datetime, /) -> tuple[Notice, Event] | None:
         """Return None: there is nothing to warn of."""
-        del actor, now
         return None
 
-    async def describe_usage(self, actor: Actor, now: datetime) -> Notice | None:
+    async def describe_usage(self, _actor: Actor, _now: datetime, /) -> Notice | None:
         """Return None: there is no limit."""
-        del actor, now
         return None
 
 

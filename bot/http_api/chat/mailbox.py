@@ -131,9 +131,8 @@ class Mailbox:
                 ticket.steps.append(what)
             ticket.news.set()
 
-    async def report_trouble(self, session: str, notice: Notice) -> None:
+    async def report_trouble(self, session: str, _notice: Notice) -> None:
         """Tell the callers waiting in that session that nothing can be stored."""
-        del notice
         for tickets in self._tickets.values():
             for ticket in tickets:
                 if ticket.row.session == session:

@@ -12,7 +12,7 @@ from bot.i18n.translate import Translator
 from bot.telegram.intake.callbacks import ExampleClick, pack
 from bot.telegram.intake.message_content import is_foreign
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.inputs import AccessRequest, Input, JoinRequest, PeopleClick, PreferenceChange
+from orchestrator.domain.inputs import AccessRequest, Input, JoinRequest, PeopleClick
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.people.registry import SESSION, build_proof
 from orchestrator.gate.call.escape_text import escape_text
@@ -105,11 +105,6 @@ def parse_people_click(data: str, source: str, session: str, actor: Actor, now: 
     if len(data) > _LIMIT or not _PRESS.fullmatch(data):
         return None
     return _build_row(PeopleClick(press=tuple(data.split(":")[1:]), chat=session), source, actor.model_dump(mode="json"), now)
-
-
-def build_preference_row(name: str, value: str, source: str, actor: Actor, now: datetime) -> InboxRow:
-    """Return the inbox row for a changed preference of a person, such as "locale" set to "en"."""
-    return _build_row(PreferenceChange(preference=name, value=value), source, actor.model_dump(mode="json"), now)
 
 
 def _build_row(said: Input, source: str, actor: JsonObject, now: datetime) -> InboxRow:

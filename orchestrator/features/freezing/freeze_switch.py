@@ -97,9 +97,8 @@ def build_news_row(what: str, hand: SwitchOperator, *, reason: str = "") -> Inbo
     )
 
 
-async def tell_administrators(row: InboxRow, session: Session, tools: Tools, *, staff: Staff) -> None:
+async def tell_administrators(row: InboxRow, session: Session, _tools: Tools, *, staff: Staff) -> None:
     """Tell every administrator except the one who did it, each in their own chat. Raises StoreError."""
-    del tools
     news, by = FreezeNews.model_validate(row.body), Actor.model_validate(row.actor)
     code = "frozen-news" if news.what == "frozen" else "released-news"
     notice = Notice(code=code, args=to_freeze_args(by.name, news.at, news.reason))

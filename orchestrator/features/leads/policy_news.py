@@ -47,9 +47,8 @@ class PolicyWatcher:
             del self._news[0]
 
 
-async def tell_administrators(row: InboxRow, session: Session, tools: Tools, *, staff: Staff) -> None:
+async def tell_administrators(row: InboxRow, session: Session, _tools: Tools, *, staff: Staff) -> None:
     """Tell every administrator in their own chat. Raises StoreError."""
-    del tools
     news = PolicyNews.model_validate(row.body)
     notice = Notice(code="policy-restart" if news.restart else "policy-taken", args={"digest": news.digest})
     if news.faults:

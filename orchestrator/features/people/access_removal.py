@@ -139,9 +139,8 @@ def _find_origin_sessions(store: Store, person: str) -> Collection[str]:
     return found
 
 
-async def close_cards(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
+async def close_cards(row: InboxRow, session: Session, _tools: Tools) -> None:
     """Close the open cards of a person who lost access; if this is their own chat, tell them why. Raises StoreError."""
-    del tools, desk
     end = AccessEnd.model_validate(row.body)
     told, closed = [], 0
     for entry in list_open_confirmations(session.state):

@@ -23,9 +23,8 @@ from state.journal.store import InboxRow
 log = logging.getLogger(__name__)
 
 
-async def request_access(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
+async def request_access(row: InboxRow, session: Session, _tools: Tools, *, desk: PeopleContext) -> None:
     """Tell every administrator that a stranger wrote, at most once a day per stranger. Raises StoreError."""
-    del tools
     person = row.actor_key
     if (
         desk.staff.find_actor_by_key(person) is not None

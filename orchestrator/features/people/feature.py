@@ -19,7 +19,7 @@ def build_inbox_handlers(desk: PeopleContext) -> dict[str, Handler]:
         "person_removed": partial(access_removal.remove_person, desk=desk),
         access_removal.START: partial(access_removal.check, desk=desk),
         access_removal.FILE: partial(access_removal.apply_file_change, desk=desk),
-        access_removal.LOST: partial(access_removal.close_cards, desk=desk),
+        access_removal.LOST: access_removal.close_cards,
     }
 
 

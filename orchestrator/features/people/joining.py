@@ -3,7 +3,7 @@
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import JoinRequest
 from orchestrator.features.people import screens
-from orchestrator.features.people.people_context import PeopleContext, build_newcomer
+from orchestrator.features.people.people_context import PeopleContext
 from orchestrator.features.people.registry import Proof, check_link, has_too_many_tries, open_name
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.language.text import to_visible_line
@@ -18,9 +18,8 @@ _REFUSAL_CODES = {"wrong": "people-link-wrong", "used": "people-link-used", "exp
 LONGEST_NAME = 80
 
 
-async def record_invitation(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
+async def record_invitation(row: InboxRow, session: Session, _tools: Tools, *, desk: PeopleContext) -> None:
     """Record an invitation made by `sdelka invite`; the same one twice counts once. Raises StoreError."""
-    del tools
     registry, event = desk.get_registry(session), PersonInvited.model_validate({**row.body, "by": row.actor_key}, extra="ignore")
     known = event.fingerprint in registry.invited or event.fingerprint in registry.used
     await desk.commit(session, *([] if known else [event]), actor=event.by, done=[row.id])
@@ -80,7 +79,7 @@ async def admit_person(event: PersonJoined, row: InboxRow, session: Session, too
     Other accounts of the same employee are warned in the same commit.
     """
     person, now = event.person, session.now
-    actor = build_newcomer(person, event.name, event.role, event.locale)
+    actor = Actor(key=person, name=event.name, role=event.role, locale=event.locale)
     asked = desk.get_registry(session).asked.get(person)
     others = desk.list_accounts(event.bitrix_user_id, but=person)
     screen = generate_id()[-8:] if asked is None else screens.REQUEST  # a person who asked before already has a card, which is updated

@@ -6,7 +6,6 @@ All of it happens in session `access`, one input after the other, so that a link
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from orchestrator.domain.actor import Actor, Role
 from orchestrator.features.people import screens
 from orchestrator.features.people.registry import extract_registry
 from orchestrator.features.people.staff import Employees, Staff
@@ -59,8 +58,3 @@ class PeopleContext:
         """Return a message for every administrator except the person whom it is about."""
         body = screens.build_message(code, about=about, **args)
         return [screens.build_row(admin.key, body, session.now) for admin in self.staff.list_admins() if admin.key != about[0]]
-
-
-def build_newcomer(person: str, name: str, role: Role, locale: str) -> Actor:
-    """Return a new person as an actor, for their welcome."""
-    return Actor(key=person, name=name, role=role, locale="en" if locale == "en" else "ru")

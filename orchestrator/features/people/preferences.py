@@ -26,9 +26,8 @@ def is_valid_preference(name: str, value: str) -> bool:
     return name in _KNOWN and (value in _VALUES[name] if name in _VALUES else 0 < len(value) <= 40)  # noqa: PLR2004 - the longest zone has 32
 
 
-async def set_preference(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
+async def set_preference(row: InboxRow, session: Session, _tools: Tools, *, desk: PeopleContext) -> None:
     """Set one preference of the sender ({preference, value}); an invalid one changes nothing. Raises StoreError."""
-    del tools
     person, said = row.actor_key, PreferenceChange.model_validate(row.body)
     wanted = desk.staff.find_actor_by_key(person) is not None and is_valid_preference(said.preference, said.value)
     await desk.commit(session, *([_build_event(person, said)] if wanted else []), actor=person, done=[row.id])

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.access.access import Access
-from bot.telegram.intake.people import build_preference_row
 from orchestrator.features.people.registry import TRIES, check_link, extract_registry, has_too_many_tries
 from orchestrator.reports.erasure import erase
 from orchestrator.reports.erasure.erase import ErasureFiles
@@ -21,7 +20,7 @@ from state.journal.journal import Verified, verify_stream
 from state.registry import Registry
 from state.sql import open_store
 from state.sql.dialect import build_sqlite_url
-from tests.unit.features.people.people_kit import GLEB, STREAM, an_office, brings, invitation, presses, writes
+from tests.unit.features.people.people_kit import GLEB, STREAM, an_office, brings, build_preference_row, invitation, presses, writes
 from tests.unit.spine_kit import NOW
 
 marks = st.sampled_from(["aaaaaaaa1", "bbbbbbbb2", "cccccccc3"])
