@@ -40,7 +40,7 @@ from bot.telegram.leader_election import LeaderElection
 from bot.telegram.outgoing.delivery import Delivery
 from bot.telegram.outgoing.rate_limiter import RateLimiter
 from orchestrator.domain.errors import SettingsError
-from orchestrator.domain.inputs import CardDecision, Command, FeatureClick, TextMessage, VoiceMessage, parse_input
+from orchestrator.domain.inputs import REQUEST_KINDS, CardDecision, Command, FeatureClick, parse_input
 from orchestrator.domain.outputs import Notice
 from orchestrator.reports.cards import list_open_cards
 from orchestrator.runtime.commands import ADMIN_COMMANDS, COMMANDS
@@ -228,7 +228,7 @@ class TelegramDoor:
                 await self.delivery.report_trouble(routed.session, _STORE_TROUBLE)
             raise
         self._is_trouble_reported = False
-        requests = [row for new, row in zip(fresh, routed.rows, strict=True) if new and row.kind in {TextMessage.KIND, VoiceMessage.KIND}]
+        requests = [row for new, row in zip(fresh, routed.rows, strict=True) if new and row.kind in REQUEST_KINDS]
         if requests:
             self.delivery.progress.show_typing(routed.session)
             self._queue.watch_requests(requests, busy=busy)

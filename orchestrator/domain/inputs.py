@@ -132,7 +132,7 @@ class TimerDue(Input, kind="timer"):
     kind: str
 
 
-class CallTimerDue(TimerDue, kind="edit_value"):
+class CallTimerDue(TimerDue):
     """The timer of a call whose outcome is unknown."""
 
     effect_id: str
@@ -146,7 +146,7 @@ class CardTimerDue(TimerDue):
     """The leads who were not reminded yet."""
 
 
-class FieldValue(Input):
+class FieldValue(Input, kind="edit_value"):
     """The new value of a field of a card, in reply to the question `ask`."""
 
     confirmation_id: str
@@ -227,6 +227,10 @@ class PolicyNews(Input, kind="policy_news"):
 _TYPES: Final[Mapping[str, type[Input]]] = {
     one.KIND: one for one in (TextMessage, VoiceMessage, EditedMessage, CardDecision, Command, FeatureClick, ReminderClick, TimerDue)
 }
+
+
+REQUEST_KINDS: Final = frozenset({TextMessage.KIND, VoiceMessage.KIND})
+"""The kinds of requests, which wait for their turn, are counted in the queue and are dropped by /stop."""
 
 
 def parse_input(row: InboxRow) -> Input | None:

@@ -6,7 +6,7 @@ The stop is an event with its time, which is checked before each request begins,
 from typing import Final
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.inputs import FeatureClick, TextMessage, VoiceMessage
+from orchestrator.domain.inputs import REQUEST_KINDS, FeatureClick
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.talking import button_requests
 from orchestrator.runtime.input_filter import wake
@@ -16,7 +16,6 @@ from state.events.talking import RequestDropped, StopAsked
 from state.journal.store import InboxRow
 
 PRESS: Final = "requeue"
-_REQUESTS: Final = frozenset({TextMessage.KIND, VoiceMessage.KIND})
 _LEADING: Final = frozenset({"lead", "admin"})
 
 
@@ -27,7 +26,7 @@ async def count_waiting(actor: Actor, session: Session, tools: Tools) -> int:
     """
     rows = await tools.store.list_waiting_inbox(session.key, "turn")
     at_work = session.key in tools.running or session.state.turn is not None
-    mine = (row for row in rows if row.kind in _REQUESTS and row.actor_key == actor.key)
+    mine = (row for row in rows if row.kind in REQUEST_KINDS and row.actor_key == actor.key)
     return sum(not (row.attempts and at_work) for row in mine)
 
 
