@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from state.card import Card
+from state.registry import Registry
 from state.stored import JsonObject, Stored
 
-FEATURES = ("access", "daily", "written", "reasons", "stops")
-"""Parts that only sessions have in which the feature was used."""
+FEATURES = ("daily", "written", "stops")
+"""Plain parts that only sessions have in which the feature was used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,16 @@ class Denial(Stored):
     at: str
     by: str = ""
     turn_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwaitedDenial(Stored):
+    """A lead clicked "deny with a reason": until `expires_at` their next words are the reason."""
+
+    confirmation_id: str
+    nonce: str
+    home: str
+    expires_at: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,11 +198,14 @@ class SessionState:
     portal: PortalState | None = None
     edits: dict[str, CardEdit] | None = None
     reminders: dict[str, Reminder] | None = None
-    access: dict[str, Any] | None = None
+    access: Registry | None = None
     daily: dict[str, int] | None = None
     written: dict[str, dict[str, int]] | None = None
-    reasons: dict[str, dict[str, Any]] | None = None
+    """The changes begun, by person and hour."""
+    reasons: dict[str, AwaitedDenial] | None = None
+    """By person."""
     stops: dict[str, int] | None = None
+    """The time of each person's last /stop."""
 
     @classmethod
     def from_stored(cls, data: JsonObject) -> "SessionState":
@@ -208,6 +222,8 @@ class SessionState:
             portal=PortalState.from_stored(data["portal"]) if "portal" in data else None,
             edits={key: CardEdit.from_stored(one) for key, one in data["edits"].items()} if "edits" in data else None,
             reminders={key: Reminder.from_stored(one) for key, one in data["reminders"].items()} if "reminders" in data else None,
+            access=Registry.from_stored(data["access"]) if "access" in data else None,
+            reasons={key: AwaitedDenial.from_stored(one) for key, one in data["reasons"].items()} if "reasons" in data else None,
             **{name: data[name] for name in FEATURES if name in data},
         )
 
@@ -224,6 +240,8 @@ class SessionState:
             **({"portal": self.portal.to_stored()} if self.portal is not None else {}),
             **({"edits": {key: one.to_stored() for key, one in self.edits.items()}} if self.edits is not None else {}),
             **({"reminders": {key: one.to_stored() for key, one in self.reminders.items()}} if self.reminders is not None else {}),
+            **({"access": self.access.to_stored()} if self.access is not None else {}),
+            **({"reasons": {key: one.to_stored() for key, one in self.reasons.items()}} if self.reasons is not None else {}),
             **{name: part for name in FEATURES if (part := getattr(self, name)) is not None},
         }
 

@@ -5,8 +5,8 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from bot.access.access_file import AccessFile, FileNews, Person, TokenGrant, read_access_file
 from orchestrator.domain.actor import Actor
@@ -16,10 +16,10 @@ from orchestrator.features.people.screens import DEFAULTS
 from orchestrator.gate.call.permissions import Absence
 from orchestrator.language.time_zones import is_zone
 from state.clock import SystemClock, read_boottime
-from state.events.people import create_registry
 from state.journal.async_store import AsyncStore
 from state.journal.journal import load_state
 from state.journal.store import InboxRow, Store
+from state.registry import JoinedPerson, Registry
 
 __all__ = ["Access", "Person", "load_access"]
 
@@ -47,7 +47,7 @@ class Access:
         self._pending_news: list[InboxRow] = []
         self._zones: dict[int, str] = {}
         self._zone_of: Callable[..., Awaitable[str]] | None = None
-        self._registry: Mapping[str, Any] = create_registry()
+        self._registry = Registry()
         self._seq = -1
         self._by_telegram: dict[int, Person] = self._merge_people()
 
@@ -116,7 +116,7 @@ class Access:
         """Return the person's preferences, or those the file sets for them; a missing name has its default."""
         person = self._file_people.get(_parse_telegram_id(key))
         ours = {"alerts": "off"} if person is not None and person.notify == "none" else {}
-        return {**ours, **self._registry["preferences"].get(key, {})}
+        return {**ours, **self._registry.preferences.get(key, {})}
 
     def is_subscribed(self, actor: Actor, what: str) -> bool:
         """Return whether a person with access wants "digest", "evening" or "alerts"."""
@@ -141,23 +141,22 @@ class Access:
         numbers = {actor.bitrix_user_id for actor in self.list_people() if self.is_subscribed(actor, "alerts")}
         return sorted(number for number in numbers if number is not None)
 
-    def apply_registry(self, registry: Mapping[str, Any], seq: int) -> None:
+    def apply_registry(self, registry: Registry, seq: int) -> None:
         """Apply the registry as of event `seq`; an older one than the known changes nothing."""
         if seq < self._seq:
             return
-        self._registry, self._seq = deepcopy(dict(registry)), seq
-        out = registry["out"]
-        listed = {number: person for number, person in self._merge_people().items() if f"tg:{number}" not in out}
+        self._registry, self._seq = deepcopy(registry), seq
+        listed = {number: person for number, person in self._merge_people().items() if f"tg:{number}" not in registry.out}
         self._by_telegram = {
             number: _apply_preferences(person, self.resolve_preferences(f"tg:{number}")) for number, person in listed.items()
         }
-        for key, joined in registry["people"].items():
-            if is_zone(joined["time_zone"]):
-                self._zones.setdefault(_parse_telegram_id(key), joined["time_zone"])
+        for key, joined in registry.people.items():
+            if is_zone(joined.time_zone):
+                self._zones.setdefault(_parse_telegram_id(key), joined.time_zone)
 
     def discard_registry(self) -> None:
         """Stop trusting an unreadable registry: only people of the file keep access, and those the portal dismissed stay out."""
-        self.apply_registry({**self._registry, "people": {}}, self._seq)
+        self.apply_registry(replace(self._registry, people={}), self._seq)
         self._seq = -1
 
     async def load_registry(self, store: AsyncStore) -> None:
@@ -236,7 +235,7 @@ class Access:
 
     def _merge_people(self) -> dict[int, Person]:
         """Merge the file with the people who joined, including dismissed ones; for a person in both the file counts."""
-        return _mark_namesakes({**_build_joined_people(self._registry["people"]), **self._file_people}, self._file_people)
+        return _mark_namesakes({**_build_joined_people(self._registry.people), **self._file_people}, self._file_people)
 
     def __len__(self) -> int:
         """Return how many people may use the bot."""
@@ -253,11 +252,11 @@ def _parse_telegram_id(key: str) -> int:
     return int(number) if kind == "tg" and number.isascii() and number.isdecimal() else 0
 
 
-def _build_joined_people(people: Mapping[str, Mapping[str, Any]]) -> dict[int, Person]:
-    kept = ("name", "role", "bitrix_user_id", "locale")
+def _build_joined_people(people: Mapping[str, JoinedPerson]) -> dict[int, Person]:
+    found = ((_parse_telegram_id(key), item) for key, item in people.items())
     return {
-        _parse_telegram_id(key): Person(telegram_id=_parse_telegram_id(key), **{name: item[name] for name in kept})
-        for key, item in people.items()
+        number: Person(telegram_id=number, name=item.name, role=item.role, bitrix_user_id=item.bitrix_user_id, locale=item.locale)
+        for number, item in found
     }
 
 

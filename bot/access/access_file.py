@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import yaml
@@ -145,7 +145,7 @@ def read_people(path: Path) -> list[Person]:
 def read_access_file(path: Path) -> _File:
     """Return people and tokens of the file; raises SettingsError that names the file, the entry and the fix."""
     try:
-        content: Any = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        content: object = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except OSError as error:
         raise SettingsError(f"ACCESS_FILE {path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:

@@ -2,8 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Any, Final
+from collections.abc import AsyncIterator, Callable
+from typing import Final
 
 from bitrix.answers import Answer
 from bitrix.client.client import BitrixClient
@@ -17,6 +17,7 @@ from state.clock import SystemClock
 from state.journal.async_store import AsyncStore
 from state.journal.store import StoreError
 from state.sql import open_store
+from state.stored import JsonObject
 
 READS: Final = frozenset({"profile", "scope", "server.time", "user.get", "crm.currency.base.get", "app.info"})
 NO_TOKEN: Final = "NO_STORED_TOKEN"  # noqa: S105 - an error code
@@ -62,7 +63,7 @@ class PortalProbe:
         """Whether the credentials are an application's, not a webhook's."""
         return self._client.is_application
 
-    async def ask(self, method: str, params: Mapping[str, Any] | None = None) -> Answer:
+    async def ask(self, method: str, params: JsonObject | None = None) -> Answer:
         """Return the answer to one of READS; raises BitrixError, and ValueError for any other method."""
         if method not in READS:
             msg = f"{method} is none of the reads"

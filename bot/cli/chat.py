@@ -155,5 +155,5 @@ def _build_trouble_reporter(actor: Actor) -> Callable[[str, Notice], Awaitable[N
     return tell
 
 
-async def _discard(session: str, text: str) -> None:
+async def _discard(session: str, text: object) -> None:
     del session, text

@@ -19,8 +19,8 @@ from orchestrator.domain.errors import SettingsError
 if TYPE_CHECKING:
     from bot.access.access import Access
     from bot.settings import Settings
-    from orchestrator.features.people.registry import Registry
     from state.journal.store import InboxRow
+    from state.registry import Registry
     from state.sql.store import SqlStore
 
 NOBODY = 1
@@ -133,7 +133,7 @@ def remove(
     settings = load_settings()
     access, registry = load_access(settings.access_file), _load_registry(settings)
     key = f"tg:{key}" if key.isascii() and key.isdecimal() else key
-    if key not in registry["people"] and key not in map(build_invitation_key, registry["invited"]):
+    if key not in registry.people and key not in map(build_invitation_key, registry.invited):
         if access.is_fixed(key):
             raise SettingsError(
                 f"{key} stands in ACCESS_FILE: take them out there, a running bot follows within seconds; nothing was changed"
@@ -149,8 +149,8 @@ def _build_people_rows(access: "Access", registry: "Registry") -> Iterator[dict[
     """Yield everybody of the access file and everybody who joined."""
     present = {actor.key: actor for actor in access.list_people()}
     for key, person in access.map_listed().items():
-        by = "ACCESS_FILE" if access.is_fixed(key) else str(registry["people"][key]["by"])
-        state = "yes" if key in present else f"no: dismissed in Bitrix24 (seen {_format_moment(registry['out'][key])})"
+        by = "ACCESS_FILE" if access.is_fixed(key) else registry.people[key].by
+        state = "yes" if key in present else f"no: dismissed in Bitrix24 (seen {_format_moment(registry.out[key])})"
         employee = "" if person.bitrix_user_id is None else person.bitrix_user_id
         yield {"key": key, "name": person.name, "role": person.role, "employee": employee, "listed by": by, "access": state}
 
@@ -159,10 +159,10 @@ def _build_invitation_rows(registry: "Registry", now: datetime) -> Iterator[dict
     from state.clock import parse_iso  # noqa: PLC0415 - see invite
     from state.events.people import build_invitation_key  # noqa: PLC0415 - see invite
 
-    for mark, item in registry["invited"].items():
-        state = f"link open until {_format_moment(item['expires_at'])}" if now < parse_iso(item["expires_at"]) else "link expired"
-        who = {"name": "", "role": item["role"], "employee": item["bitrix_user_id"]}
-        yield {"key": build_invitation_key(mark), **who, "listed by": item["by"], "access": state}
+    for mark, item in registry.invited.items():
+        state = f"link open until {_format_moment(item.expires_at)}" if now < parse_iso(item.expires_at) else "link expired"
+        who = {"name": "", "role": item.role, "employee": item.bitrix_user_id}
+        yield {"key": build_invitation_key(mark), **who, "listed by": item.by, "access": state}
 
 
 def _load_registry(settings: "Settings") -> "Registry":

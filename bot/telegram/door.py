@@ -6,9 +6,9 @@ It decides nothing: what an update leads to is the orchestrator's business.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from aiogram import Bot
 from aiogram.client.default import DefaultBotProperties
@@ -40,6 +40,7 @@ from bot.telegram.leader_election import LeaderElection
 from bot.telegram.outgoing.delivery import Delivery
 from bot.telegram.outgoing.rate_limiter import RateLimiter
 from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.inputs import REQUEST_KINDS, CardDecision, Command, FeatureClick, parse_input
 from orchestrator.domain.outputs import Notice
 from orchestrator.reports.cards import list_open_cards
 from orchestrator.runtime.commands import ADMIN_COMMANDS, COMMANDS
@@ -47,11 +48,12 @@ from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, generate_id
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, StoreError, StoreUnwritable
+from state.stored import JsonObject
 
 log = logging.getLogger(__name__)
 
 _STORE_TROUBLE = Notice(code="store-trouble")
-_CACHED_RESPONSES = Response[Message], Response[bool], Response[list[dict[str, Any]]]
+_CACHED_RESPONSES = Response[Message], Response[bool], Response[list[JsonObject]]
 """Types of Telegram's answers.
 
 A reference keeps them alive: pydantic drops a model nobody holds, and rebuilding takes milliseconds a call.
@@ -154,7 +156,7 @@ class TelegramDoor:
         await drop_webhook(self.bot)  # must come first: Telegram refuses polling while a webhook is set, as if another program polled
         await Poller(self.bot, self._intake).run()
 
-    async def _accept_raw(self, raw: Mapping[str, Any]) -> None:
+    async def _accept_raw(self, raw: object) -> None:
         """Take one raw update of the webhook. Raises StoreError when it is not stored; Telegram then repeats it."""
         if self._orchestrator is None or self._is_closing:
             raise StoreUnwritable("the door is not open")
@@ -172,7 +174,7 @@ class TelegramDoor:
         if routed.rows:
             await self._store_rows(routed)
             await self._remove_duplicate_card(update, routed)
-        if routed.callback_id and (not routed.rows or routed.rows[0].kind != "decision"):
+        if routed.callback_id and (not routed.rows or routed.rows[0].kind != CardDecision.KIND):
             text = self._people.build_translator(routed.session).translate_notice(routed.toast) if routed.toast else None
             self.delivery.reply_to_click(routed.callback_id, text)
         if routed.say is not None and routed.session:
@@ -189,9 +191,10 @@ class TelegramDoor:
         query, row = update.callback_query, next(iter(routed.rows), None)
         if query is None or query.message is None or row is None or self._orchestrator is None:
             return routed
-        if row.kind == "press" and row.body["words"][0] not in self._orchestrator.tools.handlers.buttons:
+        said = parse_input(row)
+        if isinstance(said, FeatureClick) and said.words[0] not in self._orchestrator.tools.handlers.buttons:
             return ParsedUpdate(session=routed.session, callback_id=query.id, toast=Notice(code="card-outdated"))
-        stops = row.kind == "command" and row.body["name"] == "stop"
+        stops = isinstance(said, Command) and said.name == "stop"
         if stops and self.delivery.progress.is_shown_elsewhere(row.session, query.message.message_id):
             return ParsedUpdate(session=routed.session, callback_id=query.id, toast=Notice(code="nothing-to-stop"))
         return routed
@@ -202,11 +205,12 @@ class TelegramDoor:
         A duplicate appears when the process stops between delivering a card and recording the delivery.
         """
         query = update.callback_query
-        if query is None or query.message is None or routed.rows[0].kind != "decision":
+        said = parse_input(routed.rows[0])
+        if query is None or query.message is None or not isinstance(said, CardDecision):
             return
         shown = ""
         with contextlib.suppress(StoreError):  # the decision is stored already; this is only cosmetic
-            shown = await self._store.find_sent_ref(routed.session, f"card:{routed.rows[0].body['confirmation_id']}")
+            shown = await self._store.find_sent_ref(routed.session, f"card:{said.confirmation_id}")
         if shown.isdecimal() and query.message.message_id < int(shown):
             self.delivery.remove_buttons(routed.session, query.message.message_id)
 
@@ -224,7 +228,7 @@ class TelegramDoor:
                 await self.delivery.report_trouble(routed.session, _STORE_TROUBLE)
             raise
         self._is_trouble_reported = False
-        requests = [row for new, row in zip(fresh, routed.rows, strict=True) if new and row.kind in {"message", "voice"}]
+        requests = [row for new, row in zip(fresh, routed.rows, strict=True) if new and row.kind in REQUEST_KINDS]
         if requests:
             self.delivery.progress.show_typing(routed.session)
             self._queue.watch_requests(requests, busy=busy)

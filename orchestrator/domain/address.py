@@ -1,5 +1,7 @@
 """The address of a conversation: a session key such as "tg:-100200300:5", split into channel, chat and thread."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -7,6 +9,12 @@ PULL_CHANNELS: Final = frozenset({"http"})
 """Channels to which nothing is delivered: their clients fetch the messages themselves."""
 CHAT_CHANNELS: Final = frozenset({"tg"})
 """Messenger channels: people press buttons there, and several people may read one chat."""
+TALK_CHANNELS: Final = frozenset({"tg", "http", "cli"})
+"""Channels in which people talk; other sessions are internal to the program, and no caller may read them."""
+CHANNEL_WORDS: Final[Mapping[str, str]] = {"tg": "in Telegram", "http": "through the API", "cli": "in the terminal"}
+"""The channels in the sentences of reports."""
+KEY_EXAMPLES: Final = 'a key such as "employee:7", "tg:1007" or "http:site"'
+_CHAT: Final = re.compile(r"-?[0-9]{1,20}(?::[0-9]{1,12})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +50,22 @@ class Address:
     def format(self) -> str:
         """Return the address as a session key."""
         return ":".join(part for part in (self.channel, self.chat, self.thread) if part)
+
+
+def is_chat(session: str) -> bool:
+    """Whether a session key names a chat of a messenger, with or without a topic."""
+    channel, _, place = session.partition(":")
+    return channel in CHAT_CHANNELS and _CHAT.fullmatch(place) is not None
+
+
+def build_sibling_key(session: str, place: str) -> str:
+    """Return the key of a chat or person of the same messenger as `session`, which buttons name without it: "-100200300.5", "1007"."""
+    return f"{Address.parse(session).channel}:{place.replace('.', ':')}"
+
+
+def list_possible_keys(text: str) -> list[str]:
+    """Return the keys that may be meant by `text`: the key itself, or a number in a messenger."""
+    return [text, *(f"{channel}:{text}" for channel in sorted(CHAT_CHANNELS))]
 
 
 def parse_target(text: str) -> tuple[str, int]:

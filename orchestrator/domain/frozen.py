@@ -14,10 +14,10 @@ class Frozen(BaseModel):
 class View(BaseModel):
     """Base class of immutable values of JSON that was stored or that another version wrote: unknown fields are dropped.
 
-    Read one with `model_validate`.
+    Read one with `model_validate`; its errors do not quote the value, because they are logged and it may hold what people wrote.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON object with only those fields that were given: an absent field is not the same as its default."""

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from orchestrator.domain.address import TALK_CHANNELS
 from orchestrator.gate.approve import confirmations
-from orchestrator.reports.viewer import CHAT_CHANNELS, Viewer
+from orchestrator.reports.viewer import Viewer
 from state.card import Card
 from state.events.fold import list_open_confirmations
 from state.journal.async_store import AsyncStore
@@ -83,7 +84,7 @@ async def load_cards(store: AsyncStore, session: str) -> list[FoundCard]:
 async def _list_sessions(store: AsyncStore, viewer: Viewer, state: str) -> list[str]:
     """Return the sessions that may hold cards in `state` and that the viewer may read."""
     names = await (store.read(_list_waiting_sessions) if state == "requested" else store.read(_list_all_sessions))
-    return [name for name in names if viewer.is_own(name) or (viewer.is_lead and name.partition(":")[0] in CHAT_CHANNELS)]
+    return [name for name in names if viewer.is_own(name) or (viewer.is_lead and name.partition(":")[0] in TALK_CHANNELS)]
 
 
 def list_card_timers(store: Store) -> list[Timer]:

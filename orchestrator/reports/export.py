@@ -16,7 +16,7 @@ from state.journal.store import Store, StoredEvent
 
 FormatLine = Callable[[StoredEvent], str]
 _HEADER: Final = "CEF:0|Sdelka|sdelka"
-_VIA: Final = {"button": "button", "typed": "typed", "api": "api", "http": "api", "cli": "cli", "model": "model"}
+_VIA: Final = {"http": "api"}
 _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 NAMES: Final = {

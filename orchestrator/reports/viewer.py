@@ -10,6 +10,7 @@ from hmac import compare_digest
 from typing import Any, Final
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import TALK_CHANNELS
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.confirmations import Decision, calculate_second_nonce, can_see_all, check_entitlement
 from orchestrator.gate.call.gate_deps import GateDeps
@@ -18,8 +19,6 @@ from state.canonical import dumps, hash_text
 from state.card import Card
 
 Entry = Card
-CHAT_CHANNELS: Final = ("tg", "http", "cli")
-"""Channels in which people talk; other sessions are internal to the program, and no caller may read them."""
 _DECIDING_ROLES: Final = frozenset({"lead", "admin"})
 
 
@@ -39,7 +38,7 @@ class Viewer:
         if self.is_own(session):
             return True
         by = entry.requested_by_user
-        return session.partition(":")[0] in CHAT_CHANNELS and self._may_see(entry.before or {}, by)
+        return session.partition(":")[0] in TALK_CHANNELS and self._may_see(entry.before or {}, by)
 
     def may_see_call(self, session: str, *, before: Mapping[str, Any], by: str, user: int | None) -> bool:
         """Return whether the caller may know of a call that `by` (employee `user`) requested."""
@@ -52,7 +51,7 @@ class Viewer:
         """
         if self.is_own(session):
             return True
-        if session.partition(":")[0] not in CHAT_CHANNELS or self.actor.role != "admin":
+        if session.partition(":")[0] not in TALK_CHANNELS or self.actor.role != "admin":
             return False
         visible = find_visible_users(self._acting)
         return visible is None or self.find_user(session) in visible

@@ -2,20 +2,20 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
-from typing import Any
 
 import orjson
 
 from bitrix.masking import is_free_of_secrets, mask_value
 from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.outcome import Outcome
 from orchestrator.runtime.turn_context import Iteration
 from state.audit_log.interaction_log import InteractionLogger
 from state.card import Card
 from state.clock import Clock, format_iso
 from state.session_state import AgentState
+from state.stored import JsonObject
 from state.trace import get_trace_id
 
 SCHEMA = 2
@@ -63,8 +63,8 @@ class Audit:
             },
         )
 
-    async def record_decision(self, *, actor: Actor, session: str, entry: Card, via: str, outcome: Mapping[str, Any]) -> None:
-        """Record a person's decision about a card and its outcome."""
+    async def record_decision(self, *, actor: Actor, session: str, entry: Card, via: str, outcome: Outcome | None, notice: str) -> None:
+        """Record a person's decision about a card, its outcome and the code of the sentence that they were told, "" for none."""
         await self._write(
             actor.key,
             {
@@ -72,10 +72,10 @@ class Audit:
                 "session": session,
                 "decided_by": {"key": actor.key, "name": actor.name},
                 "via": via,
-                "user_message": outcome.get("notice") or outcome.get("status") or "",
-                "executed_actions": [{"method": entry.method, "status": outcome.get("status") or entry.status}],
+                "user_message": notice or (outcome.status if outcome else ""),
+                "executed_actions": [{"method": entry.method, "status": outcome.status if outcome else entry.status}],
                 "confirmation": entry.select(CONFIRMATION_KEYS),
-                "outcome": outcome,
+                "outcome": (outcome.model_dump(mode="json", exclude={"preview"}) if outcome else {}) | {"notice": notice},
             },
         )
 
@@ -87,7 +87,7 @@ class Audit:
         """Block until all records handed in so far are in the log; called at shutdown. Raises TimeoutError after `seconds`."""
         self._thread.submit(lambda: None).result(seconds)
 
-    async def _write(self, user: str, record: Mapping[str, Any]) -> None:
+    async def _write(self, user: str, record: JsonObject) -> None:
         """Serialize the record at once, because the state goes on changing, and queue it for the writer thread.
 
         Masking and writing happen in that thread, so the person does not wait for them. Waits only when `BACKLOG` records are queued.
@@ -108,7 +108,7 @@ class Audit:
             self._log.record(user, {**mask_value(orjson.loads(frozen)), "user": user})
 
 
-def trim_state(agent: AgentState) -> dict[str, Any]:
+def trim_state(agent: AgentState) -> JsonObject:
     """Return the agent state as ops need it: confirmations without previews and button nonces, and only the latest entries."""
     left_out = ("preview", "before", "provenance", "reasons", "nonce")
     confirmations = [entry.without(*left_out).to_stored() for entry in list(agent.confirmations.values())[-KEPT_ENTRIES:]]

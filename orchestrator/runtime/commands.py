@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from bitrix.masking import mask_value
 from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.inputs import Command
 from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.features.cards.open_cards import build_pending_rows
 from orchestrator.features.leads import lead_inbox
@@ -20,7 +21,7 @@ from state.events.conversation import ConversationCleared
 from state.events.fold import list_open_confirmations
 from state.journal.store import InboxRow, OutboxRow
 
-Command = Callable[[Actor, Session, Tools], Awaitable[Reply]]
+BuildReply = Callable[[Actor, Session, Tools], Awaitable[Reply]]
 
 COMMANDS = ("start", "help", "new", "stop", "pending", "today", "history", "reminders", "mode", "status", "language", "settings")
 """The commands offered to everybody; some of them are handled by features."""
@@ -37,26 +38,26 @@ def list_commands(actor: Actor, session: str) -> tuple[str, ...]:
 
 async def run_command(row: InboxRow, session: Session, tools: Tools) -> None:
     """Answer one typed command; an unknown one is answered with the list of those that exist."""
-    feature = tools.handlers.commands.get(row.body["name"])
+    said = Command.model_validate(row.body)
+    feature = tools.handlers.commands.get(said.name)
     if feature is not None:
         await feature(row, session, tools)
         return
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
-    if row.body["name"] in {"check", "details"}:
-        await _answer_card_button(row, actor, session, tools)
-        return
-    if row.body["name"] == "stop":
-        await _run_stop(row, actor, session, tools)
-        return
-    command = _REPLIES.get(row.body["name"], _build_unknown_reply)
-    events = [ConversationCleared(by=actor.key)] if row.body["name"] == "new" else []
-    if row.body["name"] == "pending":
-        await _run_pending(row, actor, session, tools)
-        return
-    rows = [outbox.build_reply_row(session.key, await command(actor, session, tools), session.now)]
-    await session.commit(*events, actor=actor.key, outbox=rows, inbox_done=[row.id])
+    match said.name:
+        case "check" | "details":
+            await _answer_card_button(row, said, actor, session, tools)
+        case "stop":
+            await _run_stop(row, actor, session, tools)
+        case "pending":
+            await _run_pending(row, actor, session, tools)
+        case name:
+            reply = await _REPLIES.get(name, _build_unknown_reply)(actor, session, tools)
+            events = [ConversationCleared(by=actor.key)] if name == "new" else []
+            told = [outbox.build_reply_row(session.key, reply, session.now)]
+            await session.commit(*events, actor=actor.key, outbox=told, inbox_done=[row.id])
 
 
 async def _run_pending(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> None:
@@ -71,20 +72,19 @@ async def _run_pending(row: InboxRow, actor: Actor, session: Session, tools: Too
         wake(tools.store)
 
 
-async def _answer_card_button(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> None:
+async def _answer_card_button(row: InboxRow, said: Command, actor: Actor, session: Session, tools: Tools) -> None:
     """Handle the two card buttons that decide nothing: "check" looks at an unknown outcome again, "details" shows the exact call."""
-    named = row.body.get("confirmation_id", "")
-    entry = session.state.cards.get(named)
+    entry = session.state.cards.get(said.confirmation_id)
     rows: list[OutboxRow] = []
-    if entry is None and row.body["name"] == "check":
-        effect = await session.find_effect(named)  # a call without a card: the id in the button is the effect id
+    if entry is None and said.name == "check":
+        effect = await session.find_effect(said.confirmation_id)  # a call without a card: the id in the button is the effect id
         if effect is None or effect.stream != session.stream:
             rows.append(outbox.build_reply_row(session.key, build_reply(Notice(code="details-none")), session.now))
         else:
             await recovery.reconcile_now(effect.effect_id, session, tools)
     elif entry is None:
         rows.append(outbox.build_reply_row(session.key, build_reply(Notice(code="details-none")), session.now))
-    elif row.body["name"] == "check":
+    elif said.name == "check":
         await recovery.reconcile_now(entry.effect_id, session, tools)
     else:
         rows.append(outbox.build_details_row(session.key, entry, session.now))
@@ -93,8 +93,7 @@ async def _answer_card_button(row: InboxRow, actor: Actor, session: Session, too
     await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
 
 
-async def _start(actor: Actor, session: Session, tools: Tools) -> Reply:
-    del session
+async def _start(actor: Actor, _session: Session, tools: Tools) -> Reply:
     mode = resolve_mode(tools.mode, actor)
     return Reply(
         notices=(Notice(code="welcome", args={"name": actor.name, "role": actor.role, "mode": mode}),), examples=_build_examples(mode)
@@ -106,8 +105,7 @@ async def _help(actor: Actor, session: Session, tools: Tools) -> Reply:
     return Reply(notices=(notice,), examples=_build_examples(resolve_mode(tools.mode, actor)))
 
 
-async def _new(actor: Actor, session: Session, tools: Tools) -> Reply:
-    del actor, tools
+async def _new(_actor: Actor, session: Session, _tools: Tools) -> Reply:
     waiting = len(list_open_confirmations(session.state))
     return build_reply(Notice(code="cleared", args={"waiting": waiting}))
 
@@ -141,8 +139,7 @@ async def _run_stop(row: InboxRow, actor: Actor, session: Session, tools: Tools)
             at_work.stop()
 
 
-async def _mode(actor: Actor, session: Session, tools: Tools) -> Reply:
-    del session
+async def _mode(actor: Actor, _session: Session, tools: Tools) -> Reply:
     mode = Notice(code="mode", args={"mode": resolve_mode(tools.mode, actor), "installed": tools.mode})
     return build_reply(mode, *await _build_freeze_notices(tools))
 
@@ -166,8 +163,7 @@ async def _build_freeze_notices(tools: Tools) -> list[Notice]:
     return [] if standing is None else [Notice(code="frozen-now", args=build_freeze_args(standing))]
 
 
-async def _build_unknown_reply(actor: Actor, session: Session, tools: Tools) -> Reply:
-    del tools
+async def _build_unknown_reply(actor: Actor, session: Session, _tools: Tools) -> Reply:
     return build_reply(
         Notice(code="unknown-command", args={"commands": " ".join(f"/{name}" for name in list_commands(actor, session.key))})
     )
@@ -177,7 +173,7 @@ def _build_examples(mode: Mode) -> tuple[Notice, ...]:
     return tuple(Notice(code=code) for code in list_examples(mode))
 
 
-_REPLIES: dict[str, Command] = {
+_REPLIES: dict[str, BuildReply] = {
     "start": _start,
     "help": _help,
     "new": _new,

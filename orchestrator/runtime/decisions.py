@@ -2,9 +2,11 @@
 
 import contextlib
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.card_view import Preview
+from orchestrator.domain.inputs import CardDecision, CardTimerDue, Click
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.gate.approve import confirmations, undo_policy
@@ -30,21 +32,19 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
     actor = await _admit_decider(row, session, tools)
     if actor is None:
         return
-    body = row.body
-    if not isinstance(body["approve"], bool):  # the string "no" is truthy: a client that sends words must not approve by accident
-        raise TypeError("a decision is true or false")
+    said = CardDecision.model_validate(row.body)
     decision = Decision(
-        confirmation_id=body["confirmation_id"],
-        nonce=body["nonce"],
-        approve=body["approve"],
+        confirmation_id=said.confirmation_id,
+        nonce=said.nonce,
+        approve=said.approve,
         actor=actor,
-        via=body["via"],
-        reason=to_storable_text(str(body.get("reason", "")))[:LONGEST_REASON].strip(),
+        via=said.via,
+        reason=to_storable_text(said.reason)[:LONGEST_REASON].strip(),
     )
     entry = session.state.cards.get(decision.confirmation_id)
     press = _ButtonClick(
         decision=decision,
-        toast=body.get("callback_id", ""),
+        toast=said.callback_id,
         reply_chat=_find_reply_chat(row, session),
         leads_notified=bool(entry and entry.told),
     )
@@ -56,10 +56,9 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
     await _record_audit(decided, decision, session, tools)
 
 
-async def run_expiry(row: InboxRow, session: Session, tools: Tools) -> None:
+async def run_expiry(row: InboxRow, session: Session, _tools: Tools) -> None:
     """Close a card that has expired and show that it has."""
-    del tools
-    confirmation_id = row.body["confirmation_id"]
+    confirmation_id = CardTimerDue.model_validate(row.body).confirmation_id
     entry = session.state.cards.get(confirmation_id)
     timer = confirmations.drop_timer(entry or Card(confirmation_id=confirmation_id), session)
     if entry is None or entry.status != "requested":
@@ -93,14 +92,13 @@ class _ButtonClick:
 
 def _find_reply_chat(row: InboxRow, session: Session) -> str:
     """Return the chat in which the person is answered: a lead who was asked in their own chat is answered there."""
-    entry = session.state.cards.get(row.body["confirmation_id"]) or NO_CARD
-    person = str(row.actor["key"])
-    return person if person in (entry.told or ()) else session.key
+    entry = session.state.cards.get(Click.model_validate(row.body).confirmation_id) or NO_CARD
+    return row.actor_key if row.actor_key in (entry.told or ()) else session.key
 
 
 def build_failure_rows(row: InboxRow, session: Session) -> list[OutboxRow]:
     """Return the message for a lead, in their own chat, whose click or reason could not be handled; the requester is told separately."""
-    entry = session.state.cards.get(str(row.body.get("confirmation_id")))
+    entry = session.state.cards.get(Click.model_validate(row.body).confirmation_id)
     if entry is None or (door := _find_reply_chat(row, session)) == session.key:
         return []
     about = {"what": find_title(entry), "who": entry.requested_by_name, "id": row.id[-8:]}
@@ -110,15 +108,16 @@ def build_failure_rows(row: InboxRow, session: Session) -> list[OutboxRow]:
 async def _admit_decider(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
     """Return the actor as `admit_actor` does; a person who has lost access is told so in the chat in which they clicked."""
     door = _find_reply_chat(row, session)
-    over_http = row.body["via"] == OVER_HTTP
+    said = CardDecision.model_validate(row.body)
+    over_http = said.via == OVER_HTTP
     if door == session.key and not over_http:
         return await admit_actor(row, session, tools)
     actor = tools.refresh_actor(Actor.model_validate(row.actor))
     if actor is None:
-        by, entry = str(row.actor["key"]), session.state.cards.get(row.body["confirmation_id"]) or NO_CARD
-        refused = [_build_refusal(row, by, _ACCESS_LOST, entry)] if over_http else []
+        entry = session.state.cards.get(said.confirmation_id) or NO_CARD
+        refused = [_build_refusal(row, row.actor_key, _ACCESS_LOST, entry)] if over_http else []
         told = [] if over_http else build_access_denied_rows(row, door, session)
-        await session.commit(*refused, actor=by, outbox=told, inbox_done=[row.id])
+        await session.commit(*refused, actor=row.actor_key, outbox=told, inbox_done=[row.id])
     return actor
 
 
@@ -158,13 +157,13 @@ def _is_same(decision: Decision, entry: Card) -> bool:
 
 
 def _build_refusal(row: InboxRow, by: str, code: str, entry: Card) -> DecisionRefused:
-    body = row.body
+    said = CardDecision.model_validate(row.body)
     return DecisionRefused(
-        confirmation_id=body["confirmation_id"],
+        confirmation_id=said.confirmation_id,
         effect_id=str(entry.effect_id or ""),
         by=by,
-        approve=body["approve"],
-        via=body["via"],
+        approve=said.approve,
+        via=said.via,
         code=code,
         turn_id=row.id,
     )
@@ -259,7 +258,7 @@ def _build_expiry_rows(entry: Card, session: Session) -> list[OutboxRow]:
 
 def find_title(entry: Card) -> str:
     """Return a short name of what the request is about: the record's title, or else the method."""
-    return str((entry.preview or {}).get("title") or entry.method)
+    return Preview.model_validate(entry.preview or {}).title or entry.method
 
 
 def _build_settled_cards(confirmation_id: str, session: Session, tools: Tools, at: str = "") -> list[OutboxRow]:
@@ -289,9 +288,6 @@ async def _record_audit(decided: DecisionResult, decision: Decision, session: Se
         session=session.key,
         entry=entry,
         via=decision.via,
-        outcome=_dump_outcome(decided.outcome) | {"notice": decided.notice.code if decided.notice else ""},
+        outcome=decided.outcome,
+        notice=decided.notice.code if decided.notice else "",
     )
-
-
-def _dump_outcome(outcome: Outcome | None) -> dict[str, Any]:
-    return outcome.model_dump(mode="json", exclude={"preview"}) if outcome else {}

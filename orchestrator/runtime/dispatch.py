@@ -2,6 +2,7 @@
 
 import logging
 
+from orchestrator.domain.inputs import FeatureClick
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.portal_events.watcher import SESSION, PortalWatcher
 from orchestrator.runtime import commands, decisions, merge_inputs, outbox, timers, turn
@@ -38,8 +39,8 @@ async def run_input(row: InboxRow, session: Session, tools: Tools) -> None:
 
 def _find_handler(row: InboxRow, tools: Tools) -> Handler | None:
     """Return the handler that a feature registered for inputs of this kind, or None."""
-    if row.kind == "press":
-        return tools.handlers.buttons.get(row.body["words"][0])
+    if row.kind == FeatureClick.KIND:
+        return tools.handlers.buttons.get(FeatureClick.model_validate(row.body).words[0])
     return tools.handlers.inbox.get(row.kind)
 
 

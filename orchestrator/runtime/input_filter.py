@@ -1,10 +1,10 @@
 """Recognizes messages that are not requests: an answer to a question of the bot, or a request cancelled by /stop."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Final
 from uuid import uuid5
 
+from orchestrator.domain.inputs import DenialReason, FieldValue, Input, TextMessage, parse_input
 from orchestrator.runtime.session import Session
 from state.clock import UUID_NAMESPACE, generate_id
 from state.events.cards import build_question_key, list_edits
@@ -12,6 +12,10 @@ from state.events.leads import find_awaited_denial
 from state.events.talking import RequestDropped, find_stop_time
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow
+from state.stored import JsonObject
+
+SYSTEM: Final = {"key": "system", "name": "system"}
+"""The sender of inputs that no person caused."""
 
 
 async def recognize_answer(row: InboxRow, session: Session, store: AsyncStore) -> InboxRow | None:
@@ -20,17 +24,18 @@ async def recognize_answer(row: InboxRow, session: Session, store: AsyncStore) -
     A new field value must reply to the very message that asked for it; a denial reason is the next message of the lead in the chat in which
     they were asked.
     """
-    if row.kind != "message" or row.body.get("origin") != "typed" or not row.body.get("text") or "pieces" in row.body:
+    said = parse_input(row)
+    if not isinstance(said, TextMessage) or said.origin != "typed" or not said.text or said.pieces is not None:
         return None
-    person = str(row.actor.get("key", ""))
-    reply_to = row.body.get("reply_to")
+    person, reply_to = row.actor_key, said.reply_to
     if reply_to:
         for confirmation_id, edit in list_edits(session.state).items():
             key = build_question_key(confirmation_id, edit.ask)
             if edit.by == person and (await store.find_sent_ref(session.key, key)).partition("@")[0] == str(reply_to):
-                return _to_kind(row, "edit_value", {"confirmation_id": confirmation_id, "ask": edit.ask})
+                value = FieldValue(confirmation_id=confirmation_id, ask=edit.ask, text=said.text, message_id=said.message_id)
+                return _restate(row, value)
     if find_awaited_denial(session.state, person, session.now) is not None:
-        return _to_kind(row, "reason", {})
+        return _restate(row, DenialReason(text=said.text, message_id=said.message_id))
     return None
 
 
@@ -38,9 +43,8 @@ def build_dropped_event(row: InboxRow, session: Session) -> RequestDropped | Non
     """Return the event for a request that arrived before its person's /stop and had not begun; None for any other request."""
     if not is_cancelled(row, session) or session.state.turn_id == row.id:
         return None
-    person = str(row.actor.get("key", ""))
-    at = find_stop_time(session.state, person)
-    return RequestDropped(by=person, at=at, request={"kind": row.kind, "body": dict(row.body)})
+    at = find_stop_time(session.state, row.actor_key)
+    return RequestDropped(by=row.actor_key, at=at, request={"kind": row.kind, "body": dict(row.body)})
 
 
 def is_cancelled(row: InboxRow, session: Session) -> bool:
@@ -48,7 +52,7 @@ def is_cancelled(row: InboxRow, session: Session) -> bool:
     turn = session.state.turn
     if turn is not None and turn.turn_id == row.id and turn.stopped:
         return True
-    return int(row.received_at.timestamp() * 1000) < find_stop_time(session.state, str(row.actor.get("key", "")))
+    return int(row.received_at.timestamp() * 1000) < find_stop_time(session.state, row.actor_key)
 
 
 def wake(store: AsyncStore) -> None:
@@ -57,7 +61,7 @@ def wake(store: AsyncStore) -> None:
         listener()
 
 
-def build_cross_session_row(kind: str, row: InboxRow, home: str, body: Mapping[str, Any], session: Session) -> InboxRow:
+def build_cross_session_row(kind: str, row: InboxRow, home: str, body: JsonObject, session: Session) -> InboxRow:
     """Return the input of `kind` for session `home` that `row` gives rise to, once per `row` and session.
 
     The caller must wake the workers once it is stored.
@@ -74,22 +78,21 @@ def build_cross_session_row(kind: str, row: InboxRow, home: str, body: Mapping[s
     )
 
 
-def _to_kind(row: InboxRow, kind: str, body: dict[str, Any]) -> InboxRow:
+def _restate(row: InboxRow, said: Input) -> InboxRow:
     """Return the same message as an input of another kind; its id is derived, so a rebuild after a crash gives the same input."""
-    said = {"text": row.body["text"], "message_id": row.body.get("message_id", 0)}
     return InboxRow(
-        id=uuid5(UUID_NAMESPACE, f"{row.id}/{kind}").hex,
-        source=f"{row.source}:{kind}",
+        id=uuid5(UUID_NAMESPACE, f"{row.id}/{said.KIND}").hex,
+        source=f"{row.source}:{said.KIND}",
         session=row.session,
         lane="express",
-        kind=kind,
+        kind=said.KIND,
         actor=row.actor,
-        body={**body, **said},
+        body=said.to_json(),
         received_at=row.received_at,
     )
 
 
-def build_system_row(kind: str, session: str, source: str, now: datetime, *, body: Mapping[str, Any] | None = None) -> InboxRow:
+def build_system_row(kind: str, session: str, source: str, now: datetime, *, body: JsonObject | None = None) -> InboxRow:
     """Return an input of the system for `session`, stored once per `source`; in the express lane, so it overtakes people's requests."""
     return InboxRow(
         id=generate_id(),
@@ -97,7 +100,7 @@ def build_system_row(kind: str, session: str, source: str, now: datetime, *, bod
         session=session,
         lane="express",
         kind=kind,
-        actor={"key": "system", "name": "system"},
+        actor=SYSTEM,
         body=body or {},
         received_at=now,
     )

@@ -5,11 +5,12 @@ from the person's own words: it must never act as an instruction.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import NamedTuple
 
+from orchestrator.domain.inputs import TextMessage, parse_input
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.input_filter import build_dropped_event, recognize_answer, wake
@@ -37,6 +38,11 @@ FRESH = timedelta(seconds=0.5)
 """An input younger than this is handled on arrival, so nothing can be queued behind it yet."""
 
 
+class _Piece(NamedTuple):
+    row: InboxRow
+    said: TextMessage
+
+
 async def merge_fragments(row: InboxRow, session: Session, store: AsyncStore) -> InboxRow | None:
     """Return the input merged with what belongs to it, in the place of the first part; None if nothing is left to handle.
 
@@ -44,25 +50,33 @@ async def merge_fragments(row: InboxRow, session: Session, store: AsyncStore) ->
     """
     asked = await recognize_answer(row, session, store)
     if asked is not None:
-        await session.commit(actor=str(row.actor.get("key", "")), inbox_done=[row.id], inbox_new=[asked])
+        await session.commit(actor=row.actor_key, inbox_done=[row.id], inbox_new=[asked])
         wake(store)
         return None
-    begun = session.state.turn_id == row.id or "pieces" in row.body
-    pieces = [row] if begun or not _is_typed(row) else await _collect_fragments(row, session, store)
-    left_out = [gone for piece in pieces if (gone := build_dropped_event(piece, session)) is not None]
+    first = _read_piece(row)
+    begun = first is None or session.state.turn_id == row.id or first.said.pieces is not None
+    pieces = [] if first is None else [first] if begun else await _collect_fragments(first, session, store)
+    rows = [piece.row for piece in pieces] or [row]
+    left_out = [gone for one in rows if (gone := build_dropped_event(one, session)) is not None]
     if left_out:
-        await session.commit(*left_out, actor=str(row.actor.get("key", "")), inbox_done=[piece.id for piece in pieces])
+        await session.commit(*left_out, actor=row.actor_key, inbox_done=[one.id for one in rows])
         return None
-    if len(pieces) == 1 and (_count_chars(row.body) or "album" not in row.body):
+    if first is None or (len(pieces) == 1 and (_count_chars(first) or first.said.album is None)):
         return row
     joined = _join(pieces)
-    fault = _find_fault(_count_chars(joined.body))
+    fault = _find_fault(_count_chars(joined))
     if fault is not None:
         told = outbox.build_reply_row(session.key, build_reply(fault), session.now)
-        await session.commit(actor=str(row.actor.get("key", "")), inbox_done=[piece.id for piece in pieces], outbox=[told])
+        await session.commit(actor=row.actor_key, inbox_done=[one.id for one in rows], outbox=[told])
         return None
-    await session.commit(actor=str(row.actor.get("key", "")), inbox_done=[piece.id for piece in pieces[1:]], inbox_new=[joined])
-    return joined
+    await session.commit(actor=row.actor_key, inbox_done=[one.id for one in rows[1:]], inbox_new=[joined.row])
+    return joined.row
+
+
+def _read_piece(row: InboxRow) -> _Piece | None:
+    """Return the message if the person wrote or forwarded it; None for a button, a choice or a voice message."""
+    said = parse_input(row)
+    return _Piece(row, said) if isinstance(said, TextMessage) and said.origin == "typed" else None
 
 
 def _find_fault(length: int) -> Notice | None:
@@ -72,144 +86,137 @@ def _find_fault(length: int) -> Notice | None:
     return None if length else Notice(code="only-text")
 
 
-async def _collect_fragments(row: InboxRow, session: Session, store: AsyncStore) -> list[InboxRow]:
+async def _collect_fragments(first: _Piece, session: Session, store: AsyncStore) -> list[_Piece]:
     """Return the input with its further parts; one handled on arrival waits only for a forward that may still be on its way."""
-    if _find_pause([row]) or session.now - row.received_at >= FRESH:
-        return await _wait_for_fragments(row, store)
-    if not _may_be_comment(row):
-        return [row]
+    if _find_pause([first]) or session.now - first.row.received_at >= FRESH:
+        return await _wait_for_fragments(first, store)
+    if not _may_be_comment(first.said):
+        return [first]
     await asyncio.sleep(FORWARD_PAUSE)
-    found = _select_fragments(row, await store.list_waiting_inbox(row.session, row.lane))
-    return await _wait_for_fragments(row, store) if any(_is_of_others(piece) for piece in found[1:2]) else [row]
+    found = await _read_fragments(first, store)
+    return await _wait_for_fragments(first, store) if any(_is_of_others(piece) for piece in found[1:2]) else [first]
 
 
-def _may_be_comment(row: InboxRow) -> bool:
+def _may_be_comment(said: TextMessage) -> bool:
     """Whether a forward may follow this message; only messengers that give each message a sending time are considered."""
-    return bool(row.body.get("text")) and not row.body.get("quoted") and isinstance(row.body.get("at"), int)
+    return bool(said.text) and not said.quoted and said.at is not None
 
 
-async def _wait_for_fragments(row: InboxRow, store: AsyncStore) -> list[InboxRow]:
+async def _wait_for_fragments(first: _Piece, store: AsyncStore) -> list[_Piece]:
     """Return the parts that have arrived, waiting a moment for the next one where more are likely."""
-    pieces = _select_fragments(row, await store.list_waiting_inbox(row.session, row.lane))
+    pieces = await _read_fragments(first, store)
     while pause := _find_pause(pieces):
         await asyncio.sleep(pause)
-        found = _select_fragments(row, await store.list_waiting_inbox(row.session, row.lane))
+        found = await _read_fragments(first, store)
         if len(found) == len(pieces):
             break
         pieces = found
     return pieces
 
 
-def _find_pause(pieces: Sequence[InboxRow]) -> float:
+def _find_pause(pieces: Sequence[_Piece]) -> float:
     """Return the seconds to wait before looking again, 0 if nothing more is expected."""
     last = pieces[-1]
     if _is_cut(last):
         return CUT_PAUSE
-    if _is_of_others(last) or "album" in last.body:
+    if _is_of_others(last) or last.said.album is not None:
         return FORWARD_PAUSE
     return 0
 
 
-def _select_fragments(first: InboxRow, waiting: Sequence[InboxRow]) -> list[InboxRow]:
+async def _read_fragments(first: _Piece, store: AsyncStore) -> list[_Piece]:
     """Return the first input and those that the same person sent right after it, as far as they belong together."""
-    pieces, length = [first], _count_chars(first.body)
-    for row in (item for item in waiting if item.id != first.id):
-        if not (_is_typed(row) and row.actor == first.actor and _is_continuation(pieces, row)):
+    pieces, length = [first], _count_chars(first)
+    for row in await store.list_waiting_inbox(first.row.session, first.row.lane):
+        if row.id == first.row.id:
+            continue
+        piece = _read_piece(row)
+        if piece is None or row.actor != first.row.actor or not _is_continuation(pieces, piece):
             break
-        length += _count_chars(row.body)
+        length += _count_chars(piece)
         if length > MAX_PASTE and not _is_cut(pieces[-1]):
             break
-        pieces.append(row)
+        pieces.append(piece)
     return pieces
 
 
-def _is_continuation(pieces: Sequence[InboxRow], row: InboxRow) -> bool:
-    """Whether `row` continues the last of `pieces`."""
+def _is_continuation(pieces: Sequence[_Piece], after: _Piece) -> bool:
+    """Whether `after` continues the last of `pieces`."""
     last = pieces[-1]
-    if not _is_at_once(last, row):
+    if not _is_at_once(last, after):
         return False
-    if _is_cut(last) and _is_of_others(last) == _is_of_others(row):
+    if _is_cut(last) and _is_of_others(last) == _is_of_others(after):
         return True
-    if "album" in last.body and last.body["album"] == row.body.get("album"):
+    if last.said.album is not None and last.said.album == after.said.album:
         return True
-    if _is_of_others(last) or _is_of_others(row):
-        return _is_joined_forward(pieces, row)
-    if _is_cut(last) or _is_cut(row):
+    if _is_of_others(last) or _is_of_others(after):
+        return _is_joined_forward(pieces, after)
+    if _is_cut(last) or _is_cut(after):
         return False
-    return _is_quick(last, row)
+    seconds = _measure_gap(last, after)  # None if the messenger gives no sending times
+    return seconds is not None and 0 <= seconds <= QUICK
 
 
-def _is_joined_forward(pieces: Sequence[InboxRow], row: InboxRow) -> bool:
-    """Whether `row` is another forward, or the single comment before or after the forwards; needs the sending times of both."""
-    if not _has_dates(pieces[-1], row):
+def _is_joined_forward(pieces: Sequence[_Piece], after: _Piece) -> bool:
+    """Whether `after` is another forward, or the single comment before or after the forwards; needs the sending times of both."""
+    if _measure_gap(pieces[-1], after) is None:
         return False
-    if _is_of_others(row):
-        return True
-    return not any(piece.body.get("text") for piece in pieces)
+    return _is_of_others(after) or not any(piece.said.text for piece in pieces)
 
 
-def _is_quick(piece: InboxRow, after: InboxRow) -> bool:
-    """Whether two messages were sent in quick succession; always False if the messenger gives no sending times."""
-    return _has_dates(piece, after) and 0 <= after.body["at"] - piece.body["at"] <= QUICK
+def _measure_gap(piece: _Piece, after: _Piece) -> int | None:
+    """Return the seconds between two messages on the messenger's clock; None if it gives no sending times."""
+    return after.said.at - piece.said.at if piece.said.at is not None and after.said.at is not None else None
 
 
-def _has_dates(piece: InboxRow, after: InboxRow) -> bool:
-    return isinstance(piece.body.get("at"), int) and isinstance(after.body.get("at"), int)
-
-
-def _is_typed(row: InboxRow) -> bool:
-    """Whether the person wrote or forwarded this message: not a button, a choice or a voice message."""
-    return row.kind == "message" and row.body.get("origin") == "typed"
-
-
-def _is_of_others(row: InboxRow) -> bool:
+def _is_of_others(piece: _Piece) -> bool:
     """Whether the message holds only text of somebody else."""
-    return not row.body.get("text") and bool(row.body.get("quoted"))
+    return not piece.said.text and bool(piece.said.quoted)
 
 
-def _is_cut(row: InboxRow) -> bool:
-    said = row.body.get("text") or row.body.get("quoted") or ""
-    return _is_typed(row) and len(said.encode("utf-16-le", "replace")) // 2 >= CUT
+def _is_cut(piece: _Piece) -> bool:
+    return len((piece.said.text or piece.said.quoted).encode("utf-16-le", "replace")) // 2 >= CUT
 
 
-def _is_at_once(piece: InboxRow, after: InboxRow) -> bool:
+def _is_at_once(piece: _Piece, after: _Piece) -> bool:
     """Whether both were sent at the same time.
 
     The messenger's clock counts where it is given, because a bot that was offline receives everything together.
     """
-    if _has_dates(piece, after):
-        return 0 <= int(after.body["at"]) - int(piece.body["at"]) <= AT_ONCE
-    return abs((after.received_at - piece.received_at).total_seconds()) <= AT_ONCE
+    seconds = _measure_gap(piece, after)
+    return (
+        0 <= seconds <= AT_ONCE if seconds is not None else abs((after.row.received_at - piece.row.received_at).total_seconds()) <= AT_ONCE
+    )
 
 
-def _count_chars(body: Mapping[str, Any]) -> int:
-    return len(body.get("text") or "") + len(body.get("quoted") or "")
+def _count_chars(piece: _Piece) -> int:
+    return len(piece.said.text) + len(piece.said.quoted)
 
 
-def _join(pieces: Sequence[InboxRow]) -> InboxRow:
+def _join(pieces: Sequence[_Piece]) -> _Piece:
     """Return one input made of all `pieces`, in the place of the first."""
     first = pieces[0]
     text, quoted = _split_cut_paste(pieces) if _is_cut(first) and not _is_mixed(pieces) else _split_own_and_quoted(pieces)
-    kept = {name: first.body[name] for name in ("at", "message_id") if name in first.body}
-    return replace(first, body={"text": text, "quoted": quoted, "origin": "typed", **kept, "pieces": len(pieces)}, attempts=0)
+    kept = first.said.model_dump(include={"at", "message_id"}, exclude_unset=True)
+    said = TextMessage(text=text, quoted=quoted, origin="typed", pieces=len(pieces), **kept)
+    return _Piece(replace(first.row, body=said.to_json(), attempts=0), said)
 
 
-def _is_mixed(pieces: Sequence[InboxRow]) -> bool:
+def _is_mixed(pieces: Sequence[_Piece]) -> bool:
     """Whether `pieces` hold both the person's own messages and forwarded ones."""
     return len({_is_of_others(piece) for piece in pieces}) > 1
 
 
-def _split_cut_paste(pieces: Sequence[InboxRow]) -> tuple[str, str]:
+def _split_cut_paste(pieces: Sequence[_Piece]) -> tuple[str, str]:
     """Split a cut paste into the person's short first line, if there is one, and the pasted text, which counts as quoted."""
-    first = pieces[0]
-    everything = "\n".join(piece.body.get("text") or piece.body.get("quoted") or "" for piece in pieces)
+    everything = "\n".join(piece.said.text or piece.said.quoted for piece in pieces)
     line, _, rest = everything.partition("\n")
-    own = bool(first.body.get("text")) and len(line) <= LEAD_IN and line.rstrip().endswith(":")
+    own = bool(pieces[0].said.text) and len(line) <= LEAD_IN and line.rstrip().endswith(":")
     return (line, rest) if own else ("", everything)
 
 
-def _split_own_and_quoted(pieces: Sequence[InboxRow]) -> tuple[str, str]:
+def _split_own_and_quoted(pieces: Sequence[_Piece]) -> tuple[str, str]:
     """Split `pieces` into the person's own words and quoted text; a cut part counts as a paste whoever sent it."""
-    own = [str(piece.body.get("text") or "") for piece in pieces if not _is_cut(piece)]
-    others = [str(piece.body.get("quoted") or "") or (str(piece.body.get("text") or "") if _is_cut(piece) else "") for piece in pieces]
+    own = [piece.said.text for piece in pieces if not _is_cut(piece)]
+    others = [piece.said.quoted or (piece.said.text if _is_cut(piece) else "") for piece in pieces]
     return "\n".join(filter(None, own)), "\n\n".join(filter(None, others))

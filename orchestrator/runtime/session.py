@@ -10,7 +10,6 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from orchestrator.domain.errors import SessionTaken
 from orchestrator.gate.approve.confirmations import add_card_copies
@@ -128,7 +127,8 @@ class Session:
         After an error nothing of this step is kept. Earlier buffered steps stay buffered, or are stored by themselves if only this step
         conflicts.
         """
-        step = self._build_step(events, actor, effects=effects, outbox=outbox, timers=timers, inbox_done=inbox_done, inbox_new=inbox_new)
+        named = Commit(stream=self.stream, epoch=self._lease.epoch, actor=actor, now=self.now, events=events, effects=effects)
+        step = self._prepare_step(replace(named, outbox=outbox, timers=timers, inbox_done=inbox_done, inbox_new=inbox_new))
         async with self._order:
             self._raise_dropped_conflict()
             await self._store_and_fold(step)
@@ -146,7 +146,8 @@ class Session:
         Only for steps that a crash may undo: a commit or a `flush` must come before any external effect that follows from them (a call, an
         answer).
         """
-        step = self._build_step(events, actor, effects=effects, outbox=outbox, timers=timers)
+        named = Commit(stream=self.stream, epoch=self._lease.epoch, actor=actor, now=self.now, events=events, effects=effects)
+        step = self._prepare_step(replace(named, outbox=outbox, timers=timers))
         async with self._order:
             await self._check_effects(step)
             self._fold(step)
@@ -167,21 +168,13 @@ class Session:
         if self._unreported_conflict is not None or not all(_is_reads_only(step) for step in self._buffered):
             await self._store_waiting()
 
-    def _build_step(self, events: Sequence[Event], actor: str, *, outbox: Sequence[OutboxRow], **more: Any) -> Commit:
+    def _prepare_step(self, step: Commit) -> Commit:
+        """Return the step as it is stored: events encoded and without large results, with the messages of a session that pulls them."""
         blobs: dict[str, str] = {}
-        cause = get_trace_id() or next(iter(more.get("inbox_done", ())), "")
-        kept, more["outbox"] = split_pulled_rows(add_card_copies(outbox), self.key, cause)
-        slim = [_move_to_blob(event, blobs) for event in (*events, *kept)]
-        return Commit(
-            stream=self.stream,
-            epoch=self._lease.epoch,
-            actor=actor,
-            now=self._clock.now(),
-            events=slim,
-            encoded_events=[encode(event) for event in slim],
-            blobs=blobs,
-            **more,
-        )
+        cause = get_trace_id() or next(iter(step.inbox_done), "")
+        kept, delivered = split_pulled_rows(add_card_copies(step.outbox), self.key, cause)
+        slim = [_move_to_blob(event, blobs) for event in (*step.events, *kept)]
+        return replace(step, events=slim, encoded_events=[encode(event) for event in slim], outbox=delivered, blobs=blobs)
 
     async def _check_effects(self, step: Commit) -> None:
         """Check the effects of `step` against their expected statuses and keep their new rows. Raises EffectConflict on a mismatch."""
@@ -190,7 +183,7 @@ class Session:
             row = changed.get(change.effect_id) or await self.find_effect(change.effect_id)
             if (row.status if row else "absent") not in change.expect:
                 raise EffectConflict(f"effect {change.effect_id} does not stand in {' or '.join(change.expect)}")
-            changed[change.effect_id] = _apply_change(row, change, step)
+            changed[change.effect_id] = change.apply_to(row, step.stream, step.now)
         self._effects |= changed
 
     async def _store_and_fold(self, step: Commit) -> None:
@@ -221,7 +214,7 @@ class Session:
         conflict: EffectConflict | None = None
         while self._buffered:
             try:
-                await self._store_steps(self._buffered[:1], None, _do_nothing)
+                await self._store_steps(self._buffered[:1], None, lambda: None)
             except EffectConflict as error:
                 conflict = error
             del self._buffered[0]
@@ -257,7 +250,8 @@ class Session:
         That is safe: nobody else may change them while the lease is held, and no step under a lost lease is stored.
         """
         rows = {change.effect_id: self._effects.get(change.effect_id) for step in steps[:-1] for change in step.effects}
-        rows |= {change.effect_id: _apply_change(self._effects.get(change.effect_id), change, steps[-1]) for change in steps[-1].effects}
+        last = steps[-1]
+        rows |= {one.effect_id: one.apply_to(self._effects.get(one.effect_id), last.stream, last.now) for one in last.effects}
         for effect_id, row in rows.items():
             if row is None or row.status not in _NOT_OVER:
                 self._own_effects.pop(effect_id, None)
@@ -374,27 +368,10 @@ def _read_calls_about(store: Store, record: str, after: str) -> list[EffectRow]:
     return [row for row in rows if row is not None]
 
 
-def _do_nothing() -> None:
-    pass
-
-
 def _is_reads_only(step: Commit) -> bool:
     """Whether the step holds nothing but results of read-only calls."""
     only_events = not (step.effects or step.outbox or step.timers or step.inbox_done or step.inbox_new)
     return only_events and all(isinstance(event, CallSucceeded | CallRefused) and event.call_class == "R" for event in step.events)
-
-
-def _apply_change(row: EffectRow | None, change: EffectChange, step: Commit) -> EffectRow:
-    """Return the effect's row as it will be once `step` is stored."""
-    return EffectRow(
-        effect_id=change.effect_id,
-        stream=row.stream if row else step.stream,
-        status=change.status,
-        fingerprint=change.fingerprint or (row.fingerprint if row else ""),
-        call=change.call if change.call is not None else (row.call if row else {}),
-        updated_at=change.since or step.now,
-        outcome=change.outcome if change.outcome is not None else (row.outcome if row else None),
-    )
 
 
 def _move_to_blob(event: Event, blobs: dict[str, str]) -> Event:

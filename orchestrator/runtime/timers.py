@@ -2,9 +2,11 @@
 
 from datetime import datetime, timedelta
 
+from orchestrator.domain.inputs import CallTimerDue, TimerDue
 from orchestrator.gate.approve import confirmations
 from orchestrator.runtime import recovery
 from orchestrator.runtime.decisions import run_expiry
+from orchestrator.runtime.input_filter import SYSTEM
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Tools
 from state.clock import format_iso, generate_id
@@ -25,8 +27,8 @@ def _build_row(timer: Timer, now: datetime) -> InboxRow:
         source=f"timer:{timer.id}:{format_iso(timer.due_at)}",
         session=timer.session,
         lane="express",
-        kind="timer",
-        actor={"key": "system", "name": "system"},
+        kind=TimerDue.KIND,
+        actor=SYSTEM,
         body={"timer": timer.id, "kind": timer.kind, **timer.body},
         received_at=now,
     )
@@ -34,11 +36,12 @@ def _build_row(timer: Timer, now: datetime) -> InboxRow:
 
 async def run_timer(row: InboxRow, session: Session, tools: Tools) -> None:
     """Do what the timer was set for; the timer is deleted in the same commit as its effect."""
-    match row.body["kind"]:
+    due = TimerDue.model_validate(row.body)
+    match due.kind:
         case confirmations.TIMER:
             await run_expiry(row, session, tools)
         case recovery.RECHECK:
-            later = await recovery.reconcile_when_settled(row.body["effect_id"], session, tools)
+            later = await recovery.reconcile_when_settled(CallTimerDue.model_validate(row.body).effect_id, session, tools)
             await session.commit(actor="system", timers=[later or drop(row, session)], inbox_done=[row.id])
         case kind if (handler := tools.handlers.timers.get(kind)) is not None:
             await handler(row, session, tools)
@@ -49,10 +52,10 @@ async def run_timer(row: InboxRow, session: Session, tools: Tools) -> None:
 
 def drop(row: InboxRow, session: Session) -> Timer:
     """Return the deletion of the input's timer; without it the timer would stay due for ever."""
-    return Timer(id=row.body["timer"], due_at=session.now, session=session.key, kind="", delete=True)
+    return Timer(id=TimerDue.model_validate(row.body).timer, due_at=session.now, session=session.key, kind="", delete=True)
 
 
 def reschedule(row: InboxRow, session: Session) -> Timer:
     """Return the same timer, due after `RETRY_AFTER`: for a recurring task that may have crashed the process too often."""
-    body = {key: value for key, value in row.body.items() if key not in {"timer", "kind"}}
-    return Timer(id=row.body["timer"], due_at=session.now + RETRY_AFTER, session=session.key, kind=row.body["kind"], body=body)
+    due, body = TimerDue.model_validate(row.body), {key: value for key, value in row.body.items() if key not in {"timer", "kind"}}
+    return Timer(id=due.timer, due_at=session.now + RETRY_AFTER, session=session.key, kind=due.kind, body=body)

@@ -10,10 +10,11 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.errors import ModelClientError, OverBudget
+from orchestrator.domain.inputs import DEFAULT_ENGINE, ChoiceMade, Click, Command, Input, TextMessage, parse_input
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.engines.base import ChosenOption, Engine, TurnEnd, TurnInput
 from orchestrator.gate.approve import undo_policy
@@ -27,7 +28,7 @@ from orchestrator.runtime.input_filter import build_dropped_event, is_cancelled
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn_context import UNLIMITED, Context, Model, ModelBudget, Query, RecordedTurn, TurnServices
 from state.events.base import Event
-from state.events.conversation import MessageReceived, TurnFinished
+from state.events.conversation import MessageReceived, ModelAnswered, NameAsked, PlanRecorded, StepRefused, TurnFinished
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, OutboxRow, StoreError
 
@@ -43,7 +44,7 @@ Receive = Callable[[Sequence[InboxRow]], Awaitable[object]]
 """Stores inputs durably."""
 PeriodicTask = Callable[[Receive, datetime], Awaitable[None]]
 """Checks for work that has become due without a timer, and submits inputs for it. May raise StoreError."""
-ShowPartial = Callable[[str, Any], Awaitable[None]]
+ShowPartial = Callable[[str, str | Notice], Awaitable[None]]
 """(session, visible text so far or a progress notice) → shown as a draft; may be dropped."""
 
 
@@ -151,17 +152,18 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
-    turn = _build_turn_input(row, session)
+    said = parse_input(row)
+    turn = _build_turn_input(row, said, session)
     if turn is None:
         outdated = Notice(code="choice-outdated")
-        told = _build_click_toasts(row, session, outdated) or [outbox.build_reply_row(session.key, build_reply(outdated), session.now)]
+        told = build_click_toasts(row, session, outdated) or [outbox.build_reply_row(session.key, build_reply(outdated), session.now)]
         await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
         return
     if not await _may_answer(turn, actor, session, tools):
-        told = _build_click_toasts(row, session, Notice(code="choice-not-yours"))
+        told = build_click_toasts(row, session, Notice(code="choice-not-yours"))
         await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
         return
-    recorded = await _begin(turn, actor, session, tools, toasts=_build_click_toasts(row, session, Notice(code="toast-doing")))
+    recorded = await _begin(turn, actor, session, tools, toasts=build_click_toasts(row, session, Notice(code="toast-doing")))
     await tools.show_partial(session.key, Notice(code="turn-begun", args={"turn": turn.turn_id}))
     context = Context(
         session,
@@ -177,7 +179,8 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
         ),
         recorded=recorded,
     )
-    end = await _run_engine(tools.engines[row.body.get("engine", "crm_agent")], context, tools, session)
+    engine = said.engine if isinstance(said, TextMessage) else DEFAULT_ENGINE
+    end = await _run_engine(tools.engines[engine], context, tools, session)
     end = replace(end, reply=add_forward_buttons(strip_foreign_links(end.reply, turn, actor, tools.allowed_hosts), turn))
     deps = tools.gate.deps
     end = replace(end, reply=await add_made_lines(add_own_only_notices(end.reply, context, deps.catalogue), context, deps.names))
@@ -207,32 +210,24 @@ def build_access_denied_rows(row: InboxRow, chat: str, session: Session) -> list
     A button click in a group is answered only by a toast, which others do not see and which ends the button's waiting state.
     """
     gone = Notice(code="no-access-any-more")
-    callback = str(row.body.get("callback_id") or "")
+    callback = Click.model_validate(row.body).callback_id
     toast = [outbox.build_toast_row(chat, callback, gone, session.now)] if callback else []
-    alone = not callback or chat == row.actor.get("key")
+    alone = not callback or chat == row.actor_key
     return [*toast, outbox.build_reply_row(chat, build_reply(gone), session.now)] if alone else toast
 
 
-def _build_turn_input(row: InboxRow, session: Session) -> TurnInput | None:
+def _build_turn_input(row: InboxRow, said: Input | None, session: Session) -> TurnInput | None:
     """Return the turn's input; None if it answers a question that is no longer open."""
-    body = row.body
-    choice: ChosenOption | None = None
-    if body.get("answers"):
+    if isinstance(said, ChoiceMade):
         question = session.state.question
-        if not question or question.question_id != body["answers"] or not 0 <= body["option"] < len(question.options):
+        if not question or question.question_id != said.answers or not 0 <= said.option < len(question.options):
             return None
-        option = question.options[body["option"]]
+        option = question.options[said.option]
         targets = [option["target"]] if option["target"] else []
         choice = ChosenOption(question=question, value=option["value"], label=option["label"], targets=targets)
-    return TurnInput(
-        turn_id=row.id,
-        text=choice.question.text if choice else body.get("text", ""),
-        quoted=body.get("quoted", ""),
-        origin=body.get("origin", "typed"),
-        answers=body.get("answers", ""),
-        ref=body.get("message_id", 0),
-        choice=choice,
-    )
+        return TurnInput(turn_id=row.id, text=question.text, origin=said.origin or "typed", answers=said.answers, choice=choice)
+    said = said if isinstance(said, TextMessage) else TextMessage()
+    return TurnInput(turn_id=row.id, text=said.text, quoted=said.quoted, origin=said.origin or "typed", ref=said.message_id)
 
 
 async def _may_answer(turn: TurnInput, actor: Actor, session: Session, tools: Tools) -> bool:
@@ -241,13 +236,14 @@ async def _may_answer(turn: TurnInput, actor: Actor, session: Session, tools: To
         return True
     await session.flush()
     events = await tools.store.read_events(session.stream, max(0, session.seq - 500))
-    asked = next((item for item in reversed(events) if item.data.get("question_id") == turn.answers and item.type == "NameAsked"), None)
-    return asked is None or asked.actor == actor.key
+    asked = (item for item in reversed(events) if item.type == "NameAsked")
+    by = next((item.actor for item in asked if NameAsked.from_data(item.data).question_id == turn.answers), actor.key)
+    return by == actor.key
 
 
-def _build_click_toasts(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:
+def build_click_toasts(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:
     """Return the answer to the button click behind this input, if it has not been answered yet."""
-    callback = str(row.body.get("callback_id") or "")
+    callback = Click.model_validate(row.body).callback_id
     return [outbox.build_toast_row(session.key, callback, notice, session.now)] if callback else []
 
 
@@ -258,12 +254,13 @@ async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools, 
         await session.flush()
         events = await tools.store.read_events(session.stream, max(0, session.seq - 500))
         mine = [item for item in events if item.data.get("turn_id") == turn.turn_id]
+        answers = (ModelAnswered.from_data(item.data) for item in mine if item.type == "ModelAnswered")
         if await _has_waiting_stop(actor, session, tools):
             tools.running[session.key].stop()
         return RecordedTurn(
-            answers={item.data["iteration"]: item.data for item in mine if item.type == "ModelAnswered"},
-            plans={item.data["iteration"]: item.data for item in mine if item.type == "PlanRecorded"},
-            refused_steps={item.data["slot"]: item.data for item in mine if item.type == "StepRefused"},
+            answers={answer.iteration: answer for answer in answers},
+            plans={PlanRecorded.from_data(item.data).iteration: item.data for item in mine if item.type == "PlanRecorded"},
+            refused_steps={StepRefused.from_data(item.data).slot: item.data for item in mine if item.type == "StepRefused"},
         )
     event = MessageReceived(
         turn_id=turn.turn_id,
@@ -280,7 +277,7 @@ async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools, 
 async def _has_waiting_stop(actor: Actor, session: Session, tools: Tools) -> bool:
     """Whether a /stop arrived while no process was running: its lane may be read after this one."""
     waiting = await tools.store.list_waiting_inbox(session.key, "express")
-    return any(row.kind == "command" and row.body.get("name") == "stop" and row.actor.get("key") == actor.key for row in waiting)
+    return any(isinstance(said := parse_input(row), Command) and said.name == "stop" and row.actor_key == actor.key for row in waiting)
 
 
 def _build_answered_question(turn: TurnInput, session: Session) -> list[OutboxRow]:

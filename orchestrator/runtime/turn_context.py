@@ -16,6 +16,7 @@ from orchestrator.gate.approve.call_labels import ProposalLabel
 from orchestrator.gate.call.budget import to_month
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.gate import Gate
+from orchestrator.model_client.answer import ModelAnswer
 from orchestrator.performers.read_progress import ReadProgress, attach_progress
 from orchestrator.runtime.session import Session
 from state.events.base import Event
@@ -23,6 +24,7 @@ from state.events.conversation import ModelAnswered, ModelFailed, PlanRecorded
 from state.journal.async_store import run_to_end
 from state.journal.store import EffectRow
 from state.session_state import SessionState
+from state.stored import JsonObject
 
 Query = Callable[..., Awaitable[Any]]
 Partial = Callable[[str | Notice], Awaitable[None]]
@@ -31,39 +33,36 @@ Partial = Callable[[str | Notice], Awaitable[None]]
 class Model(Protocol):
     """What the context needs of a model client."""
 
-    async def stream_chat(self, payload: dict[str, Any], on_delta: Callable[[str], Awaitable[None]] | None) -> Any:
+    async def stream_chat(self, payload: dict[str, object], on_delta: Callable[[str], Awaitable[None]] | None) -> ModelAnswer:
         """Return one answer with text, token counts, model name and seconds."""
 
 
 class ModelBudget(Protocol):
     """Limits how much of the model each person may use in a month."""
 
-    async def find_refusal(self, actor: Actor, now: datetime) -> Notice | None:
+    async def find_refusal(self, actor: Actor, now: datetime, /) -> Notice | None:
         """Return why the model is not asked for this person, None if it is. Raises StoreError."""
 
-    async def issue_warning(self, actor: Actor, now: datetime) -> tuple[Notice, Event] | None:
+    async def issue_warning(self, actor: Actor, now: datetime, /) -> tuple[Notice, Event] | None:
         """Return the single warning that little is left and the event that marks it as given, or None. Raises StoreError."""
 
-    async def describe_usage(self, actor: Actor, now: datetime) -> Notice | None:
+    async def describe_usage(self, actor: Actor, now: datetime, /) -> Notice | None:
         """Return how much is used, None for a person without a limit. Raises StoreError."""
 
 
 class UnlimitedBudget:
     """A budget without limits."""
 
-    async def find_refusal(self, actor: Actor, now: datetime) -> Notice | None:
+    async def find_refusal(self, _actor: Actor, _now: datetime, /) -> Notice | None:
         """Return None: the model is always asked."""
-        del actor, now
         return None
 
-    async def issue_warning(self, actor: Actor, now: datetime) -> tuple[Notice, Event] | None:
+    async def issue_warning(self, _actor: Actor, _now: datetime, /) -> tuple[Notice, Event] | None:
         """Return None: there is nothing to warn of."""
-        del actor, now
         return None
 
-    async def describe_usage(self, actor: Actor, now: datetime) -> Notice | None:
+    async def describe_usage(self, _actor: Actor, _now: datetime, /) -> Notice | None:
         """Return None: there is no limit."""
-        del actor, now
         return None
 
 
@@ -75,8 +74,8 @@ class Iteration:
     """What the audit log records of one iteration (S004-43 … S004-47)."""
 
     number: int
-    blocks: dict[str, Any] = field(default_factory=dict)
-    calls: list[dict[str, Any]] = field(default_factory=list)
+    blocks: JsonObject = field(default_factory=dict)
+    calls: list[JsonObject] = field(default_factory=list)
     tokens: dict[str, int] = field(default_factory=dict)
     model: str = ""
     model_seconds: float = 0.0
@@ -100,9 +99,9 @@ class RecordedTurn:
 
     is_fresh: bool = False
     """True if the turn begins here and now: nothing is stored for any of its slots."""
-    answers: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
-    plans: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
-    refused_steps: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    answers: Mapping[int, ModelAnswered] = field(default_factory=dict)
+    plans: Mapping[int, JsonObject] = field(default_factory=dict)
+    refused_steps: Mapping[str, JsonObject] = field(default_factory=dict)
     """The steps that the gate has refused, by slot; nothing else is stored of them."""
 
 
@@ -131,12 +130,12 @@ class Context:
         self._queries = reach.queries
         self._model_budget = reach.model_budget
         self.recorded = recorded
-        self.proposed_steps: dict[str, Mapping[str, Any]] = {}
+        self.proposed_steps: dict[str, JsonObject] = {}
         """The steps of its plans and the other submitted effects, by slot, including those of an earlier process."""
         self.outcomes: dict[str, Outcome | Pending] = {}
         """The outcomes of the submitted steps in this process, by slot."""
         for plan in recorded.plans.values():
-            self._add_proposed_steps(plan["steps"])
+            self._add_proposed_steps(PlanRecorded.from_data(plan).steps)
         self._submitted_slots: set[str] = set()
         """The slots that were submitted in this process."""
         self._show_partial = reach.show_partial
@@ -180,8 +179,8 @@ class Context:
         self.iterations.append(entry)
         known = self.recorded.answers.get(request.iteration)
         if known is not None:
-            entry.raw, entry.model = known["text"], known.get("model", "")
-            return ModelText(text=known["text"], recorded=True, prose=known.get("prose", False))
+            entry.raw, entry.model = known.text, known.model
+            return ModelText(text=known.text, recorded=True, prose=known.prose)
         if request.iteration > 1:
             await self._session.flush()  # a crash must not make the previous iterations ask the model again
         if (over := await self._model_budget.find_refusal(self.actor, self.now)) is not None:
@@ -212,7 +211,7 @@ class Context:
         )
         return ModelText(text=answer.text, prose=request.prose)
 
-    async def query(self, name: str, **args: Any) -> Any:
+    async def query(self, name: str, **args: object) -> Any:
         """Run a registered read-only query. Raises KeyError for an unknown name."""
         return await self._queries[name](**args)
 
@@ -269,7 +268,7 @@ class Context:
             self._add_proposed_steps(event.steps)
         await self._session.buffer(event, actor=self.actor.key)
 
-    def _add_proposed_steps(self, steps: Sequence[Mapping[str, Any]]) -> None:
+    def _add_proposed_steps(self, steps: Sequence[JsonObject]) -> None:
         self.proposed_steps |= {step["slot"]: step for step in steps}
 
     async def find_effect(self, slot: str) -> EffectRow | None:
@@ -281,33 +280,26 @@ class Context:
         step = self.proposed_steps[slot]
         return await self._gate.describe_effect(Effect(method=step["method"], params=step["params"], slot=slot), self.actor)
 
-    def record_iteration(self, iteration: int, blocks: Mapping[str, Any]) -> None:
+    def record_iteration(self, iteration: int, blocks: JsonObject) -> None:
         """Keep the parsed blocks of an iteration for the audit record."""
         if not self.iterations or self.iterations[-1].number != iteration:
             self.iterations.append(Iteration(number=iteration))
-        self.iterations[-1].blocks = dict(blocks)
+        self.iterations[-1].blocks = blocks
 
 
-def build_call_record(effect: Effect, result: Outcome | Pending) -> dict[str, Any]:
+def build_call_record(effect: Effect, result: Outcome | Pending) -> JsonObject:
     """Return one request and its answer in the form of the audit log (S004-45, S004-46, S004-71)."""
-    base: dict[str, Any] = {"call_id": result.effect_id, "method": result.method, "proposed": dict(effect.params)}
+    base: dict[str, object] = {"call_id": result.effect_id, "method": result.method, "proposed": dict(effect.params)}
     if isinstance(result, Pending):
-        return base | {"status": "waiting", "confirmation_id": result.confirmation_id, "reasons": _list_codes(result.reasons)}
+        return base | {"status": "waiting", "confirmation_id": result.confirmation_id, "reasons": [one.code for one in result.reasons]}
     base |= {"status": result.status, "params": dict(result.call), "class": result.call_class}
     if result.commands:
-        base["commands"] = [report.model_dump() for report in result.commands]
+        base |= {"commands": [report.model_dump() for report in result.commands]}
     if result.status == "succeeded":
-        base["answer"] = result.result
-    else:
-        base["reason"] = result.reason.code if result.reason else ""
-        base["detail"] = result.detail
-    return base
+        return base | {"answer": result.result}
+    return base | {"reason": result.reason.code if result.reason else "", "detail": result.detail}
 
 
 def _format_step_state(result: Outcome | Pending) -> str:
     """Return the state of a step as shown to the person while the turn goes on."""
     return "waiting" if isinstance(result, Pending) else {"succeeded": "done"}.get(result.status, result.status)
-
-
-def _list_codes(notices: Sequence[Any]) -> list[str]:
-    return [notice.code for notice in notices]

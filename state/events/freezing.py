@@ -4,12 +4,12 @@ The first two are in the stream of session `freeze`, where nothing is folded: th
 The third is in the stream of its card.
 """
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
-from state.events.base import Event
+from state.events.base import Event, Fold
 from state.events.personal import Personal
 from state.session_state import SessionState
+from state.stored import JsonObject
 
 State = SessionState
 
@@ -42,14 +42,14 @@ class ConfirmationReopened(Event):
     """Replaces the used nonce: an approval must come from somebody who saw that the card waits again."""
 
 
-def _fold_reopening(state: State, data: dict[str, Any], ts: str) -> None:
-    del ts
-    entry = state.cards.get(data["confirmation_id"])
+def _fold_reopening(state: State, data: JsonObject, _ts: str) -> None:
+    reopened = ConfirmationReopened.from_data(data)
+    entry = state.cards.get(reopened.confirmation_id)
     if entry is None:
         return
-    nonce = {"nonce": data["nonce"]} if data.get("nonce") else {}
+    nonce = {"nonce": reopened.nonce} if reopened.nonce else {}
     open_again = entry.without("approved_by", "approved_by_name", "approved_at", "via").with_values(status="requested", **nonce)
     state.cards[entry.confirmation_id] = open_again
 
 
-FOLDS: Final[dict[str, Callable[[State, dict[str, Any], str], None]]] = {"ConfirmationReopened": _fold_reopening}
+FOLDS: Final[dict[str, Fold]] = {"ConfirmationReopened": _fold_reopening}

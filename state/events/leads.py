@@ -3,14 +3,14 @@
 The events of cards are in `state/events/core.py`; here is only what the chat of a lead and the caps of the policy need.
 """
 
-from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from state.clock import parse_iso
-from state.events.base import Event
+from state.events.base import Event, Fold
 from state.events.personal import Personal
-from state.session_state import SessionState
+from state.session_state import AwaitedDenial, SessionState
+from state.stored import JsonObject
 
 State = SessionState
 
@@ -44,10 +44,10 @@ class LeadsAsked(Event):
     told_names: Personal[list[str]]
 
 
-def find_awaited_denial(state: State, person: str, now: datetime) -> Mapping[str, Any] | None:
+def find_awaited_denial(state: State, person: str, now: datetime) -> AwaitedDenial | None:
     """Return the card for whose denial the next words of `person` are the reason; None if there is none or it expired."""
-    found: Mapping[str, Any] | None = (state.reasons or {}).get(person)
-    return found if found is not None and now < parse_iso(found["expires_at"]) else None
+    found = (state.reasons or {}).get(person)
+    return found if found is not None and now < parse_iso(found.expires_at) else None
 
 
 def count_recent_changes(state: State, person: str, now: datetime) -> int:
@@ -56,7 +56,7 @@ def count_recent_changes(state: State, person: str, now: datetime) -> int:
     return sum(count for hour, count in (state.written or {}).get(person, {}).items() if hour >= since)
 
 
-def add_change(state: State, data: Mapping[str, Any], ts: str) -> None:
+def add_change(state: State, data: JsonObject, ts: str) -> None:
     """Count a started change; called by the fold of CallStarted."""
     hour = _format_hour(parse_iso(ts))
     written = state.written = state.written if state.written is not None else {}
@@ -73,26 +73,26 @@ def _format_hour(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H")
 
 
-def _fold_reason_question(state: State, data: dict[str, Any], ts: str) -> None:
-    del ts
-    kept = ("confirmation_id", "nonce", "home", "expires_at")
+def _fold_reason_question(state: State, data: JsonObject, _ts: str) -> None:
+    asked = DenialReasonAsked.from_data(data)
     state.reasons = state.reasons if state.reasons is not None else {}
-    state.reasons[data["by"]] = {name: data[name] for name in kept}
+    state.reasons[asked.by] = AwaitedDenial.create(
+        confirmation_id=asked.confirmation_id, nonce=asked.nonce, home=asked.home, expires_at=asked.expires_at
+    )
 
 
-def _fold_reason(state: State, data: dict[str, Any], ts: str) -> None:
-    del ts
-    (state.reasons or {}).pop(data["by"], None)
+def _fold_reason(state: State, data: JsonObject, _ts: str) -> None:
+    (state.reasons or {}).pop(DenialReasonGiven.from_data(data).by, None)
 
 
-def _fold_other_leads(state: State, data: dict[str, Any], ts: str) -> None:
-    del ts
-    entry = state.cards.get(data["confirmation_id"])
+def _fold_other_leads(state: State, data: JsonObject, _ts: str) -> None:
+    asked = LeadsAsked.from_data(data)
+    entry = state.cards.get(asked.confirmation_id)
     if entry is not None:
-        state.cards[entry.confirmation_id] = entry.with_values(told=list(data["told"]), told_names=list(data["told_names"]))
+        state.cards[entry.confirmation_id] = entry.with_values(told=list(asked.told), told_names=list(asked.told_names))
 
 
-FOLDS: dict[str, Callable[[State, dict[str, Any], str], None]] = {
+FOLDS: dict[str, Fold] = {
     "DenialReasonAsked": _fold_reason_question,
     "DenialReasonGiven": _fold_reason,
     "LeadsAsked": _fold_other_leads,

@@ -3,12 +3,13 @@
 Each event is stored under the key of the person it is about.
 """
 
-from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from state.events.base import Event
+from state.events.base import Event, Fold, keep_last
 from state.events.personal import Personal
+from state.registry import AskedAccess, Invitation, JoinedPerson, Registry
 from state.session_state import SessionState
+from state.stored import JsonObject
 
 
 class PersonInvited(Event):
@@ -88,7 +89,7 @@ class PersonErased(Event):
 
 
 State = SessionState
-Data = dict[str, Any]
+T = TypeVar("T")
 
 KEEP_INVITED = 500
 KEEP_USED = 2000
@@ -96,70 +97,74 @@ KEEP_ASKED = 500
 KEEP_TRIES = 5
 
 
-def create_registry() -> Data:
-    """Return an empty registry."""
-    return {"invited": {}, "used": {}, "people": {}, "out": {}, "preferences": {}, "asked": {}, "tries": {}}
-
-
-def _ensure_registry(state: State) -> Data:
-    if state.access is None:
-        state.access = create_registry()
+def _ensure_registry(state: State) -> Registry:
+    state.access = state.access if state.access is not None else Registry()
     return state.access
 
 
-def _fold_invitation(state: State, data: Data, ts: str) -> None:
-    registry = _ensure_registry(state)
-    mark = data["fingerprint"]
-    if mark in registry["used"]:  # links are single-use, whatever events follow
+def _fold_invitation(state: State, data: JsonObject, ts: str) -> None:
+    registry, made = _ensure_registry(state), PersonInvited.from_data(data)
+    if made.fingerprint in registry.used:  # links are single-use, whatever events follow
         return
-    kept = ("bitrix_user_id", "role", "sealed_name", "expires_at", "by")
-    _put(registry["invited"], mark, {**{name: data[name] for name in kept}, "at": ts}, KEEP_INVITED)
+    invitation = Invitation.create(
+        bitrix_user_id=made.bitrix_user_id, role=made.role, sealed_name=made.sealed_name, expires_at=made.expires_at, by=made.by, at=ts
+    )
+    _put(registry.invited, made.fingerprint, invitation, KEEP_INVITED)
 
 
-def _fold_refusal(state: State, data: Data, ts: str) -> None:
-    tries = _ensure_registry(state)["tries"]
-    _put(tries, data["person"], [*tries.get(data["person"], ()), ts][-KEEP_TRIES:], KEEP_ASKED)
+def _fold_refusal(state: State, data: JsonObject, ts: str) -> None:
+    tries, person = _ensure_registry(state).tries, InvitationRefused.from_data(data).person
+    _put(tries, person, [*tries.get(person, ()), ts][-KEEP_TRIES:], KEEP_ASKED)
 
 
-def _fold_access_request(state: State, data: Data, ts: str) -> None:
-    _put(_ensure_registry(state)["asked"], data["person"], {"name": data["name"], "at": ts}, KEEP_ASKED)
+def _fold_access_request(state: State, data: JsonObject, ts: str) -> None:
+    asked = AccessAsked.from_data(data)
+    _put(_ensure_registry(state).asked, asked.person, AskedAccess.create(name=asked.name, at=ts), KEEP_ASKED)
 
 
-def _fold_joining(state: State, data: Data, ts: str) -> None:
-    registry, person = _ensure_registry(state), data["person"]
-    if data["fingerprint"]:
-        registry["invited"].pop(data["fingerprint"], None)
-        _put(registry["used"], data["fingerprint"], ts, KEEP_USED)
-    for part in ("people", "out", "asked", "tries"):
-        registry[part].pop(person, None)
-    if data["name"]:
-        kept = ("name", "role", "bitrix_user_id", "time_zone", "locale", "by")
-        registry["people"][person] = {**{name: data[name] for name in kept}, "at": ts}
+def _fold_joining(state: State, data: JsonObject, ts: str) -> None:
+    registry, joined = _ensure_registry(state), PersonJoined.from_data(data)
+    if joined.fingerprint:
+        registry.invited.pop(joined.fingerprint, None)
+        _put(registry.used, joined.fingerprint, ts, KEEP_USED)
+    parts: tuple[dict[str, Any], ...] = (registry.people, registry.out, registry.asked, registry.tries)
+    for part in parts:
+        part.pop(joined.person, None)
+    if joined.name:
+        registry.people[joined.person] = JoinedPerson.create(
+            name=joined.name,
+            role=joined.role,
+            bitrix_user_id=joined.bitrix_user_id,
+            time_zone=joined.time_zone,
+            locale=joined.locale,
+            by=joined.by,
+            at=ts,
+        )
 
 
-def _fold_dismissal(state: State, data: Data, ts: str) -> None:
-    registry, person = _ensure_registry(state), data["person"]
-    if data["why"] == "portal":
-        registry["out"][person] = ts
+def _fold_dismissal(state: State, data: JsonObject, ts: str) -> None:
+    registry, gone = _ensure_registry(state), PersonDismissed.from_data(data)
+    if gone.why == "portal":
+        registry.out[gone.person] = ts
         return
-    for part in ("people", "out", "preferences"):
-        registry[part].pop(person, None)
-    for mark in [mark for mark in registry["invited"] if build_invitation_key(mark) == person]:
-        del registry["invited"][mark]
-        _put(registry["used"], mark, ts, KEEP_USED)
+    registry.people.pop(gone.person, None)
+    registry.out.pop(gone.person, None)
+    registry.preferences.pop(gone.person, None)
+    for mark in [mark for mark in registry.invited if build_invitation_key(mark) == gone.person]:
+        del registry.invited[mark]
+        _put(registry.used, mark, ts, KEEP_USED)
 
 
-def _fold_return(state: State, data: Data, ts: str) -> None:
-    del ts
-    _ensure_registry(state)["out"].pop(data["person"], None)
+def _fold_return(state: State, data: JsonObject, _ts: str) -> None:
+    _ensure_registry(state).out.pop(PersonReturned.from_data(data).person, None)
 
 
-def _fold_preference(state: State, data: Data, ts: str) -> None:
-    del ts
-    mine = _ensure_registry(state)["preferences"].setdefault(data["person"], {})
-    mine.pop(data["preference"], None)
-    if data["value"]:
-        mine[data["preference"]] = data["value"]
+def _fold_preference(state: State, data: JsonObject, _ts: str) -> None:
+    chosen = PreferenceSet.from_data(data)
+    mine = _ensure_registry(state).preferences.setdefault(chosen.person, {})
+    mine.pop(chosen.preference, None)
+    if chosen.value:
+        mine[chosen.preference] = chosen.value
 
 
 def build_invitation_key(fingerprint: str) -> str:
@@ -167,15 +172,14 @@ def build_invitation_key(fingerprint: str) -> str:
     return f"invite:{fingerprint[:8]}"
 
 
-def _put(mapping: dict[str, Any], key: str, value: Any, keep: int) -> None:
+def _put(mapping: dict[str, T], key: str, value: T, keep: int) -> None:
     """Set `mapping[key]` as the newest entry and drop the oldest ones beyond `keep`."""
     mapping.pop(key, None)
     mapping[key] = value
-    while len(mapping) > keep:
-        del mapping[next(iter(mapping))]
+    keep_last(mapping, keep)
 
 
-FOLDS: dict[str, Callable[[State, Data, str], None]] = {
+FOLDS: dict[str, Fold] = {
     "PersonInvited": _fold_invitation,
     "InvitationRefused": _fold_refusal,
     "AccessAsked": _fold_access_request,

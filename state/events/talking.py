@@ -1,11 +1,11 @@
 """Journal events of conversation that is no request (edits, stops) and of answers that the caller fetches, with their fold."""
 
-from collections.abc import Callable
 from typing import Any
 
-from state.events.base import Event
+from state.events.base import Event, Fold
 from state.events.personal import Personal
 from state.session_state import SessionState
+from state.stored import JsonObject
 
 State = SessionState
 
@@ -42,17 +42,16 @@ def find_stop_time(state: State, person: str) -> int:
     return int((state.stops or {}).get(person, 0))
 
 
-def _fold_stop(state: State, data: dict[str, Any], ts: str) -> None:
-    del ts
-    turn = state.turn
-    if not data.get("turn_id"):
+def _fold_stop(state: State, data: JsonObject, _ts: str) -> None:
+    asked, turn = StopAsked.from_data(data), state.turn
+    if not asked.turn_id:
         state.stops = state.stops if state.stops is not None else {}
-        state.stops[data["by"]] = data["at"]
-    elif turn and turn.turn_id == data["turn_id"]:
+        state.stops[asked.by] = asked.at
+    elif turn and turn.turn_id == asked.turn_id:
         state.turn = turn.with_values(stopped=True)
 
 
-FOLDS: dict[str, Callable[[State, dict[str, Any], str], None]] = {"StopAsked": _fold_stop}
+FOLDS: dict[str, Fold] = {"StopAsked": _fold_stop}
 
 
 class AnswerGiven(Event):

@@ -103,6 +103,11 @@ class InboxRow:
     status: Literal["new", "done", "quarantined"] = "new"
     attempts: int = 0
 
+    @property
+    def actor_key(self) -> str:
+        """The key of the person or program that sent it, "" for nobody."""
+        return str(self.actor.get("key", ""))
+
 
 class StoredInputs(NamedTuple):
     """The result of storing inputs, and the rows that were claimed in the same transaction."""
@@ -163,6 +168,18 @@ class EffectChange:
     """Whether it may start while writes are frozen, because it changes nothing outside; if not, the commit raises WriteStopped."""
     count: StartCount | None = None
     """What this start counts for its person. The commit raises CapReached above the limit, Uncounted if it must bring the count first."""
+
+    def apply_to(self, row: EffectRow | None, stream: str, now: datetime) -> EffectRow:
+        """Return the effect's row as it will be once a step of `stream` at `now` with this change is stored."""
+        return EffectRow(
+            effect_id=self.effect_id,
+            stream=row.stream if row else stream,
+            status=self.status,
+            fingerprint=self.fingerprint or (row.fingerprint if row else ""),
+            call=self.call if self.call is not None else (row.call if row else {}),
+            updated_at=self.since or now,
+            outcome=self.outcome if self.outcome is not None else (row.outcome if row else None),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

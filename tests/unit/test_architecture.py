@@ -14,19 +14,9 @@ SHIPPED: Final = ("bot", "orchestrator", "bitrix", "state")
 SPLIT: Final = ("orchestrator", "orchestrator.runtime")
 """Packages whose children stand in the layers one by one."""
 CHANNELS: Final = {
-    "orchestrator/domain/address.py": "which channels are messengers and which are pulled; to be moved to the doors",
-    "orchestrator/features/leads/denial_reasons.py": "to be moved: builds and reads the key of a session",
-    "orchestrator/features/leads/lead_inbox.py": "to be moved: builds the key of a session",
-    "orchestrator/features/people/access_removal.py": "to be moved: recognizes the streams of a messenger",
-    "orchestrator/features/people/access_requests.py": "to be moved: builds the key of a person",
-    "orchestrator/gate/call/budget.py": "to be moved: examples in the description of a key",
-    "orchestrator/reports/erasure/erase.py": "to be moved: accepts the number of a person without its channel",
-    "orchestrator/reports/export.py": "to be moved: the ways in which a person may decide",
-    "orchestrator/reports/reading/feature_sentences.py": "to be moved: the words for the channels",
-    "orchestrator/reports/reading/sentences.py": "to be moved: the words for the ways of deciding",
-    "orchestrator/reports/viewer.py": "to be moved: the channels in which somebody talks",
+    "orchestrator/domain/address.py": "the channels: which are messengers, which are pulled, and how reports name them",
 }
-"""Files of the orchestrator that name a channel. The list only gets shorter: who needs a channel takes it from an `Address`."""
+"""The one file of the orchestrator that names channels: who needs one takes it from there or from an `Address`."""
 _CHANNEL: Final = re.compile(r"(?:^|[^a-z])(?:tg|cli)(?:$|:)|(?:^|[^a-z])http:(?!//)")
 
 

@@ -7,8 +7,9 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
+from orchestrator.domain.inputs import TextMessage
 from orchestrator.domain.outputs import Notice
 from state.events.base import Event
 from state.events.calls import CallSucceeded
@@ -33,7 +34,7 @@ class Ticket:
         self.row = row
         self.is_over = row.status != "new"
         """The input is closed, so its answer is available."""
-        self.is_complete = row.kind != "message" and not self.is_over
+        self.is_complete = row.kind != TextMessage.KIND and not self.is_over
         """`events` is complete, since the turn began after the ticket was opened."""
         self.events: list[Event] = []
         self.text = ""
@@ -109,7 +110,7 @@ class Mailbox:
                 ticket.is_over, ticket.is_complete = True, False
                 ticket.news.set()
 
-    async def report_partial(self, session: str, what: Any) -> None:
+    async def report_partial(self, session: str, what: str | Notice) -> None:
         """Pass a turn's progress to its tickets: the text so far, or a notice."""
         if isinstance(what, Notice) and what.code == "turn-begun":
             self._turns[session] = str(what.args["turn"])
@@ -117,14 +118,13 @@ class Mailbox:
             self._turns.pop(session, None)
         for ticket in self._followed.get(self._turns.get(session, ""), ()):
             if not isinstance(what, Notice):
-                ticket.text = str(what)
+                ticket.text = what
             elif what.code not in {"turn-begun", "turn-over"}:
                 ticket.steps.append(what)
             ticket.news.set()
 
-    async def report_trouble(self, session: str, notice: Notice) -> None:
+    async def report_trouble(self, session: str, _notice: Notice) -> None:
         """Tell the callers waiting in that session that nothing can be stored."""
-        del notice
         for tickets in self._tickets.values():
             for ticket in tickets:
                 if ticket.row.session == session:

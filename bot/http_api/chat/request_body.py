@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, get_args
+from typing import Annotated, Final, get_args
 from urllib.parse import quote
 
 import orjson
@@ -21,6 +21,7 @@ from bot.http_api.server.tokens import pick_lower_mode
 from orchestrator.domain.actor import MODES, Actor, Mode
 from orchestrator.language.lexicon import load_lexicon
 from state.canonical import to_storable_text
+from state.stored import JsonObject
 
 _EXAMPLES: Final = load_lexicon("api_examples")
 MAX_BODY: Final = 256 * 1024
@@ -124,7 +125,7 @@ def parse_body(body: bytes) -> ChatRequest:
     return ChatRequest(user_id=user_id, message=message, overrides=overrides, quoted=_parse_quoted(given))
 
 
-def _parse_quoted(given: Mapping[str, Any]) -> str:
+def _parse_quoted(given: JsonObject) -> str:
     """Return text quoted from somebody else; "" for a blank one."""
     value = given.get("quoted")
     if value is None or (isinstance(value, str) and not value.strip()):
@@ -132,7 +133,7 @@ def _parse_quoted(given: Mapping[str, Any]) -> str:
     return to_storable_text(_parse_text(given, "quoted", LONGEST_MESSAGE)).strip()
 
 
-def _parse_text(given: Mapping[str, Any], name: str, longest: int) -> str:
+def _parse_text(given: JsonObject, name: str, longest: int) -> str:
     value = given.get(name)
     if value is None:
         raise ApiError(400, f"missing_{name}", f"The field {name} is missing.")

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
@@ -15,9 +15,10 @@ from bot.http_api.server.authentication import ClientOf, resolve_client
 from bot.http_api.server.errors import ApiError, describe_errors
 from bot.http_api.server.tokens import Client
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.inputs import ChoiceMade, Command, Input, TextMessage
 from state.canonical import dumps, hash_text
 from state.clock import Clock, generate_id
-from state.journal.store import InboxRow, Lane
+from state.journal.store import InboxRow
 from state.trace import HEADER, get_trace_id
 
 PATH: Final = "/chat"
@@ -62,7 +63,7 @@ def build_chat_router(chat: ChatContext) -> APIRouter:
 class _DirectRoute(APIRoute):
     """A route documented as usual but called directly: resolving its two arguments takes FastAPI longer than the rest of the request."""
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    def get_route_handler(self) -> Callable[[Request], Coroutine[object, object, Response]]:
         """Return a handler that resolves the client and calls the endpoint."""
 
         async def handle(request: Request) -> Response:
@@ -73,8 +74,8 @@ class _DirectRoute(APIRoute):
         return handle
 
 
-_BODY: Final[dict[str, Any]] = {"required": True, "content": {"application/json": {"schema": ChatBody.model_json_schema()}}}
-_KEY_PARAMETER: Final[dict[str, Any]] = {
+_BODY: Final[dict[str, object]] = {"required": True, "content": {"application/json": {"schema": ChatBody.model_json_schema()}}}
+_KEY_PARAMETER: Final[dict[str, object]] = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
@@ -93,38 +94,37 @@ def _parse_idempotency_key(request: Request) -> str | None:
 def _build_row(client: Client, actor: Actor, asked: ChatRequest, key: str | None, clock: Clock) -> InboxRow:
     """Build the input; its source is unique, so a repeated request finds the first one."""
     row_id = get_trace_id() or generate_id()
-    kind, lane, body = _parse_customer_message(asked) if client.customers else _parse_message(asked)
+    said = _parse_customer_message(asked) if client.customers else _parse_message(asked)
     quoted = {"quoted": asked.quoted} if asked.quoted else {}
     request = hash_text(dumps({"user_id": asked.user_id, "message": asked.message, **quoted, **asked.overrides}))
     return InboxRow(
         id=row_id,
         source=f"{client.actor.key}:key:{hash_text(key)}" if key is not None else f"{client.actor.key}:{row_id}",
         session=f"{client.actor.key}:{asked.conversation}",
-        lane=lane,
-        kind=kind,
+        lane="express" if isinstance(said, Command) and said.name != "new" else "turn",
+        kind=said.KIND,
         actor=actor.model_dump(mode="json"),
-        body={**body, "request": request},
+        body={**said.to_json(), "request": request},
         received_at=clock.now(),
     )
 
 
-def _parse_message(asked: ChatRequest) -> tuple[str, Lane, dict[str, Any]]:
+def _parse_message(asked: ChatRequest) -> Input:
     """Parse a message into a command, a choice or a request; a message over HTTP is complete and never merged with others."""
     text = asked.message
     if command := _COMMAND.fullmatch(text):
-        lane: Lane = "turn" if command["name"] == "new" else "express"
-        return "command", lane, {"name": command["name"], "args": (command["args"] or "").strip()[:200]}
+        return Command(name=command["name"], args=(command["args"] or "").strip()[:200])
     if _CHOICE.fullmatch(text):
         question, _, option = text.rpartition(":")
-        return "message", "turn", {"answers": question, "option": int(option), "origin": "choice"}
-    return "message", "turn", {"text": text, "quoted": asked.quoted, "origin": "typed", "pieces": 1}
+        return ChoiceMade(answers=question, option=int(option), origin="choice")
+    return TextMessage(text=text, quoted=asked.quoted, origin="typed", pieces=1)
 
 
-def _parse_customer_message(asked: ChatRequest) -> tuple[str, Lane, dict[str, Any]]:
+def _parse_customer_message(asked: ChatRequest) -> Input:
     """Parse a message of a customer: treated as forwarded text, never as an instruction, except for a choice that was offered."""
     if _CHOICE.fullmatch(asked.message):
         return _parse_message(asked)
-    return "message", "turn", {"text": "", "quoted": f"{asked.message}\n\n{asked.quoted}".strip(), "origin": "typed", "pieces": 1}
+    return TextMessage(text="", quoted=f"{asked.message}\n\n{asked.quoted}".strip(), origin="typed", pieces=1)
 
 
 def _is_stream_wanted(request: Request) -> bool:

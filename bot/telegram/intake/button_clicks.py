@@ -24,9 +24,8 @@ from bot.telegram.intake.callbacks import (
 )
 from bot.telegram.intake.people import parse_people_click
 from bot.telegram.intake.routed_updates import ParsedUpdate, RowBuilder
+from orchestrator.domain.inputs import CardDecision, ChoiceMade, Command, FeatureClick, ReminderClick, TextMessage
 from orchestrator.domain.outputs import Notice
-from state.clock import generate_id
-from state.journal.store import InboxRow
 
 
 def parse_click(query: CallbackQuery, access: Access, source: str, now: datetime) -> ParsedUpdate:
@@ -43,7 +42,7 @@ def parse_click(query: CallbackQuery, access: Access, source: str, now: datetime
         return _dispatch_click(press, query, make)
     reminder = parse_reminder_click(data)
     if reminder is not None:
-        return make.build("reminder", "express", {**reminder, "callback_id": query.id})
+        return make.build(ReminderClick.model_validate({**reminder, "callback_id": query.id}), "express")
     row = parse_people_click(data, source, make.session, actor, now)
     if row is not None:
         return ParsedUpdate(session=make.session, rows=(row,), callback_id=query.id)
@@ -77,25 +76,28 @@ def _dispatch_click(press: ButtonClick, query: CallbackQuery, make: RowBuilder) 
         case ActionClick() if topic:  # the answer would go to the closed topic, where nobody may write
             return ParsedUpdate(session=make.session, callback_id=query.id, toast=Notice(code="card-in-topic"))
         case CardClick():
-            body = {"confirmation_id": press.confirmation_id, "nonce": press.nonce, "approve": press.approve}
-            return make.build("decision", "express", {**body, "via": "button", "callback_id": query.id}, session=press.home)
+            decision = CardDecision(
+                confirmation_id=press.confirmation_id, nonce=press.nonce, approve=press.approve, via="button", callback_id=query.id
+            )
+            return make.build(decision, "express", session=press.home)
         case ActionClick():
             shown = query.message.message_id if query.message is not None else 0
-            return make.build("press", "express", {"words": list(press.words), "callback_id": query.id, "message_id": shown})
+            return make.build(FeatureClick(words=press.words, callback_id=query.id, message_id=shown), "express")
         case ChoiceClick():
-            body = {"answers": press.question_id, "option": press.option, "origin": "choice"}
+            choice = ChoiceMade(answers=press.question_id, option=press.option, origin="choice")
             if query.message is not None and query.message.chat.type != "private":  # only the handler knows whom the question was put to
-                return make.build("message", "turn", {**body, "callback_id": query.id})
-            routed = make.build("message", "turn", body)
+                choice = choice.model_copy(update={"callback_id": query.id})
+                return make.build(choice, "turn")
+            routed = make.build(choice, "turn")
         case ExampleClick():
             text = Translator(make.actor.locale).translate(press.code)
-            routed = make.build("message", "turn", {"text": text, "origin": "button"})
+            routed = make.build(TextMessage(text=text, origin="button"), "turn")
         case CheckClick():
-            routed = make.build("command", "express", {"name": "check", "confirmation_id": press.confirmation_id}, session=topic)
+            routed = make.build(Command(name="check", confirmation_id=press.confirmation_id), "express", session=topic)
         case DetailsClick():
-            routed = make.build("command", "express", {"name": "details", "confirmation_id": press.confirmation_id}, session=topic)
+            routed = make.build(Command(name="details", confirmation_id=press.confirmation_id), "express", session=topic)
         case StopClick():
-            routed = make.build("command", "express", {"name": "stop"})
+            routed = make.build(Command(name="stop"), "express")
         case _:
             assert_never(press)
     return ParsedUpdate(session=routed.session, rows=routed.rows, callback_id=query.id)
@@ -113,14 +115,4 @@ def parse_stop(update: Update, access: Access, source: str, now: datetime) -> Pa
     if actor is None or stop.chat.type != "private":
         return ParsedUpdate()
     session = f"tg:{stop.chat.id}" + (f":{stop.message_thread_id}" if stop.message_thread_id else "")
-    row = InboxRow(
-        id=generate_id(),
-        source=source,
-        session=session,
-        lane="express",
-        kind="command",
-        actor=actor.model_dump(mode="json"),
-        body={"name": "stop"},
-        received_at=now,
-    )
-    return ParsedUpdate(session=session, rows=(row,))
+    return RowBuilder(source=source, session=session, actor=actor, now=now).build(Command(name="stop"), "express")

@@ -6,7 +6,6 @@ Updates are decoded one by one: one that cannot be read is quarantined and does 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
 
 from aiogram import Bot
 from aiogram.exceptions import ClientDecodeError, TelegramAPIError, TelegramConflictError, TelegramRetryAfter, TelegramUnauthorizedError
@@ -31,10 +30,10 @@ Accept = Callable[[Update], Awaitable[None]]
 Quarantine = Callable[[int, str], Awaitable[None]]
 
 
-class RawUpdates(TelegramMethod[list[dict[str, Any]]]):
+class RawUpdates(TelegramMethod[list[dict[str, object]]]):
     """The getUpdates method with its answer left as plain data, so that one malformed update cannot hide the others."""
 
-    __returning__ = list[dict[str, Any]]
+    __returning__ = list[dict[str, object]]
     __api_method__ = "getUpdates"
 
     offset: int | None = None
@@ -51,7 +50,7 @@ class UpdateIntake:
         self._accept = accept
         self._quarantine = quarantine
 
-    async def take(self, raw: Mapping[str, Any]) -> int | None:
+    async def take(self, raw: object) -> int | None:
         """Store one update and return its number, None where it has none. Raises StoreError when it is not stored.
 
         An update that cannot be read or processed is quarantined, so that it blocks nobody.
@@ -109,7 +108,7 @@ class Poller:
             if number is not None:
                 self._offset = number + 1  # the next poll confirms the update
 
-    async def _take_until_stored(self, raw: Mapping[str, Any]) -> int | None:
+    async def _take_until_stored(self, raw: object) -> int | None:
         """Retry until the update is stored; nothing is confirmed before that."""
         while True:
             try:

@@ -1,9 +1,9 @@
 """The language of a chat, what strangers may do and how often, and the keyboards and clicks of the people screens. It grants no access."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from aiogram.types import InlineKeyboardButton, InlineKeyboardMarkup, Message, User
 
@@ -12,12 +12,14 @@ from bot.i18n.translate import Translator
 from bot.telegram.intake.callbacks import ExampleClick, pack
 from bot.telegram.intake.message_content import is_foreign
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.inputs import AccessRequest, Input, JoinRequest, PeopleClick
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.people.registry import SESSION, build_proof
 from orchestrator.gate.call.escape_text import escape_text
 from state.canonical import to_storable_text
 from state.clock import generate_id
 from state.journal.store import InboxRow
+from state.stored import JsonObject
 
 STRANGER: Final = "stranger"
 REPLY_INTERVAL: Final = timedelta(minutes=1)
@@ -58,7 +60,9 @@ class ChatPeople:
         if said is None or said.code != STRANGER:
             return tuple(rows), said
         who = str(said.args["id"])
-        kept = tuple(row for row in rows if row.kind != "knock" or _claim_turn(self._requested_at, who, now, ACCESS_REQUEST_INTERVAL))
+        kept = tuple(
+            row for row in rows if row.kind != AccessRequest.KIND or _claim_turn(self._requested_at, who, now, ACCESS_REQUEST_INTERVAL)
+        )
         return kept, said if _claim_turn(self._replied_at, who, now, REPLY_INTERVAL) else None
 
 
@@ -91,26 +95,23 @@ def parse_stranger_message(message: Message, source: str, now: datetime) -> tupl
     payload = extract_start_payload(message.text or "") if not is_foreign(message) else ""
     if payload:
         proof = build_proof(payload)
-        body = {"token_id": proof.fingerprint, "unlock": proof.unlock, "locale": locale}
-        return (_build_row("join", source, _describe_sender(user), body, now),), None
-    return (_build_row("knock", source, _describe_sender(user), {}, now),), Notice(code=STRANGER, args={"id": str(user.id)})
+        brought = JoinRequest(token_id=proof.fingerprint, unlock=proof.unlock, locale=locale)
+        return (_build_row(brought, source, _describe_sender(user), now),), None
+    return (_build_row(AccessRequest(), source, _describe_sender(user), now),), Notice(code=STRANGER, args={"id": str(user.id)})
 
 
 def parse_people_click(data: str, source: str, session: str, actor: Actor, now: datetime) -> InboxRow | None:
     """Return the input for a click on a button of the people screens in the chat `session`; None for other data."""
     if len(data) > _LIMIT or not _PRESS.fullmatch(data):
         return None
-    body = {"press": data.split(":")[1:], "chat": session}
-    return _build_row("people_press", source, actor.model_dump(mode="json"), body, now)
+    return _build_row(PeopleClick(press=tuple(data.split(":")[1:]), chat=session), source, actor.model_dump(mode="json"), now)
 
 
-def build_preference_row(name: str, value: str, source: str, actor: Actor, now: datetime) -> InboxRow:
-    """Return the inbox row for a changed preference of a person, such as "locale" set to "en"."""
-    return _build_row("preference", source, actor.model_dump(mode="json"), {"preference": name, "value": value}, now)
-
-
-def _build_row(kind: str, source: str, actor: Mapping[str, Any], body: Mapping[str, Any], now: datetime) -> InboxRow:
-    return InboxRow(id=generate_id(), source=source, session=SESSION, lane="express", kind=kind, actor=actor, body=body, received_at=now)
+def _build_row(said: Input, source: str, actor: JsonObject, now: datetime) -> InboxRow:
+    body = said.to_json()
+    return InboxRow(
+        id=generate_id(), source=source, session=SESSION, lane="express", kind=said.KIND, actor=actor, body=body, received_at=now
+    )
 
 
 def _describe_sender(user: User) -> dict[str, str]:
@@ -120,13 +121,13 @@ def _describe_sender(user: User) -> dict[str, str]:
     return {"key": f"tg:{user.id}", "name": f"{full} (@{user.username})" if user.username else full}
 
 
-def build_people_keyboard(body: Mapping[str, Any], tr: Translator) -> InlineKeyboardMarkup | None:
+def build_people_keyboard(body: JsonObject, tr: Translator) -> InlineKeyboardMarkup | None:
     """Return the buttons of a people screen, None where it has none."""
     rows = [[_build_button(button, tr) for button in line] for line in body.get("buttons") or () if line]
     return InlineKeyboardMarkup(inline_keyboard=rows) if rows else None
 
 
-def _build_button(button: Mapping[str, Any], tr: Translator) -> InlineKeyboardButton:
+def _build_button(button: JsonObject, tr: Translator) -> InlineKeyboardButton:
     text = str(button.get("label") or tr.translate(str(button["code"]), **button.get("args", {})))
     if "example" in button:
         return InlineKeyboardButton(text=text, callback_data=pack(ExampleClick(code=str(button["example"]))))

@@ -8,6 +8,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
+from orchestrator.domain.inputs import REQUEST_KINDS
 from orchestrator.domain.outputs import Notice
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, StoreError
@@ -16,7 +17,6 @@ NOTICE_DELAY: Final = 2.0
 """Seconds; a request that starts sooner gets no notice."""
 MAX_WATCHED: Final = 256
 """Maximum number of conversations watched at once."""
-_REQUESTS: Final = frozenset({"message", "voice"})
 
 Tell = Callable[[str, Notice], Awaitable[None]]
 
@@ -33,7 +33,7 @@ class QueueNotices:
 
     def watch_requests(self, rows: Sequence[InboxRow], *, busy: bool) -> None:
         """Start watching the newest of the new inputs; `busy` tells whether the conversation was already working. Returns at once."""
-        newest = next((row for row in reversed(rows) if row.kind in _REQUESTS and row.lane == "turn"), None)
+        newest = next((row for row in reversed(rows) if row.kind in REQUEST_KINDS and row.lane == "turn"), None)
         if newest is None or not busy:
             return
         earlier = self._watch_tasks.pop(newest.session, None)

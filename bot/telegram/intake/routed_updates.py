@@ -4,15 +4,14 @@ After a restore Telegram may repeat updates the database no longer knows: those 
 pass, because the gate checks them itself.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 import orjson
 from aiogram.types import Update
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.inputs import Command, Input, parse_input
 from orchestrator.domain.outputs import Notice
 from state.clock import generate_id, parse_iso
 from state.journal.async_store import AsyncStore
@@ -40,16 +39,16 @@ class RowBuilder:
     actor: Actor
     now: datetime
 
-    def build(self, kind: str, lane: Lane, body: Mapping[str, Any], *, session: str = "") -> ParsedUpdate:
+    def build(self, said: Input, lane: Lane, *, session: str = "") -> ParsedUpdate:
         """Return one input row, of this conversation or of `session`."""
         row = InboxRow(
             id=generate_id(),
             source=self.source,
             session=session or self.session,
             lane=lane,
-            kind=kind,
+            kind=said.KIND,
             actor=self.actor.model_dump(mode="json"),
-            body=body,
+            body=said.to_json(),
             received_at=self.now,
         )
         return ParsedUpdate(session=self.session, rows=(row,))
@@ -78,7 +77,8 @@ class RestoreGuard:
         if at is None or not routed.rows or all(row.kind == "decision" for row in routed.rows):
             return routed
         row, written = routed.rows[0], _find_written_time(update)
-        if written is None or written > at or (row.kind == "command" and row.body.get("name") in _READ_ONLY):
+        said = parse_input(row)
+        if written is None or written > at or (isinstance(said, Command) and said.name in _READ_ONLY):
             return routed
         pressed = update.callback_query
         return ParsedUpdate(session=routed.session, callback_id=pressed.id if pressed is not None else "", say=_NOTICE)

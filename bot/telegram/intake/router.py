@@ -5,9 +5,9 @@ Access is checked for every message and click. Other bots and people who write a
 
 import re
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-from aiogram.types import Message, Update, User
+from aiogram.types import Message, Update, User, Voice
 
 from bot.access.access import Access
 from bot.i18n.translate import Translator
@@ -18,6 +18,7 @@ from bot.telegram.intake.people import extract_start_payload, parse_stranger_mes
 from bot.telegram.intake.routed_updates import ParsedUpdate, RowBuilder
 from bot.telegram.intake.typed_answers import OpenCard, extract_reason, is_no, is_refusal, is_yes, parse_typed_decision
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.inputs import CardDecision, Command, DenialReason, EditedMessage, PlacedInput, TextMessage, VoiceMessage
 from orchestrator.domain.outputs import Notice
 from state.canonical import to_storable_text
 
@@ -62,7 +63,7 @@ def _parse_message(message: Message, access: Access, me: User, *, source: str, c
         return ParsedUpdate(session=session, rows=rows, say=said)
     make = RowBuilder(source=source, session=session, actor=actor, now=now)
     if message.voice is not None:
-        return make.build("voice", "turn", {**_describe_voice(message), "caption": extract_words(message, me)})
+        return make.build(_build_recording(message, message.voice, extract_words(message, me)), "turn")
     text, quoted = extract_words(message, me), extract_quoted_text(message)
     if not text and not quoted and message.media_group_id is None:
         return ParsedUpdate(session=session, say=Notice(code="only-text"))
@@ -81,24 +82,27 @@ def _parse_message(message: Message, access: Access, me: User, *, source: str, c
 def _build_request(message: Message, text: str, quoted: str, make: RowBuilder) -> ParsedUpdate:
     """Build a request; forwarded text and text of another bot is stored as quoted, never as an instruction."""
     own = "" if is_foreign(message) else text
-    return make.build("message", "turn", {"text": own, "quoted": quoted, "origin": "typed", **_describe_place(message)})
+    return make.build(TextMessage(text=own, quoted=quoted, origin="typed", **_describe_place(message).to_json()), "turn")
 
 
-def _describe_place(message: Message) -> dict[str, Any]:
+def _describe_place(message: Message) -> PlacedInput:
     """Return the message's time and id, and the reply or album it belongs to."""
-    place: dict[str, Any] = {"at": int(message.date.timestamp()), "message_id": message.message_id}
-    if message.reply_to_message is not None and not is_foreign(message):
-        place["reply_to"] = message.reply_to_message.message_id
-    return place | ({"album": message.media_group_id} if message.media_group_id else {})
+    answered = message.reply_to_message if not is_foreign(message) else None
+    place = {"at": int(message.date.timestamp()), "message_id": message.message_id}
+    reply = {"reply_to": answered.message_id} if answered is not None else {}
+    return PlacedInput.model_validate(place | reply | ({"album": message.media_group_id} if message.media_group_id else {}))
 
 
-def _describe_voice(message: Message) -> dict[str, Any]:
-    """Return the data of a voice message to transcribe; a forwarded one is marked as somebody else's words."""
-    voice = message.voice
-    if voice is None:
-        return {}
-    recorded = {"file_id": voice.file_id, "seconds": voice.duration, "size": voice.file_size or 0}
-    return {**recorded, "forwarded": is_foreign(message), **_describe_place(message)}
+def _build_recording(message: Message, voice: Voice, caption: str) -> VoiceMessage:
+    """Return a voice message to transcribe; a forwarded one is marked as somebody else's words."""
+    return VoiceMessage(
+        file_id=voice.file_id,
+        seconds=voice.duration,
+        size=voice.file_size or 0,
+        forwarded=is_foreign(message),
+        caption=caption,
+        **_describe_place(message).to_json(),
+    )
 
 
 def _parse_command(message: Message, text: str, make: RowBuilder) -> ParsedUpdate:
@@ -107,11 +111,11 @@ def _parse_command(message: Message, text: str, make: RowBuilder) -> ParsedUpdat
     name, args = head.split("@", maxsplit=1)[0].lower(), (rest[0].strip()[:_LONGEST_ARGS] if rest else "")
     payload = extract_start_payload(text)
     if name != "start" or not payload:
-        return make.build("command", "turn" if name == "new" else "express", {"name": name, "args": args})
+        return make.build(Command(name=name, args=args), "turn" if name == "new" else "express")
     record = _RECORD.fullmatch(payload)
     if record is not None:
         asked = Translator(make.actor.locale).translate(f"start-{record['kind']}", number=record["number"])
-        return make.build("message", "turn", {"text": asked, "origin": "button"})
+        return make.build(TextMessage(text=asked, origin="button"), "turn")
     rows, said = parse_stranger_message(message, make.source, make.now)  # a link opened by somebody who already has access
     return ParsedUpdate(session=make.session, rows=rows, say=said)
 
@@ -130,16 +134,21 @@ def _parse_reason(message: Message, text: str, me: User, make: RowBuilder) -> Pa
     press = next((found for found in presses if isinstance(found, CardClick) and found.home), None)
     if press is None:
         return None
-    card = {"confirmation_id": press.confirmation_id, "nonce": press.nonce}
     if is_yes(text):
         return ParsedUpdate(session=make.session, say=Notice(code="only-button"))
     if is_no(text):
-        return make.build("decision", "express", {**card, "approve": False, "via": "typed"}, session=press.home)
+        decision = CardDecision(confirmation_id=press.confirmation_id, nonce=press.nonce, approve=False, via="typed")
+        return make.build(decision, "express", session=press.home)
     if not is_refusal(text):  # words that are no clear refusal («хорошо», «а почему?») must not reject the card
         return ParsedUpdate(session=make.session, say=Notice(code="lead-answer-how"))
-    return make.build(
-        "reason", "express", {**card, "home": press.home, "text": to_storable_text(extract_reason(text)), "message_id": message.message_id}
+    reason = DenialReason(
+        confirmation_id=press.confirmation_id,
+        nonce=press.nonce,
+        home=press.home,
+        text=to_storable_text(extract_reason(text)),
+        message_id=message.message_id,
     )
+    return make.build(reason, "express")
 
 
 def _parse_edit(message: Message, access: Access, me: User, *, source: str, now: datetime) -> ParsedUpdate:
@@ -149,7 +158,7 @@ def _parse_edit(message: Message, access: Access, me: User, *, source: str, now:
     if actor is None or not text or is_foreign(message) or len(text) > MAX_TEXT:
         return ParsedUpdate()
     make = RowBuilder(source=source, session=format_session(message), actor=actor, now=now)
-    return make.build("edited", "express", {"text": text, **_describe_place(message)})
+    return make.build(EditedMessage(text=text, **_describe_place(message).to_json()), "express")
 
 
 def _find_writer(message: Message, access: Access) -> Actor | None:

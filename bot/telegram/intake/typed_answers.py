@@ -7,6 +7,7 @@ from aiogram.types import Message
 
 from bot.telegram.intake.message_content import is_foreign
 from bot.telegram.intake.routed_updates import ParsedUpdate, RowBuilder
+from orchestrator.domain.inputs import CardDecision
 from orchestrator.domain.outputs import Notice
 from orchestrator.language.lexicon import load_lexicon
 
@@ -92,8 +93,8 @@ def parse_typed_decision(message: Message, text: str, cards: tuple[OpenCard, ...
 
 
 def _build_decision(meant: OpenCard, make: RowBuilder, *, approve: bool, reason: str = "") -> ParsedUpdate:
-    body = {"confirmation_id": meant.confirmation_id, "nonce": meant.nonce, "approve": approve, "via": "typed"}
-    return make.build("decision", "express", body | ({"reason": reason} if reason else {}))
+    said = CardDecision(confirmation_id=meant.confirmation_id, nonce=meant.nonce, approve=approve, via="typed")
+    return make.build(said.model_copy(update={"reason": reason}) if reason else said, "express")
 
 
 def _is_reply(message: Message) -> bool:

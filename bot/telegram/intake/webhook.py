@@ -6,8 +6,7 @@ Answers 200 stored or quarantined, 403 wrong secret, 408 too slow, 413 too long,
 import asyncio
 import hmac
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 import orjson
 from aiogram import Bot
@@ -33,7 +32,7 @@ STORE_WITHIN = 20.0
 LOOK_EVERY = 300.0
 """Seconds between two checks that the webhook is still set."""
 
-Take = Callable[[Mapping[str, Any]], Awaitable[object]]
+Take = Callable[[object], Awaitable[object]]
 """Stores one raw update; raises StoreError."""
 
 

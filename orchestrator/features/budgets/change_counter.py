@@ -8,6 +8,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.gate.call.budget import build_person_key
 from orchestrator.gate.call.ports import Ledger
 from state.clock import SystemClock, build_lower_id, parse_iso
+from state.events.calls import CallStarted
 from state.journal.async_store import AsyncStore
 from state.journal.daily_count import PastStart
 
@@ -57,9 +58,9 @@ class JournalChangeCounter:
         while True:
             events = await self._store.scan_clear(("CallStarted",), after, PAGE)
             for event in events:
-                person = build_person_key(str(event.data["requested_by"]), event.data.get("requested_by_user"))
-                mine = self._made.setdefault(person, {})
-                mine[str(event.data["effect_id"])] = parse_iso(event.ts), int(event.data.get("writes", 1))
+                call = CallStarted.from_data(event.data)
+                mine = self._made.setdefault(build_person_key(call.requested_by, call.requested_by_user), {})
+                mine[call.effect_id] = parse_iso(event.ts), call.writes
             self._added += len(events)
             if len(events) < PAGE:
                 break

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
@@ -10,6 +10,7 @@ from orchestrator.gate.call.budget import FULL, WARN_AT, Tokens, build_person_ke
 from orchestrator.gate.call.gate_deps import PolicySource
 from state.clock import SystemClock, build_lower_id, parse_iso
 from state.events.budgets import BudgetWarned
+from state.events.conversation import ModelAnswered
 from state.journal.async_store import AsyncStore
 from state.journal.store import ClearEvent, Store
 
@@ -27,16 +28,15 @@ class UsageTotals:
 
     def add_event(self, event: ClearEvent) -> None:
         """Count one event."""
-        data = event.data
         if event.type == "BudgetWarned":
-            self._warned.add((str(data["person"]), int(data["month"])))
+            warned = BudgetWarned.from_data(event.data)
+            self._warned.add((warned.person, warned.month))
             return
-        person = build_person_key(event.actor, data.get("user"))
-        month = data.get("month") or to_month(parse_iso(event.ts), "UTC")  # old events do not name the month
-        used = self._used.setdefault((person, month), {})
-        model = str(data.get("model") or "")
-        read, written = used.get(model, (0, 0))
-        used[model] = read + int(data.get("prompt_tokens") or 0), written + int(data.get("completion_tokens") or 0)
+        answer = ModelAnswered.from_data(event.data)
+        month = answer.month or to_month(parse_iso(event.ts), "UTC")  # old events do not name the month
+        used = self._used.setdefault((build_person_key(event.actor, answer.user), month), {})
+        read, written = used.get(answer.model, (0, 0))
+        used[answer.model] = read + answer.prompt_tokens, written + answer.completion_tokens
 
     def sum_by_model(self, person: str, month: int) -> dict[str, Tokens]:
         """Return what the person used in that month, by model."""
@@ -120,7 +120,7 @@ def sum_since(store: Store, since: datetime) -> UsageTotals:
     return totals
 
 
-def to_token_counts(used: dict[str, Tokens]) -> dict[str, Any]:
+def to_token_counts(used: dict[str, Tokens]) -> dict[str, dict[str, int]]:
     """Return the tokens by model as JSON data."""
     return {model: {"input": read, "output": written} for model, (read, written) in sorted(used.items())}
 

@@ -6,8 +6,10 @@ late. Rights are not checked here.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Final
 
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.inputs import FreezeNews
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.gate.call.permissions import Staff
 from orchestrator.gate.decide.freeze_check import to_freeze_args
@@ -75,7 +77,7 @@ async def _retry_while_busy(attempt: Callable[[], Awaitable[SwitchResult]]) -> S
             await asyncio.sleep(0.05)
 
 
-NEWS_KIND: Final = "freeze_news"
+NEWS_KIND: Final = FreezeNews.KIND
 NEWS_SESSION: Final = "freeze-news"
 """Not the session of the switch itself, whose lease nobody may keep."""
 
@@ -90,17 +92,16 @@ def build_news_row(what: str, hand: SwitchOperator, *, reason: str = "") -> Inbo
         lane="express",
         kind=NEWS_KIND,
         actor={"key": hand.key, "name": hand.name},
-        body={"what": what, "at": format_iso(hand.at), "via": hand.via, "reason": reason},
+        body=FreezeNews(what=what, at=format_iso(hand.at), via=hand.via, reason=reason).to_json(),
         received_at=hand.at,
     )
 
 
-async def tell_administrators(row: InboxRow, session: Session, tools: Tools, *, staff: Staff) -> None:
+async def tell_administrators(row: InboxRow, session: Session, _tools: Tools, *, staff: Staff) -> None:
     """Tell every administrator except the one who did it, each in their own chat. Raises StoreError."""
-    del tools
-    body: dict[str, Any] = dict(row.body)
-    code = "frozen-news" if body["what"] == "frozen" else "released-news"
-    notice = Notice(code=code, args=to_freeze_args(str(row.actor["name"]), body["at"], body["reason"]))
-    admins = [person for person in staff.list_people() if person.role == "admin" and person.key != row.actor["key"]]
+    news, by = FreezeNews.model_validate(row.body), Actor.model_validate(row.actor)
+    code = "frozen-news" if news.what == "frozen" else "released-news"
+    notice = Notice(code=code, args=to_freeze_args(by.name, news.at, news.reason))
+    admins = [person for person in staff.list_people() if person.role == "admin" and person.key != by.key]
     rows = [outbox.build_reply_row(person.key, build_reply(notice), session.now) for person in admins]
     await session.commit(actor="system", outbox=rows, inbox_done=[row.id])

@@ -8,6 +8,7 @@ from typing import Final
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
+from orchestrator.domain.inputs import Command, FeatureClick
 from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.features.freezing import freeze_switch
 from orchestrator.gate.call.permissions import Staff
@@ -15,10 +16,10 @@ from orchestrator.gate.call.ports import FreezeSwitch
 from orchestrator.gate.decide.freeze_check import build_freeze_args
 from orchestrator.runtime import outbox
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Handlers, Tools, admit_actor
+from orchestrator.runtime.turn import Handlers, Tools, admit_actor, build_click_toasts
 from state.canonical import to_storable_text
 from state.journal.freeze_switch import LONGEST_REASON, FreezeState, SwitchOperator
-from state.journal.store import InboxRow, OutboxRow
+from state.journal.store import InboxRow
 
 PRESS: Final = "unfreeze"
 
@@ -37,7 +38,7 @@ async def _freeze(row: InboxRow, session: Session, tools: Tools, *, switch: Free
     actor = await _require_administrator(row, session, tools)
     if actor is None:
         return
-    reason = to_storable_text(str(row.body.get("args") or "")).strip()[:LONGEST_REASON]
+    reason = to_storable_text(Command.model_validate(row.body).args).strip()[:LONGEST_REASON]
     turned = await switch.freeze(_build_hand(actor, session), reason)
     code = "frozen-done" if turned.changed else "frozen-already"
     await _answer(Notice(code=code, args=build_freeze_args(turned.state or FreezeState())), row, actor, session)
@@ -62,7 +63,7 @@ async def _release(row: InboxRow, session: Session, tools: Tools, *, switch: Fre
     actor = await _require_administrator(row, session, tools)
     if actor is None:
         return
-    words = [str(word) for word in row.body["words"]]
+    words = FeatureClick.model_validate(row.body).words
     seq = int(words[1]) if len(words) > 1 and words[1].isdecimal() else -1
     turned = await switch.release(_build_hand(actor, session), seq)
     if turned.changed:
@@ -83,11 +84,11 @@ async def _require_administrator(row: InboxRow, session: Session, tools: Tools) 
 
 
 async def _answer(notice: Notice, row: InboxRow, actor: Actor, session: Session) -> None:
-    callback = str(row.body.get("callback_id") or "")
-    rows: list[OutboxRow] = [outbox.build_reply_row(session.key, build_reply(notice), session.now)]
-    if callback:
-        rows.insert(0, outbox.build_toast_row(session.key, callback, Notice(code="toast-doing"), session.now))
-    await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
+    told = [
+        *build_click_toasts(row, session, Notice(code="toast-doing")),
+        outbox.build_reply_row(session.key, build_reply(notice), session.now),
+    ]
+    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
 
 
 def _build_hand(actor: Actor, session: Session) -> SwitchOperator:

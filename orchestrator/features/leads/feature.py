@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from orchestrator.domain.inputs import DenialReason
 from orchestrator.features.leads import assignment, denial_reasons, lead_inbox, lead_reminders, policy_news
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.call.permissions import Staff
@@ -20,7 +21,7 @@ def build_handlers(staff: Staff) -> Handlers:
     """Return the handlers of `reason`, `leads_changed` and `policy_news`, of the timers of waiting cards, and of the button `why`."""
     return Handlers(
         inbox={
-            denial_reasons.KIND: denial_reasons.receive_reason,
+            DenialReason.KIND: denial_reasons.receive_reason,
             assignment.KIND: assignment.transfer_waiting_cards,
             policy_news.KIND: partial(policy_news.tell_administrators, staff=staff),
         },

@@ -3,7 +3,6 @@
 The cards are found by their timers; each is shown by its own session, in its state at that moment.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -11,14 +10,15 @@ from typing import Final
 
 from bitrix.masking import mask_value
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.address import Address
+from orchestrator.domain.address import Address, build_sibling_key, is_chat
+from orchestrator.domain.inputs import Click, FeatureClick
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.leads import assignment
 from orchestrator.gate.approve import confirmations
 from orchestrator.runtime import outbox
 from orchestrator.runtime.input_filter import build_cross_session_row, wake
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Tools, admit_actor
+from orchestrator.runtime.turn import Tools, admit_actor, build_click_toasts
 from state.canonical import dumps
 from state.card import Card
 from state.events.fold import list_open_confirmations
@@ -31,7 +31,6 @@ DETAILS_TO_LEAD: Final = "details_to_lead"
 """Kind of the input that asks for the exact call of one card: {confirmation_id}."""
 DETAILS_BUTTON: Final = "details"
 """Words of the button: ("details", confirmation id, origin session without its channel, a topic after a dot)."""
-_HOME: Final = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,12})?", re.ASCII)
 _LONGEST: Final = timedelta(days=3660)
 _MOST: Final = 10_000
 
@@ -63,7 +62,7 @@ async def show_pending_cards(row: InboxRow, session: Session, tools: Tools) -> N
             await assignment.remember(assignment.add_lead(entry, actor, tools), entry, session)
             out.append(outbox.build_card_row(session.key, session.state.cards[entry.confirmation_id], session.now))
         out.append(_build_copy(session.state.cards[entry.confirmation_id], actor, session))
-    await session.commit(actor=str(row.actor["key"]), outbox=out, inbox_done=[row.id])
+    await session.commit(actor=row.actor_key, outbox=out, inbox_done=[row.id])
 
 
 def _build_copy(entry: Card, lead: Actor, session: Session) -> OutboxRow:
@@ -77,14 +76,12 @@ async def request_details(row: InboxRow, session: Session, tools: Tools) -> None
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
-    match list(row.body["words"]):
-        case [_, str() as confirmation_id, str() as home] if _HOME.fullmatch(home) and session.key == actor.key:
-            toast = [_build_toast(row, Notice(code="lead-details-toast"), session)]
-            wanted = [
-                build_cross_session_row(DETAILS_TO_LEAD, row, f"tg:{home.replace('.', ':')}", {"confirmation_id": confirmation_id}, session)
-            ]
+    match FeatureClick.model_validate(row.body).words:
+        case (_, confirmation_id, place) if is_chat(home := build_sibling_key(session.key, place)) and session.key == actor.key:
+            toast = build_click_toasts(row, session, Notice(code="lead-details-toast"))
+            wanted = [build_cross_session_row(DETAILS_TO_LEAD, row, home, {"confirmation_id": confirmation_id}, session)]
         case _:
-            toast, wanted = [_build_toast(row, Notice(code="card-outdated"), session)], []
+            toast, wanted = build_click_toasts(row, session, Notice(code="card-outdated")), []
     await session.commit(actor=actor.key, outbox=toast, inbox_new=wanted, inbox_done=[row.id])
     wake(tools.store)
 
@@ -92,7 +89,7 @@ async def request_details(row: InboxRow, session: Session, tools: Tools) -> None
 async def send_details(row: InboxRow, session: Session, tools: Tools) -> None:
     """Show the exact call to a lead who was asked about it and may decide, and to nobody else. Raises StoreError."""
     actor = tools.refresh_actor(Actor.model_validate(row.actor))
-    entry = session.state.cards.get(str(row.body["confirmation_id"]))
+    entry = session.state.cards.get(Click.model_validate(row.body).confirmation_id)
     out: list[OutboxRow] = []
     if actor is not None:
         asked = entry is not None and actor.key in (entry.told or ()) and assignment.may_decide(entry, actor, tools)
@@ -103,8 +100,4 @@ async def send_details(row: InboxRow, session: Session, tools: Tools) -> None:
                 out.append(outbox.build_code_row(actor.key, text, session.now))
         else:
             out.append(outbox.build_reply_row(actor.key, build_reply(Notice(code="details-none")), session.now))
-    await session.commit(actor=str(row.actor["key"]), outbox=out, inbox_done=[row.id])
-
-
-def _build_toast(row: InboxRow, notice: Notice, session: Session) -> OutboxRow:
-    return outbox.build_toast_row(session.key, str(row.body.get("callback_id") or ""), notice, session.now)
+    await session.commit(actor=row.actor_key, outbox=out, inbox_done=[row.id])

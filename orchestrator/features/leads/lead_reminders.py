@@ -6,6 +6,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.inputs import CardTimerDue
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.leads import assignment
 from orchestrator.features.leads.assignment import compute_assignment
@@ -25,7 +26,8 @@ _NIGHT_TO: Final = time(8)
 
 async def check_arrival(row: InboxRow, session: Session, tools: Tools) -> None:
     """Tell the requester if the card reached no lead, who never wrote to the bot or has blocked it. Raises StoreError."""
-    entry = session.state.cards.get(row.body["confirmation_id"])
+    due = CardTimerDue.model_validate(row.body)
+    entry = session.state.cards.get(due.confirmation_id)
     told: list[OutboxRow] = []
     if entry is not None and _is_open(entry, session):
         brought = entry.told or ()
@@ -36,7 +38,7 @@ async def check_arrival(row: InboxRow, session: Session, tools: Tools) -> None:
         if not shown:
             lost = Notice(code="lead-unreached", args={"who": ", ".join(entry.told_names or ()), "what": find_title(entry)})
             told.append(outbox.build_reply_row(session.key, build_reply(lost), session.now))
-    await session.commit(actor="system", outbox=told, timers=[_build_drop_timer(row, session)], inbox_done=[row.id])
+    await session.commit(actor="system", outbox=told, timers=[_build_drop_timer(due, session)], inbox_done=[row.id])
 
 
 async def remind(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -44,22 +46,23 @@ async def remind(row: InboxRow, session: Session, tools: Tools) -> None:
 
     `left` in the input are the leads who were not reminded yet. The card is sent again where it did not arrive.
     """
-    entry = session.state.cards.get(row.body["confirmation_id"])
+    fired = CardTimerDue.model_validate(row.body)
+    entry = session.state.cards.get(fired.confirmation_id)
     if entry is None or not _is_open(entry, session):
-        await session.commit(actor="system", timers=[_build_drop_timer(row, session)], inbox_done=[row.id])
+        await session.commit(actor="system", timers=[_build_drop_timer(fired, session)], inbox_done=[row.id])
         return
     asked = compute_assignment(entry, tools)
     before = set(entry.told or ())
     brought = await assignment.transfer_card(entry, session, tools)
     entry = session.state.cards[entry.confirmation_id]
-    due = [lead for lead in asked.named_leads if lead.key in (row.body.get("left") or before)]
+    due = [lead for lead in asked.named_leads if lead.key in (fired.left or before)]
     awake = [lead for lead in due if not _is_night(lead, session.now)]
     later = {lead.key: _find_next_morning(lead, session.now) for lead in due if lead not in awake}
     later |= {lead.key: session.now + tools.gate.policy.remind_lead_after for lead in asked.notified if lead.key not in before}
     about = {"who": entry.requested_by_name, "what": find_title(entry), "at": entry.expires_at}
     told = [outbox.build_reply_row(lead.key, build_reply(Notice(code="lead-remind", args=about)), session.now) for lead in awake]
     shown = [outbox.build_card_row(session.key, entry, session.now)] if awake and not brought else []
-    timers = [_postpone_timer(row, later, session) if later else _build_drop_timer(row, session)]
+    timers = [_postpone_timer(fired, later, session) if later else _build_drop_timer(fired, session)]
     await session.commit(actor="system", outbox=[*brought, *shown, *told], timers=timers, inbox_done=[row.id])
 
 
@@ -75,10 +78,10 @@ def _find_next_morning(lead: Actor, now: datetime) -> datetime:
     return next(at for days in range(3) if (at := to_utc(today + timedelta(days=days), MORNING, lead.time_zone)) > now)
 
 
-def _postpone_timer(row: InboxRow, later: Mapping[str, datetime], session: Session) -> Timer:
+def _postpone_timer(fired: CardTimerDue, later: Mapping[str, datetime], session: Session) -> Timer:
     """Return the timer for the leads not reminded yet; it fires for the earliest and is set again for those still at night then."""
-    body = {"confirmation_id": row.body["confirmation_id"], "left": sorted(later)}
-    return Timer(id=row.body["timer"], due_at=min(later.values()), session=session.key, kind=confirmations.REMIND, body=body)
+    body = {"confirmation_id": fired.confirmation_id, "left": sorted(later)}
+    return Timer(id=fired.timer, due_at=min(later.values()), session=session.key, kind=confirmations.REMIND, body=body)
 
 
 def _is_open(entry: Card, session: Session) -> bool:
@@ -86,5 +89,5 @@ def _is_open(entry: Card, session: Session) -> bool:
     return entry.status == "requested" and session.now < parse_iso(entry.expires_at)
 
 
-def _build_drop_timer(row: InboxRow, session: Session) -> Timer:
-    return Timer(id=row.body["timer"], due_at=session.now, session=session.key, kind="", delete=True)
+def _build_drop_timer(due: CardTimerDue, session: Session) -> Timer:
+    return Timer(id=due.timer, due_at=session.now, session=session.key, kind="", delete=True)

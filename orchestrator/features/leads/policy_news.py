@@ -2,8 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
+from orchestrator.domain.inputs import PolicyNews
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.permissions import Staff
@@ -14,7 +15,7 @@ from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Tools
 from state.journal.store import InboxRow
 
-KIND: Final = "policy_news"
+KIND: Final = PolicyNews.KIND
 SESSION: Final = "policy"
 MAX_SHOWN: Final = 5
 """How many faults of a file are shown; `sdelka policy check` lists all of them."""
@@ -31,28 +32,27 @@ class PolicyWatcher:
         """Queue the news; called by `LivePolicy`, returns at once."""
         self._news.append(news)
 
-    async def run(self, policies: PolicySource, receive: Callable[[Sequence[InboxRow]], Awaitable[Any]], now: datetime) -> None:
+    async def run(self, policies: PolicySource, receive: Callable[[Sequence[InboxRow]], Awaitable[object]], now: datetime) -> None:
         """Let the policy check its files and submit what is new. Raises StoreError; the rest stays queued."""
         policies.now()
         await self.deliver_news(receive, now)
 
-    async def deliver_news(self, receive: Callable[[Sequence[InboxRow]], Awaitable[Any]], now: datetime) -> None:
+    async def deliver_news(self, receive: Callable[[Sequence[InboxRow]], Awaitable[object]], now: datetime) -> None:
         """Store all queued news as inputs. Raises StoreError; the rest stays queued."""
         while self._news:
             news = self._news[0]
-            body = {"digest": news.digest, "faults": list(news.faults), "restart": news.restart}
+            said = PolicyNews(digest=news.digest, faults=news.faults, restart=news.restart)
             source = f"policy:{news.content}:{int(now.timestamp()) // 60}"
-            await receive([build_system_row(KIND, SESSION, source, now, body=body)])
+            await receive([build_system_row(KIND, SESSION, source, now, body=said.to_json())])
             del self._news[0]
 
 
-async def tell_administrators(row: InboxRow, session: Session, tools: Tools, *, staff: Staff) -> None:
+async def tell_administrators(row: InboxRow, session: Session, _tools: Tools, *, staff: Staff) -> None:
     """Tell every administrator in their own chat. Raises StoreError."""
-    del tools
-    faults = [str(fault) for fault in row.body["faults"]]
-    notice = Notice(code="policy-restart" if row.body["restart"] else "policy-taken", args={"digest": row.body["digest"]})
-    if faults:
-        notice = Notice(code="policy-faulty", args={"count": len(faults), "faults": "\n".join(faults[:MAX_SHOWN])})
+    news = PolicyNews.model_validate(row.body)
+    notice = Notice(code="policy-restart" if news.restart else "policy-taken", args={"digest": news.digest})
+    if news.faults:
+        notice = Notice(code="policy-faulty", args={"count": len(news.faults), "faults": "\n".join(news.faults[:MAX_SHOWN])})
     rows = [
         outbox.build_reply_row(person.key, build_reply(notice), session.now) for person in staff.list_people() if person.role == "admin"
     ]

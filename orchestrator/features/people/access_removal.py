@@ -11,11 +11,14 @@ from typing import Final, Literal
 
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import Address
+from orchestrator.domain.inputs import AccessEnd, AccessFileChange
 from orchestrator.features.people import screens
-from orchestrator.features.people.people_context import SYSTEM, PeopleContext
+from orchestrator.features.people.people_context import PeopleContext
 from orchestrator.features.people.registry import SESSION
 from orchestrator.gate.approve import confirmations
 from orchestrator.runtime import outbox
+from orchestrator.runtime.input_filter import build_system_row
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import Tools
 from state.clock import generate_id
@@ -27,8 +30,8 @@ log = logging.getLogger(__name__)
 
 START: Final = "people_start"
 TIMER: Final = "people_check"
-LOST: Final = "access_lost"
-FILE: Final = "access_file"
+LOST: Final = AccessEnd.KIND
+FILE: Final = AccessFileChange.KIND
 _LONGEST_FAULT: Final = 400
 EVERY: Final = timedelta(hours=1)
 AGAIN: Final = timedelta(minutes=10)
@@ -37,7 +40,7 @@ AGAIN: Final = timedelta(minutes=10)
 
 def build_start_row(now: datetime) -> InboxRow:
     """Return the input for a start of the process: it triggers a check of everybody."""
-    return _build_input(START, SESSION, {}, now)
+    return build_system_row(START, SESSION, f"{START}:{generate_id()}", now)
 
 
 def build_file_row(content: str, left: Sequence[str], *, count: int, faults: str, now: datetime) -> InboxRow:
@@ -45,31 +48,22 @@ def build_file_row(content: str, left: Sequence[str], *, count: int, faults: str
 
     It holds who is no longer in it, how many people it names, or the faults for which it was rejected.
     """
-    body = {"left": list(left), "count": count, "faults": faults[:_LONGEST_FAULT]}
-    return InboxRow(
-        id=generate_id(), source=f"{FILE}:{content}", session=SESSION, lane="express", kind=FILE, actor=SYSTEM, body=body, received_at=now
-    )
+    change = AccessFileChange(left=tuple(left), count=count, faults=faults[:_LONGEST_FAULT])
+    return build_system_row(FILE, SESSION, f"{FILE}:{content}", now, body=change.to_json())
 
 
 async def apply_file_change(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
     """Tell the administrators that the access file was reloaded or why not; close the cards of those removed. Raises StoreError."""
-    code = "people-file-faulty" if row.body["faults"] else "people-file-taken"
-    about = {"count": row.body["count"], "faults": row.body["faults"]}
-    told = [screens.build_row(admin.key, screens.build_message(code, **about), session.now) for admin in desk.staff.list_admins()]
-    gone = [str(person) for person in row.body["left"] if desk.staff.find_actor_by_key(str(person)) is None]
+    change = AccessFileChange.model_validate(row.body)
+    body = screens.build_message("people-file-faulty" if change.faults else "people-file-taken", count=change.count, faults=change.faults)
+    told = [screens.build_row(admin.key, body, session.now) for admin in desk.staff.list_admins()]
+    gone = [person for person in change.left if desk.staff.find_actor_by_key(person) is None]
     closing = [one for person in gone for one in await _build_closing_rows(person, "admin", session, tools)]
     await desk.commit(session, actor="system", outbox=told, new=closing, done=[row.id])
     try:  # the people added by the file may have been dismissed long ago
         await _compare_with_portal(session, tools, desk)
     except BitrixError as error:
         log.warning("nobody knows who was dismissed: %s", error, extra={"action": "people_check_failed"})
-
-
-def _build_input(kind: str, session: str, body: dict[str, str], now: datetime) -> InboxRow:
-    row_id = generate_id()
-    return InboxRow(
-        id=row_id, source=f"{kind}:{row_id}", session=session, lane="express", kind=kind, actor=SYSTEM, body=body, received_at=now
-    )
 
 
 async def check(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
@@ -87,7 +81,7 @@ async def check(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleCo
 async def _compare_with_portal(session: Session, tools: Tools, desk: PeopleContext) -> None:
     employed = desk.staff.map_employees()
     works = await desk.employees.check_at_work(set(employed.values())) if employed else {}
-    out = set(desk.get_registry(session)["out"])
+    out = set(desk.get_registry(session).out)
     for person in [key for key, number in employed.items() if works.get(number) is False and key not in out]:
         await revoke_access(person, "portal", session, tools, desk=desk, by="system")
     back = [key for key, number in employed.items() if works.get(number) and key in out]
@@ -104,11 +98,11 @@ async def remove_person(row: InboxRow, session: Session, tools: Tools, *, desk: 
 
     People listed in the access file can only be removed there.
     """
-    person, registry = str(row.body["person"]), desk.get_registry(session)
-    by = str(row.actor["key"])
-    if person in registry["people"] and not desk.staff.is_fixed(person):
+    person, registry = AccessEnd.model_validate(row.body).person, desk.get_registry(session)
+    by = row.actor_key
+    if person in registry.people and not desk.staff.is_fixed(person):
         await revoke_access(person, "admin", session, tools, desk=desk, by=by)
-    elif person in map(build_invitation_key, registry["invited"]):
+    elif person in map(build_invitation_key, registry.invited):
         await desk.commit(session, PersonDismissed(person=person, why="admin", by=by), actor=by)
     await desk.commit(session, actor=by, done=[row.id])
 
@@ -130,35 +124,35 @@ async def revoke_access(
 async def _build_closing_rows(person: str, why: str, session: Session, tools: Tools) -> list[InboxRow]:
     """Return the inputs that close the open cards of a person without access, one for each session that has any."""
     homes = {person, *await tools.store.read(_find_origin_sessions, person)}
-    return [_build_input(LOST, home, {"person": person, "why": why}, session.now) for home in sorted(homes)]
+    body = AccessEnd(person=person, why=why).to_json()
+    return [build_system_row(LOST, home, f"{LOST}:{generate_id()}", session.now, body=body) for home in sorted(homes)]
 
 
 def _find_origin_sessions(store: Store, person: str) -> Collection[str]:
     """Return the sessions in which a card of this person is open."""
     found = set()
     for stream in store.list_streams():
-        if stream.startswith("session:tg:") and any(
+        if Address.parse(stream.removeprefix("session:")).is_messenger and any(
             row.call.get("requested_by") == person for row in store.list_effects(stream, "requested")
         ):
             found.add(stream.removeprefix("session:"))
     return found
 
 
-async def close_cards(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
+async def close_cards(row: InboxRow, session: Session, _tools: Tools) -> None:
     """Close the open cards of a person who lost access; if this is their own chat, tell them why. Raises StoreError."""
-    del tools, desk
-    person, why = str(row.body["person"]), str(row.body["why"])
+    end = AccessEnd.model_validate(row.body)
     told, closed = [], 0
     for entry in list_open_confirmations(session.state):
-        if entry.requested_by != person:
+        if entry.requested_by != end.person:
             continue
-        end = confirmations.build_superseded_closing(entry, why="no-access")
+        closing = confirmations.build_superseded_closing(entry, why="no-access")
         with contextlib.suppress(EffectConflict):  # decided at this very moment: a call that runs is awaited
-            await session.commit(end.event, actor="system", effects=[end.change], timers=[confirmations.drop_timer(entry, session)])
+            await session.commit(closing.event, actor="system", effects=[closing.change], timers=[confirmations.drop_timer(entry, session)])
             closed += 1
         told.append(outbox.build_card_row(session.key, session.state.cards[entry.confirmation_id], session.now))
-    if session.key == person:
-        told.append(screens.build_row(person, screens.build_message(f"people-lost-{why}", cards=closed), session.now))
+    if session.key == end.person:
+        told.append(screens.build_row(end.person, screens.build_message(f"people-lost-{end.why}", cards=closed), session.now))
     await session.commit(actor="system", outbox=told, inbox_done=[row.id])
 
 
@@ -171,7 +165,7 @@ async def revoke_by_click(
     there.
     """
     word, person, screen = words
-    entry = desk.get_registry(session)["people"].get(person)
+    entry = desk.get_registry(session).people.get(person)
     about, admins = (person, desk.staff.find_name(person)), [admin]
     if desk.staff.is_fixed(person):
         body = screens.build_message("people-only-file", about=about)
@@ -180,7 +174,7 @@ async def revoke_by_click(
     elif word == "revoke":
         body = screens.build_revoke_question(about, screen)
     elif word == "keep":
-        body = screens.build_joined_message(about, entry, desk.list_accounts(entry["bitrix_user_id"], but=person), screen)
+        body = screens.build_joined_message(about, entry.to_stored(), desk.list_accounts(entry.bitrix_user_id, but=person), screen)
     else:
         await revoke_access(person, "admin", session, tools, desk=desk, by=admin.key)
         body = screens.build_message("people-taken-back", about=about, id=screens.to_telegram_number(person), who=admin.name)

@@ -6,6 +6,8 @@ from difflib import SequenceMatcher
 
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import build_sibling_key
+from orchestrator.domain.inputs import PeopleClick
 from orchestrator.domain.message_views import PeopleBody
 from orchestrator.features.people import access_removal, screens
 from orchestrator.features.people.joining import LONGEST_NAME, admit_person
@@ -22,10 +24,9 @@ from state.journal.store import InboxRow
 log = logging.getLogger(__name__)
 
 
-async def request_access(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
+async def request_access(row: InboxRow, session: Session, _tools: Tools, *, desk: PeopleContext) -> None:
     """Tell every administrator that a stranger wrote, at most once a day per stranger. Raises StoreError."""
-    del tools
-    person = str(row.actor["key"])
+    person = row.actor_key
     if (
         desk.staff.find_actor_by_key(person) is not None
         or desk.staff.is_fixed(person)
@@ -36,25 +37,26 @@ async def request_access(row: InboxRow, session: Session, tools: Tools, *, desk:
     admins = desk.staff.list_admins()
     if not admins:
         log.warning("a stranger asks for access, and nobody is an administrator", extra={"action": "access_asked"})
-    name = to_visible_line(str(row.actor["name"]), limit=LONGEST_NAME)
+    name = to_visible_line(Actor.model_validate(row.actor).name, limit=LONGEST_NAME)
     cards = screens.build_request_cards(admins, screens.build_access_question(person, name), session.now, stranger=person)
     await desk.commit(session, AccessAsked(person=person, name=name), actor=person, outbox=cards, done=[row.id])
 
 
 async def dispatch_click(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
     """Handle one click on a button of this feature; the rights of the person who clicks are checked first. Raises StoreError."""
-    actor = desk.staff.find_actor_by_key(str(row.actor["key"]))
-    words = tuple(str(word) for word in row.body["press"])
-    if actor is None or row.body["chat"] != actor.key:  # buttons of a private chat are valid only there
-        await desk.commit(session, actor=str(row.actor["key"]), done=[row.id])
+    actor = desk.staff.find_actor_by_key(row.actor_key)
+    click = PeopleClick.model_validate(row.body)
+    if actor is None or click.chat != actor.key:  # buttons of a private chat are valid only there
+        await desk.commit(session, actor=row.actor_key, done=[row.id])
         return
-    match words:
+    match click.press:
         case ("pref", name, value, screen):
             await set_preference_by_click(row, (name, value, screen), actor, session, tools, desk=desk)
         case (("revoke" | "remove" | "keep") as word, number, screen) if actor.role == "admin" and number.isdecimal():
-            await access_removal.revoke_by_click(row, (word, f"tg:{number}", screen), session, tools, desk=desk, admin=actor)
-        case (("who" | "admit" | "second" | "deny" | "back"), number, *rest) if actor.role == "admin" and number.isdecimal():
-            await _decide(row, (words[0], f"tg:{number}", *rest), session, tools, desk=desk, admin=actor)
+            person = build_sibling_key(actor.key, number)
+            await access_removal.revoke_by_click(row, (word, person, screen), session, tools, desk=desk, admin=actor)
+        case (("who" | "admit" | "second" | "deny" | "back") as word, number, *rest) if actor.role == "admin" and number.isdecimal():
+            await _decide(row, (word, build_sibling_key(actor.key, number), *rest), session, tools, desk=desk, admin=actor)
         case _:
             await desk.commit(session, actor=actor.key, done=[row.id])
 
@@ -62,7 +64,7 @@ async def dispatch_click(row: InboxRow, session: Session, tools: Tools, *, desk:
 async def _decide(row: InboxRow, words: tuple[str, ...], session: Session, tools: Tools, *, desk: PeopleContext, admin: Actor) -> None:
     """Apply an administrator's answer about a stranger."""
     stranger = words[1]
-    name = str(desk.get_registry(session)["asked"].get(stranger, {}).get("name", ""))
+    name = desk.get_requested_name(stranger, session)
     if desk.staff.find_actor_by_key(stranger) is not None:
         known = screens.build_message("people-is-in", about=(stranger, desk.staff.find_name(stranger)))
         await _show(row, known, stranger, session, desk=desk, admins=[admin])
@@ -112,7 +114,7 @@ async def _ask_second_account(
 
 async def _admit(row: InboxRow, chosen: tuple[str, str, int], session: Session, tools: Tools, *, desk: PeopleContext, admin: Actor) -> None:
     stranger, letter, number = chosen
-    name = str(desk.get_registry(session)["asked"].get(stranger, {}).get("name", ""))
+    name = desk.get_requested_name(stranger, session)
     employee = await desk.employees.read_employee(number)
     # Somebody listed in the access file can be admitted only there; others must be known to the portal and work there.
     if desk.staff.is_fixed(stranger) or not employee.known or not employee.works:
@@ -137,7 +139,7 @@ async def _show_unreachable(row: InboxRow, stranger: tuple[str, str], session: S
 
 async def _show(row: InboxRow, body: PeopleBody, stranger: str, session: Session, *, desk: PeopleContext, admins: Sequence[Actor]) -> None:
     rows = screens.build_request_cards(admins, body, session.now, stranger=stranger)
-    await desk.commit(session, actor=str(row.actor["key"]), outbox=rows, done=[row.id])
+    await desk.commit(session, actor=row.actor_key, outbox=rows, done=[row.id])
 
 
 def _calculate_likeness(employee: Employee, name: str) -> float:

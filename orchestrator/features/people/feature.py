@@ -1,15 +1,11 @@
 """The handlers of the people feature, by inbox kind, timer kind and command, for the tables of `orchestrator.runtime.worker`."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from orchestrator.features.people import access_removal, access_requests, joining, preferences
 from orchestrator.features.people.people_context import PeopleContext
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Tools
-from state.journal.store import InboxRow
-
-Handler = Callable[[InboxRow, Session, Tools], Awaitable[None]]
+from orchestrator.runtime.turn import Handler
 
 
 def build_inbox_handlers(desk: PeopleContext) -> dict[str, Handler]:
@@ -23,7 +19,7 @@ def build_inbox_handlers(desk: PeopleContext) -> dict[str, Handler]:
         "person_removed": partial(access_removal.remove_person, desk=desk),
         access_removal.START: partial(access_removal.check, desk=desk),
         access_removal.FILE: partial(access_removal.apply_file_change, desk=desk),
-        access_removal.LOST: partial(access_removal.close_cards, desk=desk),
+        access_removal.LOST: access_removal.close_cards,
     }
 
 

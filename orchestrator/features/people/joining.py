@@ -1,10 +1,9 @@
 """Invitations: created by ops, presented by a stranger as a link, used once. Session `access` decides about them."""
 
-from collections.abc import Mapping
-from typing import Any
-
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.inputs import JoinRequest
 from orchestrator.features.people import screens
-from orchestrator.features.people.people_context import PeopleContext, build_newcomer
+from orchestrator.features.people.people_context import PeopleContext
 from orchestrator.features.people.registry import Proof, check_link, has_too_many_tries, open_name
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.language.text import to_visible_line
@@ -13,30 +12,22 @@ from orchestrator.runtime.turn import Tools
 from state.clock import generate_id
 from state.events.people import InvitationRefused, PersonInvited, PersonJoined
 from state.journal.store import InboxRow
+from state.registry import Invitation
 
 _REFUSAL_CODES = {"wrong": "people-link-wrong", "used": "people-link-used", "expired": "people-link-expired"}
 LONGEST_NAME = 80
 
 
-async def record_invitation(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
+async def record_invitation(row: InboxRow, session: Session, _tools: Tools, *, desk: PeopleContext) -> None:
     """Record an invitation made by `sdelka invite`; the same one twice counts once. Raises StoreError."""
-    del tools
-    registry, body = desk.get_registry(session), row.body
-    known = body["fingerprint"] in registry["invited"] or body["fingerprint"] in registry["used"]
-    event = PersonInvited(
-        fingerprint=body["fingerprint"],
-        bitrix_user_id=body["bitrix_user_id"],
-        role=body["role"],
-        sealed_name=body["sealed_name"],
-        expires_at=body["expires_at"],
-        by=str(row.actor["key"]),
-    )
+    registry, event = desk.get_registry(session), PersonInvited.model_validate({**row.body, "by": row.actor_key}, extra="ignore")
+    known = event.fingerprint in registry.invited or event.fingerprint in registry.used
     await desk.commit(session, *([] if known else [event]), actor=event.by, done=[row.id])
 
 
 async def join(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
     """Admit the person who presents a link, or tell them why not. Nothing reveals which other links exist. Raises StoreError."""
-    person, registry, now = str(row.actor["key"]), desk.get_registry(session), session.now
+    person, registry, now = row.actor_key, desk.get_registry(session), session.now
     actor = desk.staff.find_actor_by_key(person)
     if actor is not None:  # a second click on the same link, or on another one
         shown = screens.build_welcome(actor, resolve_mode(tools.mode, actor), desk.staff.resolve_preferences(person), now)
@@ -46,10 +37,12 @@ async def join(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleCon
         told = screens.build_row(person, screens.build_message("people-link-often"), now, key="people-link-often")
         await desk.commit(session, actor=person, outbox=[told], done=[row.id])
         return
-    proof = Proof(row.body["token_id"], row.body["unlock"])
+    brought = JoinRequest.model_validate(row.body)
+    proof = Proof(brought.token_id, brought.unlock)
     # A person in the access file without access was dismissed: any link would give them the rights of the file back.
     stands = "wrong" if desk.staff.is_fixed(person) else check_link(registry, proof.fingerprint, now)
-    joined = await _build_joined_event(row, proof, registry["invited"][proof.fingerprint], desk) if stands == "open" else None
+    open_link = registry.invited[proof.fingerprint] if stands == "open" else None
+    joined = await _build_joined_event(row, brought, open_link, desk) if open_link is not None else None
     if joined is None:
         why = "wrong" if stands == "open" else stands
         told = screens.build_row(person, screens.build_message(_REFUSAL_CODES[why]), now)
@@ -58,25 +51,25 @@ async def join(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleCon
     await admit_person(joined, row, session, tools, desk=desk)
 
 
-async def _build_joined_event(row: InboxRow, proof: Proof, invitation: Mapping[str, Any], desk: PeopleContext) -> PersonJoined | None:
+async def _build_joined_event(row: InboxRow, brought: JoinRequest, invitation: Invitation, desk: PeopleContext) -> PersonJoined | None:
     """Return the event that admits the person; None if the employee was dismissed meanwhile.
 
     If the portal cannot be read, the person is admitted.
     """
-    employee = await desk.employees.read_employee(invitation["bitrix_user_id"])
+    employee = await desk.employees.read_employee(invitation.bitrix_user_id)
     if employee.known and not employee.works:
         return None
-    person = str(row.actor["key"])
-    name = open_name(invitation["sealed_name"], proof) or employee.name or str(row.actor["name"]) or person
+    person, proof = row.actor_key, Proof(brought.token_id, brought.unlock)
+    name = open_name(invitation.sealed_name, proof) or employee.name or Actor.model_validate(row.actor).name or person
     return PersonJoined(
         person=person,
         name=to_visible_line(name, limit=LONGEST_NAME) or person,
-        role=invitation["role"],
-        bitrix_user_id=invitation["bitrix_user_id"],
+        role=invitation.role,
+        bitrix_user_id=invitation.bitrix_user_id,
         time_zone=employee.time_zone,
-        locale=row.body["locale"],
+        locale=brought.locale,
         fingerprint=proof.fingerprint,
-        by=invitation["by"],
+        by=invitation.by,
     )
 
 
@@ -86,13 +79,13 @@ async def admit_person(event: PersonJoined, row: InboxRow, session: Session, too
     Other accounts of the same employee are warned in the same commit.
     """
     person, now = event.person, session.now
-    actor = build_newcomer(person, event.name, event.role, event.locale)
-    asked = desk.get_registry(session)["asked"].get(person)
+    actor = Actor(key=person, name=event.name, role=event.role, locale=event.locale)
+    asked = desk.get_registry(session).asked.get(person)
     others = desk.list_accounts(event.bitrix_user_id, but=person)
     screen = generate_id()[-8:] if asked is None else screens.REQUEST  # a person who asked before already has a card, which is updated
     body = screens.build_joined_message((person, event.name), event.model_dump(), others, screen)
     told = screens.build_request_cards(desk.staff.list_admins(), body, now, stranger=person, screen=screen)
-    called = str(row.actor["name"] if asked is None else asked["name"])
+    called = Actor.model_validate(row.actor).name if asked is None else asked.name
     warning = screens.build_message("people-second-account", about=(person, called), id=screens.to_telegram_number(person))
     told += [screens.build_row(key, warning, now) for key in others if desk.staff.find_actor_by_key(key) is not None]
     shown = screens.build_welcome(actor, resolve_mode(tools.mode, actor), {}, now)

@@ -6,15 +6,13 @@ All of it happens in session `access`, one input after the other, so that a link
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from orchestrator.domain.actor import Actor, Role
 from orchestrator.features.people import screens
-from orchestrator.features.people.registry import Registry, extract_registry
+from orchestrator.features.people.registry import extract_registry
 from orchestrator.features.people.staff import Employees, Staff
 from orchestrator.runtime.session import Session
 from state.events.base import Event
 from state.journal.store import InboxRow, OutboxRow, Timer
-
-SYSTEM = {"key": "system", "name": "system"}
+from state.registry import Registry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +45,11 @@ class PeopleContext:
         """Return the present registry."""
         return extract_registry(session.state)
 
+    def get_requested_name(self, stranger: str, session: Session) -> str:
+        """Return the name under which a stranger asked for access, "" for one who did not."""
+        asked = self.get_registry(session).asked.get(stranger)
+        return asked.name if asked is not None else ""
+
     def list_accounts(self, employee: int, *, but: str) -> list[str]:
         """Return the keys of all accounts of this employee, except `but`."""
         return [key for key, number in self.staff.map_employees().items() if number == employee and key != but]
@@ -55,8 +58,3 @@ class PeopleContext:
         """Return a message for every administrator except the person whom it is about."""
         body = screens.build_message(code, about=about, **args)
         return [screens.build_row(admin.key, body, session.now) for admin in self.staff.list_admins() if admin.key != about[0]]
-
-
-def build_newcomer(person: str, name: str, role: Role, locale: str) -> Actor:
-    """Return a new person as an actor, for their welcome."""
-    return Actor(key=person, name=name, role=role, locale="en" if locale == "en" else "ru")

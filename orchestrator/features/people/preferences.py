@@ -1,8 +1,9 @@
 """The preferences of a person: language, digests, alerts. Nobody can set them for somebody else."""
 
-from typing import Any, Final, get_args
+from typing import Final, get_args
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.inputs import Command, PreferenceChange
 from orchestrator.domain.outputs import Notice, Reply, build_reply
 from orchestrator.features.people import screens
 from orchestrator.features.people.people_context import PeopleContext
@@ -25,13 +26,11 @@ def is_valid_preference(name: str, value: str) -> bool:
     return name in _KNOWN and (value in _VALUES[name] if name in _VALUES else 0 < len(value) <= 40)  # noqa: PLR2004 - the longest zone has 32
 
 
-async def set_preference(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
+async def set_preference(row: InboxRow, session: Session, _tools: Tools, *, desk: PeopleContext) -> None:
     """Set one preference of the sender ({preference, value}); an invalid one changes nothing. Raises StoreError."""
-    del tools
-    person = str(row.actor["key"])
-    name, value = str(row.body.get("preference", "")), str(row.body.get("value", ""))
-    wanted = desk.staff.find_actor_by_key(person) is not None and is_valid_preference(name, value)
-    await desk.commit(session, *([_build_event(person, name, value)] if wanted else []), actor=person, done=[row.id])
+    person, said = row.actor_key, PreferenceChange.model_validate(row.body)
+    wanted = desk.staff.find_actor_by_key(person) is not None and is_valid_preference(said.preference, said.value)
+    await desk.commit(session, *([_build_event(person, said)] if wanted else []), actor=person, done=[row.id])
 
 
 async def set_preference_by_click(
@@ -40,7 +39,7 @@ async def set_preference_by_click(
     """Set the preference whose button was clicked, and redraw the screen with it. Raises StoreError."""
     name, value, screen = pressed
     if is_valid_preference(name, value):
-        await desk.commit(session, _build_event(actor.key, name, value), actor=actor.key)
+        await desk.commit(session, _build_event(actor.key, PreferenceChange(preference=name, value=value)), actor=actor.key)
     shown = _rebuild_screen(desk.staff.find_actor_by_key(actor.key) or actor, screen, session, tools, desk=desk)
     await desk.commit(session, actor=actor.key, outbox=[shown], done=[row.id])
 
@@ -50,7 +49,7 @@ async def run_command(row: InboxRow, session: Session, tools: Tools, *, desk: Pe
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
-    name, mode = str(row.body["name"]), resolve_mode(tools.mode, actor)
+    name, mode = Command.model_validate(row.body).name, resolve_mode(tools.mode, actor)
     if session.key != actor.key and name in _FIRST:
         first = Notice(code=_FIRST[name], args={"name": actor.name, "role": actor.role, "mode": mode, "private": False})
         offers = tuple(Notice(code=code) for code in list_examples(mode))
@@ -68,8 +67,8 @@ async def run_command(row: InboxRow, session: Session, tools: Tools, *, desk: Pe
     await session.commit(actor=actor.key, outbox=[told], inbox_done=[row.id])
 
 
-def _build_event(person: str, name: Any, value: str) -> PreferenceSet:
-    return PreferenceSet(person=person, preference=name, value=value)
+def _build_event(person: str, said: PreferenceChange) -> PreferenceSet:
+    return PreferenceSet.model_validate({"person": person, "preference": said.preference, "value": said.value})
 
 
 def _rebuild_screen(actor: Actor, screen: str, session: Session, tools: Tools, *, desk: PeopleContext) -> OutboxRow:

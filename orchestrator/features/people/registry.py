@@ -6,14 +6,13 @@ A token is 64 characters long and exists only in the link: the registry has its 
 import hashlib
 import secrets
 from binascii import b2a_base64
-from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal, NamedTuple, cast
+from typing import Final, Literal, NamedTuple
 
 from state import canonical
 from state.clock import parse_iso
-from state.events.people import create_registry
 from state.journal.encryption import DamagedCiphertext, PersonKey, decrypt, encrypt, pack
+from state.registry import Registry
 from state.session_state import SessionState
 
 SESSION: Final = "access"
@@ -25,37 +24,35 @@ ASK_AGAIN: Final = timedelta(days=1)
 ASKED_AT_ONCE: Final = 20
 """How many strangers may ask within an hour; further requests are not shown to the administrators."""
 
-Registry = Mapping[str, Any]
 LinkStatus = Literal["open", "wrong", "used", "expired"]
 
 
 def extract_registry(state: SessionState) -> Registry:
     """Return the registry in the state of its session; an empty one if there is none."""
-    return cast("Registry", state.access or create_registry())
+    return state.access if state.access is not None else Registry()
 
 
 def check_link(registry: Registry, fingerprint: str, now: datetime) -> LinkStatus:
     """Return whether a link can be used at `now`; at `expires_at` itself it has expired."""
-    if fingerprint in registry["used"]:
+    if fingerprint in registry.used:
         return "used"
-    invitation = registry["invited"].get(fingerprint)
+    invitation = registry.invited.get(fingerprint)
     if invitation is None:
         return "wrong"
-    return "open" if now < parse_iso(invitation["expires_at"]) else "expired"
+    return "open" if now < parse_iso(invitation.expires_at) else "expired"
 
 
 def has_too_many_tries(registry: Registry, person: str, now: datetime) -> bool:
     """Whether the person has presented too many invalid links."""
-    recent = [at for at in registry["tries"].get(person, ()) if now - parse_iso(at) < TRIES_WITHIN]
+    recent = [at for at in registry.tries.get(person, ()) if now - parse_iso(at) < TRIES_WITHIN]
     return len(recent) >= TRIES
 
 
 def may_ask(registry: Registry, person: str, now: datetime) -> bool:
     """Whether the administrators may be told of this stranger: once a day, and not while too many ask."""
-    asked = registry["asked"]
-    if person in asked and now - parse_iso(asked[person]["at"]) < ASK_AGAIN:
+    if person in registry.asked and now - parse_iso(registry.asked[person].at) < ASK_AGAIN:
         return False
-    return sum(now - parse_iso(item["at"]) < TRIES_WITHIN for item in asked.values()) < ASKED_AT_ONCE
+    return sum(now - parse_iso(item.at) < TRIES_WITHIN for item in registry.asked.values()) < ASKED_AT_ONCE
 
 
 _BYTES = 48

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from bitrix.errors import BitrixError, OutcomeUnknown
 from orchestrator.directory.naming import Naming
@@ -13,6 +13,7 @@ from orchestrator.directory.reference_reads import MOST_USERS
 from orchestrator.directory.rows import User
 from orchestrator.domain.actor import Actor
 from orchestrator.language.text import to_visible_line
+from state.registry import Registry
 
 _WITHIN: Final = 5.0
 """Seconds that a person who clicked a link or a button may wait for the portal."""
@@ -40,7 +41,7 @@ class Staff(Protocol):
     def resolve_preferences(self, key: str) -> Mapping[str, str]:
         """Return the preferences the person has set; a missing name has its default."""
 
-    def apply_registry(self, registry: Mapping[str, Any], seq: int) -> None:
+    def apply_registry(self, registry: Registry, seq: int) -> None:
         """Take over a changed registry, in its state after event `seq`."""
 
 

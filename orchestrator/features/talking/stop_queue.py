@@ -6,16 +6,16 @@ The stop is an event with its time, which is checked before each request begins,
 from typing import Final
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.inputs import REQUEST_KINDS, FeatureClick
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.talking import button_requests
 from orchestrator.runtime.input_filter import wake
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Tools, admit_actor
-from state.events.talking import StopAsked
+from orchestrator.runtime.turn import Tools, admit_actor, build_click_toasts
+from state.events.talking import RequestDropped, StopAsked
 from state.journal.store import InboxRow
 
 PRESS: Final = "requeue"
-_REQUESTS: Final = frozenset({"message", "voice"})
 _LEADING: Final = frozenset({"lead", "admin"})
 
 
@@ -26,7 +26,7 @@ async def count_waiting(actor: Actor, session: Session, tools: Tools) -> int:
     """
     rows = await tools.store.list_waiting_inbox(session.key, "turn")
     at_work = session.key in tools.running or session.state.turn is not None
-    mine = (row for row in rows if row.kind in _REQUESTS and row.actor.get("key") == actor.key)
+    mine = (row for row in rows if row.kind in REQUEST_KINDS and row.actor_key == actor.key)
     return sum(not (row.attempts and at_work) for row in mine)
 
 
@@ -59,17 +59,15 @@ async def restore_dropped(row: InboxRow, session: Session, tools: Tools) -> None
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
-    at = (*row.body["words"], "")[1]
+    at = (*FeatureClick.model_validate(row.body).words, "")[1]
     events = await button_requests.read_recent_events(session, tools)
-    mine = [item for item in events if item.type == "RequestDropped" and item.data["by"] == actor.key and str(item.data["at"]) == at]
+    dropped = [(item.seq, RequestDropped.from_data(item.data)) for item in events if item.type == "RequestDropped"]
     made = [
-        button_requests.build_request(
-            row, session, dict(item.data["request"]["body"]), slot=f"requeue/{at}/{item.seq}", kind=item.data["request"]["kind"]
-        )
-        for item in mine
-        if item.data.get("request")
+        button_requests.build_request(row, session, gone.request["body"], slot=f"requeue/{at}/{seq}", kind=gone.request["kind"])
+        for seq, gone in dropped
+        if gone.by == actor.key and str(gone.at) == at and gone.request
     ]
     fresh = [one for one in made if not await button_requests.is_made(one, session, tools)]
-    told = button_requests.build_toasts(row, session, Notice(code="toast-requeued", args={"count": len(fresh)}))
+    told = build_click_toasts(row, session, Notice(code="toast-requeued", args={"count": len(fresh)}))
     await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=fresh)
     wake(tools.store)

@@ -7,10 +7,11 @@ import asyncio
 import logging
 from collections.abc import Awaitable
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol, TypeVar
+from typing import Final, Protocol
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.inputs import TextMessage, VoiceMessage
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.input_filter import build_dropped_event
@@ -20,7 +21,6 @@ from state.canonical import to_storable_text
 from state.journal.store import InboxRow
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
 
 LONGEST: Final = 300
 """Seconds; a longer recording is refused."""
@@ -66,22 +66,21 @@ class VoiceInput:
         if left_out is not None:
             await session.commit(left_out, actor=actor.key, inbox_done=[row.id])
             return
-        words = row.body.get("heard")
-        if words is None:
-            words = await self._transcribe(row, actor, session, tools)
+        said = VoiceMessage.model_validate(row.body)
+        words = said.heard if said.heard is not None else await self._transcribe(row, said, actor, session, tools)
         if words is not None:
-            await run_turn(replace(row, kind="message", body=_build_request(row.body, words)), session, tools)
+            await run_turn(replace(row, kind=TextMessage.KIND, body=_build_request(said, words).to_json()), session, tools)
 
-    async def _transcribe(self, row: InboxRow, actor: Actor, session: Session, tools: Tools) -> str | None:
+    async def _transcribe(self, row: InboxRow, said: VoiceMessage, actor: Actor, session: Session, tools: Tools) -> str | None:
         """Return the text after showing and storing it; None, with the person told why, if there is none or the work was stopped.
 
         /stop ends it, even while the text is being stored.
         """
-        refused = self._find_refusal(row)
+        refused = self._find_refusal(said)
         if refused is not None:
             await _finish(row, actor, session, refused)
             return None
-        hearing = _Transcription(self._fetch_words(row, actor), actor)
+        hearing = _Transcription(self._fetch_words(said, actor), actor)
         tools.running[session.key] = hearing
         try:
             await tools.show_partial(session.key, Notice(code="hearing"))
@@ -102,17 +101,17 @@ class VoiceInput:
             tools.running.pop(session.key, None)
         return found
 
-    def _find_refusal(self, row: InboxRow) -> Notice | None:
+    def _find_refusal(self, said: VoiceMessage) -> Notice | None:
         if self.transcriber is None:
             return Notice(code="voice-off")
-        if row.body["seconds"] > LONGEST or row.body["size"] > LARGEST:
+        if said.seconds > LONGEST or said.size > LARGEST:
             return Notice(code="voice-too-long", args={"minutes": LONGEST // 60})
         return None
 
-    async def _fetch_words(self, row: InboxRow, actor: Actor) -> str:
+    async def _fetch_words(self, said: VoiceMessage, actor: Actor) -> str:
         if self.transcriber is None:
             return ""
-        recording = await self.files.read(str(row.body["file_id"]), LARGEST)
+        recording = await self.files.read(said.file_id, LARGEST)
         return await self.transcriber.transcribe(recording, language=actor.locale)
 
 
@@ -158,7 +157,7 @@ async def _finish(row: InboxRow, actor: Actor, session: Session, notice: Notice)
     await session.commit(actor=actor.key, outbox=[told], inbox_done=[row.id])
 
 
-def _build_request(body: Any, words: str) -> dict[str, Any]:
-    """Return the body of the request for a transcribed text; the text of a forwarded recording counts as quoted."""
-    own, others = ("", words) if body.get("forwarded") else ("\n".join(filter(None, (body.get("caption"), words))), "")
-    return {"text": own, "quoted": others, "origin": "voice", "message_id": body.get("message_id", 0)}
+def _build_request(said: VoiceMessage, words: str) -> TextMessage:
+    """Return the request for a transcribed text; the text of a forwarded recording counts as quoted."""
+    own, others = ("", words) if said.forwarded else ("\n".join(filter(None, (said.caption, words))), "")
+    return TextMessage(text=own, quoted=others, origin="voice", message_id=said.message_id)

@@ -10,6 +10,7 @@ from typing import Final
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Effect, Provenance
+from orchestrator.domain.inputs import FeatureClick
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.undo.rules import Conflict, Records, RestoreCall, plan_restore
@@ -27,7 +28,7 @@ from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import build_read_refusal
 from orchestrator.runtime import outbox
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Handlers, Tools, admit_actor
+from orchestrator.runtime.turn import Handlers, Tools, admit_actor, build_click_toasts
 from state.clock import format_iso
 from state.journal.store import EffectRow, InboxRow, OutboxRow
 
@@ -56,7 +57,7 @@ async def propose_undo(row: InboxRow, session: Session, tools: Tools) -> None:
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
-    words: list[str] = list(row.body.get("words") or ())
+    words = FeatureClick.model_validate(row.body).words
     effect_id = words[1] if len(words) > 1 else ""
     answer = await _undo(effect_id, actor, row, session=session, tools=tools)
     rows = [*_build_answer_rows(answer, actor, row, session), *_build_card_rows(answer, effect_id, session, tools.gate.deps)]
@@ -175,12 +176,11 @@ def _find_name(key: str, tools: Tools) -> str:
 
 def _build_answer_rows(answer: _Answer, actor: Actor, row: InboxRow, session: Session) -> list[OutboxRow]:
     """Return the answer to the click; a refusal is also sent as a message where nobody else reads it."""
-    callback = str(row.body.get("callback_id") or "")
-    alone = actor.key == session.key or not callback
-    if answer.card or not alone:
-        return [outbox.build_toast_row(session.key, callback, answer.notice, session.now)] if callback else []
-    rows = [outbox.build_toast_row(session.key, callback, Notice(code="undo-refused"), session.now)] if callback else []
-    return [*rows, outbox.build_reply_row(session.key, build_reply(answer.notice), session.now)]
+    toasts = build_click_toasts(row, session, answer.notice)
+    if answer.card or (toasts and actor.key != session.key):
+        return toasts
+    refused = build_click_toasts(row, session, Notice(code="undo-refused"))
+    return [*refused, outbox.build_reply_row(session.key, build_reply(answer.notice), session.now)]
 
 
 def _build_card_rows(answer: _Answer, effect_id: str, session: Session, deps: GateDeps) -> list[OutboxRow]:

@@ -7,7 +7,7 @@ partial.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.client.batch import MAX_COMMANDS, BatchError, Command, build_cmd
@@ -18,8 +18,9 @@ from orchestrator.gate.call.critical_fields import extract_written_fields
 from orchestrator.gate.call.effect import Target
 from orchestrator.gate.call.multifields import Element, Step
 from orchestrator.gate.normalize.merge_multifields import find_steps
+from state.stored import JsonObject
 
-Record = Mapping[str, Any]
+Record = JsonObject
 Records = Mapping[Target, Record | None]
 _MEANT_WITH: Final = {"opportunity": "CURRENCY_ID", "stageid": "CATEGORY_ID"}
 _STEPS: Final = 2
@@ -31,7 +32,7 @@ class RestoreCall:
     """The call to propose, and the records it concerns."""
 
     method: str
-    params: Mapping[str, Any]
+    params: JsonObject
     targets: tuple[Target, ...]
 
 
@@ -42,7 +43,7 @@ class ChangedField:
     part: UndoPart
     name: str
     """The field's name in the record."""
-    now: Any
+    now: object
     as_before: bool = False
     """True if the field has the value from before the original call again: somebody restored it by hand."""
 
@@ -58,7 +59,7 @@ class Conflict:
 class _PartResult:
     """The result for one part of the call."""
 
-    calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    calls: list[tuple[str, dict[str, object]]] = field(default_factory=list)
     changed: list[ChangedField] = field(default_factory=list)
 
 
@@ -86,7 +87,7 @@ def plan_restore(parts: Sequence[UndoPart], records: Records, catalogue: Catalog
     return _build_batch(calls, targets, chained=len(parts) == 1)
 
 
-def _build_batch(calls: Sequence[tuple[str, dict[str, Any]]], targets: tuple[Target, ...], *, chained: bool) -> RestoreCall | Notice:
+def _build_batch(calls: Sequence[tuple[str, dict[str, object]]], targets: tuple[Target, ...], *, chained: bool) -> RestoreCall | Notice:
     """Return several calls as one batch, so with one card; those of the same record depend on each other."""
     commands = [Command(f"u{number:02}", method, params) for number, (method, params) in enumerate(calls)]
     if len(commands) > MAX_COMMANDS:
@@ -147,7 +148,7 @@ def _restore_add(part: UndoPart, record: Record) -> _PartResult:
 def _restore_fields(part: UndoPart, record: Record) -> _PartResult:
     back, call = _PartResult(), part.call
     steps = find_steps(call, part.old)
-    put: dict[str, Any] = {}
+    put: dict[str, object] = {}
     for name, sent in extract_written_fields(call).items():
         known = call.spec.stands_for.get(name, name)
         if name in steps:
@@ -166,7 +167,7 @@ def _restore_fields(part: UndoPart, record: Record) -> _PartResult:
     return back
 
 
-def _check_companions(part: UndoPart, record: Record, put: Mapping[str, Any]) -> Iterator[ChangedField]:
+def _check_companions(part: UndoPart, record: Record, put: JsonObject) -> Iterator[ChangedField]:
     """Report a changed companion field: in another currency or funnel, the old sum or stage would mean something else."""
     entity = part.call.entity
     written = {fields.to_field_key(name, entity) for name in extract_written_fields(part.call)}
@@ -183,7 +184,7 @@ def _check_companions(part: UndoPart, record: Record, put: Mapping[str, Any]) ->
             yield ChangedField(part=part, name=other, now=now)
 
 
-def _restore_phones(part: UndoPart, name: str, steps: Sequence[Step], record: Record, *, put: dict[str, Any], back: _PartResult) -> None:
+def _restore_phones(part: UndoPart, name: str, steps: Sequence[Step], record: Record, *, put: dict[str, object], back: _PartResult) -> None:
     """Restore phones and addresses element by element, each by its present ID."""
     kinds = {step.kind for step in steps}
     before = [one for one in multifields.parse_elements(part.old) if one.kind in kinds]
@@ -213,7 +214,7 @@ def _count_keys(elements: Sequence[Element]) -> Counter[tuple[str, str]]:
     return Counter(one.key for one in elements)
 
 
-def _build_update(part: UndoPart, put: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _build_update(part: UndoPart, put: JsonObject) -> tuple[str, dict[str, object]]:
     """Return the update that writes the old values back, by the same method where that method undoes itself."""
     call, undo = part.call, part.undo
     if undo.name == call.spec.name:
@@ -227,7 +228,7 @@ def _build_update(part: UndoPart, put: Mapping[str, Any]) -> tuple[str, dict[str
     return undo.name, {undo.target[0]: part.target[1], **at}
 
 
-def is_same_value(part: UndoPart, name: str, sent: Any, now: Any) -> bool:
+def is_same_value(part: UndoPart, name: str, sent: object, now: object) -> bool:
     """Whether two values of a field are equal; in doubt they are not, because an unseen change would be overwritten."""
     info = fields.find_field_info(part.call.entities.get(part.call.entity), name)
     kind = info.kind if info else "text"

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from pydantic import Field, model_validator
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import KEY_EXAMPLES
 from orchestrator.domain.frozen import Frozen
 from orchestrator.gate.call.policy_format import Currency
 
@@ -20,7 +21,7 @@ _MONTHS: Final = 12
 Tokens = tuple[int, int]
 """Tokens read and tokens written by the model."""
 Amount = Annotated[Decimal, Field(ge=0, le=10**12)]
-PersonKey = Annotated[str, Field(pattern=r"^[a-z]+:\S+$", description='a key such as "employee:7", "tg:1007" or "http:site"')]
+PersonKey = Annotated[str, Field(pattern=r"^[a-z]+:\S+$", description=KEY_EXAMPLES)]
 
 
 class Price(Frozen):

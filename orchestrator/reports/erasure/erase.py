@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from orchestrator.domain.address import list_possible_keys
 from orchestrator.language.text import replace_yo
 from orchestrator.reports.erasure.redaction import erase_from_record, erase_name
 from orchestrator.reports.erasure.trace_search import Probes, Trace, collect_log_names, search_file, search_logs, search_texts
@@ -110,7 +111,7 @@ def list_people(store: SqlStore, place: ErasureFiles, name_of: Callable[[str], s
 
 def find_candidates(people: Mapping[str, Collection[str]], who: str) -> list[str]:
     """Return the keys that `who` may mean: a key, a Telegram id, or a whole name, ignoring case and the dots of ё."""
-    for wanted in (who, f"tg:{who}"):
+    for wanted in list_possible_keys(who):
         if wanted in people:
             return [wanted]
     return sorted(key for key, names in people.items() if _fold_name(who) in map(_fold_name, names))

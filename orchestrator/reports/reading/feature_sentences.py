@@ -3,6 +3,7 @@
 from datetime import UTC, date, datetime
 from typing import Final
 
+from orchestrator.domain.address import CHANNEL_WORDS
 from orchestrator.reports.reading.journal_reader import bind_reader, format_words, to_one_line
 from orchestrator.reports.reading.narrator import Narrator
 from state.events import budgets, cards, daily, freezing, leads, people
@@ -88,9 +89,6 @@ DAILY_DESCRIPTIONS: Final = {
 }
 
 
-_CHANNELS: Final = {"tg": "in Telegram", "http": "through the API", "cli": "in the terminal"}
-
-
 def _describe_freeze(voice: Narrator, said: freezing.WritesFrozen, event: StoredEvent) -> str:
     why = f": {format_words(event, said.reason)}" if said.reason else ""
     return f"{voice.format_person(said.by, said.by_name)} froze all writing to the portal {_format_channel(said.via)}{why}"
@@ -101,7 +99,7 @@ def _describe_release(voice: Narrator, said: freezing.WritesReleased, _event: St
 
 
 def _format_channel(via: object) -> str:
-    return _CHANNELS.get(str(via), to_one_line(via))
+    return CHANNEL_WORDS.get(str(via), to_one_line(via))
 
 
 def _describe_reopening(_voice: Narrator, said: freezing.ConfirmationReopened, _event: StoredEvent) -> str:

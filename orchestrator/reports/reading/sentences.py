@@ -5,6 +5,7 @@ from typing import Final
 
 from bitrix.client.batch import BatchError, parse_commands
 from bitrix.client.portal_events import RECORDS
+from orchestrator.domain.address import CHANNEL_WORDS
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.reports.reading import feature_sentences
@@ -22,9 +23,8 @@ WAYS: Final = {
     "button": "by button",
     "typed": "by a typed word",
     "api": "through the API",
-    "http": "through the API",
-    "cli": "in the terminal",
     "model": "by the model",
+    **CHANNEL_WORDS,
 }
 CLASSES: Final = {"R": "read", "W": "write", "D": "destructive", "C": "configuration", "M": "money", "N": "outward message"}
 _TURN_ENDS: Final = {

@@ -85,7 +85,7 @@ class Life:
 
     async def expire(self) -> None:
         """Its timer, in time or not."""
-        body = {"confirmation_id": self.entry.confirmation_id, "kind": "confirmation_expires"}
+        body = {"timer": "t", "confirmation_id": self.entry.confirmation_id, "kind": "confirmation_expires"}
         row = InboxRow(
             id="t",
             source="t",

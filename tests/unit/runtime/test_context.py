@@ -13,6 +13,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import ModelRequest, TurnInput
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn_context import Context, RecordedTurn, TurnServices, build_call_record
+from state.events.conversation import ModelAnswered
 from tests.unit.spine_kit import ANNA, World, effect, message, reply, step
 from tests.unit.spine_portal import Held
 
@@ -51,7 +52,7 @@ async def test_an_answer_is_recorded_before_it_is_used(world: World) -> None:
 async def test_a_recorded_answer_is_not_asked_for_again(world: World) -> None:
     """After a restart the model is not paid twice for one input."""
     session = await world.session()
-    made = context(world, session, recorded=RecordedTurn(answers={1: {"text": "раньше", "model": "m"}}))
+    made = context(world, session, recorded=RecordedTurn(answers={1: ModelAnswered(turn_id="", iteration=1, text="раньше", model="m")}))
     answer = await made.ask_model(ask())
     assert (answer.text, answer.recorded) == ("раньше", True)
     assert (world.model.prompts, world.types()) == ([], [])

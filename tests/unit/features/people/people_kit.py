@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,11 @@ from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import SessionTaken
+from orchestrator.domain.inputs import PreferenceChange
 from orchestrator.features.people.access_removal import build_start_row
 from orchestrator.features.people.feature import build_command_handlers, build_inbox_handlers, build_timer_handlers
 from orchestrator.features.people.people_context import PeopleContext
-from orchestrator.features.people.registry import STREAM, build_proof, create_token, seal_name
+from orchestrator.features.people.registry import SESSION, STREAM, build_proof, create_token, seal_name
 from orchestrator.features.people.staff import Employees
 from orchestrator.runtime import timers
 from orchestrator.runtime.session import open_session
@@ -195,3 +196,18 @@ def presses(data: str, actor: Actor, *, chat: str = "") -> InboxRow:
     row = door.parse_people_click(data, f"telegram:42:{generate_id()}", chat or actor.key, actor, NOW)
     assert row is not None
     return row
+
+
+def build_preference_row(name: str, value: str, source: str, actor: Actor, now: datetime) -> InboxRow:
+    """The input by which a person sets a preference, as an older program stored it."""
+    said = PreferenceChange(preference=name, value=value)
+    return InboxRow(
+        id=generate_id(),
+        source=source,
+        session=SESSION,
+        lane="express",
+        kind=said.KIND,
+        actor=actor.model_dump(mode="json"),
+        body=said.to_json(),
+        received_at=now,
+    )

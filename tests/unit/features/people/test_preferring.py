@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from bot.access.access import Access, Person
-from bot.telegram.intake.people import ChatPeople, build_preference_row
+from bot.telegram.intake.people import ChatPeople
 from orchestrator.domain.actor import Actor
-from state.events.people import create_registry
-from tests.unit.features.people.people_kit import ANNA, GLEB, OLGA, Office, given, presses
+from state.registry import JoinedPerson, Registry
+from tests.unit.features.people.people_kit import ANNA, GLEB, OLGA, Office, build_preference_row, given, presses
 from tests.unit.spine_kit import CHAT, codes_of
 
 
@@ -102,9 +102,9 @@ async def test_alerts_reach_those_who_want_them(office: Office) -> None:
     assert office.access.list_watched_users() == [7]
 
 
-def _registry(**more: Any) -> dict[str, Any]:
-    joined = {"name": "Б", "role": "admin", "bitrix_user_id": 9, "time_zone": "Mars/Base", "locale": "ru", "by": "cli:ops", "at": ""}
-    return {**create_registry(), "people": {"tg:1": joined, "tg:2": joined}, **more}
+def _registry(**more: Any) -> Registry:
+    joined = JoinedPerson.create(name="Б", role="admin", bitrix_user_id=9, time_zone="Mars/Base", locale="ru", by="cli:ops", at="")
+    return Registry(people={"tg:1": joined, "tg:2": joined}, **more)
 
 
 def test_the_file_wins_over_the_registry_and_odd_wishes_change_nothing() -> None:
@@ -114,7 +114,7 @@ def test_the_file_wins_over_the_registry_and_odd_wishes_change_nothing() -> None
     first, second = access.find_actor(1), access.find_actor(2)
     assert first == Actor(key="tg:1", name="А", bitrix_user_id=7)
     assert second == Actor(key="tg:2", name="Б", role="admin", sees="all", bitrix_user_id=9)
-    access.apply_registry(create_registry(), 4)
+    access.apply_registry(Registry(), 4)
     assert access.find_actor(2) == second
     access.apply_registry(_registry(out={"tg:1": "", "tg:2": ""}), 6)
     assert (access.find_actor(1), access.find_actor(2), access.map_employees()) == (None, None, {"tg:1": 7, "tg:2": 9})

@@ -2,14 +2,12 @@
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.access.access import Access
-from bot.telegram.intake.people import build_preference_row
 from orchestrator.features.people.registry import TRIES, check_link, extract_registry, has_too_many_tries
 from orchestrator.reports.erasure import erase
 from orchestrator.reports.erasure.erase import ErasureFiles
@@ -19,9 +17,10 @@ from state.events import people as people_fold
 from state.events.base import Event
 from state.events.people import AccessAsked, InvitationRefused, PersonDismissed, PersonInvited, PersonJoined, PersonReturned, PreferenceSet
 from state.journal.journal import Verified, verify_stream
+from state.registry import Registry
 from state.sql import open_store
 from state.sql.dialect import build_sqlite_url
-from tests.unit.features.people.people_kit import GLEB, STREAM, an_office, brings, invitation, presses, writes
+from tests.unit.features.people.people_kit import GLEB, STREAM, an_office, brings, build_preference_row, invitation, presses, writes
 from tests.unit.spine_kit import NOW
 
 marks = st.sampled_from(["aaaaaaaa1", "bbbbbbbb2", "cccccccc3"])
@@ -41,11 +40,11 @@ happened = st.one_of(
 )  # fmt: skip
 
 
-def _folded(events: list[Event]) -> dict[str, Any]:
+def _folded(events: list[Event]) -> Registry:
     steps = [
         (type(event).__name__, event.model_dump(mode="json"), format_iso(NOW + timedelta(seconds=n))) for n, event in enumerate(events)
     ]
-    return dict(extract_registry(fold.fold_events(fold.create_state(), steps)))
+    return extract_registry(fold.fold_events(fold.create_state(), steps))
 
 
 @pytest.mark.slow
@@ -57,8 +56,8 @@ def test_whatever_happened_the_registry_holds_together(events: list[Event]) -> N
     access = Access([])
     access.apply_registry(registry, len(events))
     used = {event.fingerprint for event in events if isinstance(event, PersonJoined)} - {""}
-    assert used <= set(registry["used"])
-    assert not set(registry["used"]) & set(registry["invited"])
+    assert used <= set(registry.used)
+    assert not set(registry.used) & set(registry.invited)
     assert all(check_link(registry, mark, NOW) == "used" for mark in used)
     for person in ("tg:1", "tg:2", "tg:3"):
         mine = [event for event in events if getattr(event, "person", "") == person]
@@ -79,8 +78,8 @@ def test_the_registry_does_not_grow_with_what_strangers_do() -> None:
     crowd: list[Event] = [AccessAsked(person=f"tg:{n}", name="x") for n in range(people_fold.KEEP_ASKED + 50)]
     crowd += [InvitationRefused(person=f"tg:{n % 700}", why="wrong") for n in range(5000)]
     registry = _folded(crowd)
-    assert len(registry["asked"]) == len(registry["tries"]) == people_fold.KEEP_ASKED
-    assert {len(tries) for tries in registry["tries"].values()} <= set(range(1, TRIES + 1))
+    assert len(registry.asked) == len(registry.tries) == people_fold.KEEP_ASKED
+    assert {len(tries) for tries in registry.tries.values()} <= set(range(1, TRIES + 1))
     assert has_too_many_tries(_folded([InvitationRefused(person="tg:1", why="used")] * TRIES), "tg:1", NOW)
 
 

@@ -12,6 +12,7 @@ import pytest
 from aiogram.types import Update
 
 from bot.telegram.intake.routed_updates import ParsedUpdate, RestoreGuard, RowBuilder
+from orchestrator.domain.inputs import CardDecision, Command, FeatureClick, TextMessage
 from orchestrator.reports.restore import RestoreReport
 from state.clock import format_iso
 from state.events.calls import CallStarted
@@ -186,6 +187,13 @@ async def test_what_was_asked_is_not_worked_and_its_person_is_told(two: Two) -> 
     assert two.portal.written() == []
 
 
+_SAID = {
+    "message": TextMessage(text="x"),
+    "press": FeatureClick(words=("x",)),
+    "decision": CardDecision(confirmation_id="c", nonce="n", approve=True, via="button"),
+}
+
+
 async def test_telegram_brings_nothing_old_to_work(two: Two) -> None:
     """An update from before the restore gets the sentence; a card's press and what is new go on."""
     await two.ask(ADD)
@@ -203,12 +211,10 @@ async def test_telegram_brings_nothing_old_to_work(two: Two) -> None:
             ("press", datetime.fromtimestamp(0, UTC), False),
             ("decision", restored - timedelta(seconds=5), True),
         ):
-            routed = await guard.filter_update(_update(kind, moment), make.build(kind, "turn", {"text": "x"}))
+            routed = await guard.filter_update(_update(kind, moment), make.build(_SAID[kind], "turn"))
             assert bool(routed.rows) == worked, (kind, moment)
             assert worked or (routed.say is not None and routed.say.code == "restored-not-worked")
-        reading = await guard.filter_update(
-            _update("message", NOW - timedelta(days=1)), make.build("command", "express", {"name": "pending"})
-        )
+        reading = await guard.filter_update(_update("message", NOW - timedelta(days=1)), make.build(Command(name="pending"), "express"))
         assert reading.rows
         await store.aclose()
 
@@ -216,7 +222,7 @@ async def test_telegram_brings_nothing_old_to_work(two: Two) -> None:
 async def test_a_bot_that_was_never_restored_is_not_in_the_way(two: Two) -> None:
     with two.old.store() as sql:
         store = AsyncStore(sql)
-        routed = RowBuilder(source="telegram:1:1", session=CHAT, actor=ANNA, now=NOW).build("message", "turn", {"text": "x"})
+        routed = RowBuilder(source="telegram:1:1", session=CHAT, actor=ANNA, now=NOW).build(TextMessage(text="x"), "turn")
         assert await RestoreGuard(store).filter_update(_update("message", NOW), routed) is routed
         await store.aclose()
     assert ParsedUpdate() != routed
