@@ -41,7 +41,7 @@ async def drop(tools: Tools, method: str) -> None:
 '''
 OWN_READER = '''
 
-async def drop(reads: PortalReader, words: Sequence[str]) -> Any:
+async def drop(reads: PortalReader, words: Sequence[str]) -> object:
     """Send what nobody decided; the name is known when it runs only."""
     return await reads.client.call(".".join(words), {"id": 481})
 '''
