@@ -16,11 +16,12 @@ from orchestrator.reports.reading.journal_reader import to_session_name
 from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.viewer import Viewer
 from orchestrator.reports.why.call_search import CallTrail
-from orchestrator.reports.why.call_story import Story, build_story
+from orchestrator.reports.why.call_story import build_story
 from state.clock import format_iso
 from state.journal.async_store import AsyncStore
 from state.journal.store import EffectRow, Store, StoredEvent
 
+Story = dict[str, Any]
 _FIRST: Final = ("ConfirmationRequested", "CallStarted", "StepRefused")
 """The event types with which a call first appears in the journal."""
 _SLICE: Final = 100
@@ -128,7 +129,7 @@ def _build_story(store: Store, first: StoredEvent, voice: Narrator, viewer: View
     effect_id = str(first.data.get("effect_id") or build_effect_id(first.data["slot"]))
     row = None if first.type == "StepRefused" else store.find_effect(effect_id)
     trail, whole = _collect_trail(past, first, effect_id, row)
-    story = build_story(trail, past, voice=voice, catalogue=viewer.deps.catalogue, record=record)
+    story = build_story(trail, past, voice=voice, catalogue=viewer.deps.catalogue, record=record).to_json()
     if not whole and row is not None:
         story["outcome"] = _OUTCOMES.get(row.status, row.status)
     refused = [event for event in trail.events if event.type == "DecisionRefused"]
