@@ -2,12 +2,13 @@
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
     from bot.cli.journal.common import JournalReader
+    from orchestrator.reports.why.story import Story
     from state.journal.store import StoredEvent
 
 _WHAT_HELP = (
@@ -42,7 +43,7 @@ def why(
     from state.clock import format_iso  # noqa: PLC0415 - see above
     from state.sql.search_encrypted import open_search  # noqa: PLC0415 - see above
 
-    def stories(reader: "JournalReader") -> tuple[str, list[dict[str, Any]], str]:
+    def stories(reader: "JournalReader") -> tuple[str, "list[Story]", str]:
         catalogue = reader.load_catalogue()
         record = parse_record(what, catalogue)
         if not record and len(what) > 1:
@@ -53,20 +54,20 @@ def why(
         else:
             found = find_by_id(reader.store, what[0])
         told = [build_story(trail, reader.store, voice=reader.voice, catalogue=catalogue, record=record) for trail in found.trails]
-        every = [*told, *list_portal_changes(found, record, told, catalogue, field_name=field)]
+        every: list[Story] = [*told, *list_portal_changes(found, record, told, catalogue, field_name=field)]
         return record, every, _describe_unassigned([event for event in found.unassigned if event.ts >= start])
 
     with open_journal() as reader:
         start = format_iso(parse_time(since, reader.now)) if since else ""
         record, every, unassigned = stories(reader)
-        shown = sorted((story for story in every if story["at"] >= start), key=lambda story: str(story["at"]), reverse=True)
+        shown = sorted((story for story in every if story.at >= start), key=lambda story: story.at, reverse=True)
         if not shown:
             raise NotFound(
                 _describe_nothing_found(record or what[0], field=field, since=start, streams=len(reader.store.list_streams()))
                 + (f"; {unassigned}" if unassigned else "")
             )
         if as_json:
-            write_json_lines(shown)
+            write_json_lines([story.to_json() for story in shown])
             return
         for line in render_pages(record or what[0], shown, reader.translator, unassigned=unassigned):
             sys.stdout.write(f"{line}\n")

@@ -1,7 +1,6 @@
 """Renders the stories of `sdelka journal why` as text. Pure."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 from bot.cli.journal.common import format_moment
 from bot.i18n.translate import Translator
@@ -11,6 +10,7 @@ from orchestrator.domain.card_view import CardView
 from orchestrator.reports.reading.damaged_records import UNREADABLE_TEXT
 from orchestrator.reports.reading.journal_reader import to_one_line
 from orchestrator.reports.reading.sentences import CLASSES, WAYS, describe_call, format_seconds, to_short_id
+from orchestrator.reports.why.story import CallStory, Change, Doubt, Proposal, Request, Run, SeenChange, Sighting, Story, StoryCard
 
 _WIDTH = 11
 _MAX_CHANGES = 20
@@ -24,9 +24,6 @@ _OUTCOMES = {
     "planned": "only planned, nothing was sent",
 }
 _VERDICTS = {"done": "it was done", "not_done": "it was not done", "unclear": "still unclear"}
-Story = Mapping[str, Any]
-
-
 _DEEDS = (
     (".add", "New"),
     (".update", "Change of"),
@@ -39,7 +36,7 @@ _DEEDS = (
 
 def render_pages(what: str, stories: Sequence[Story], translator: Translator, *, unassigned: str = "") -> Iterator[str]:
     """Yield all stories, newest first, one page per call; `unassigned` describes calls that belong to no known record."""
-    calls = sum(story["kind"] == "call" for story in stories)
+    calls = sum(isinstance(story, CallStory) for story in stories)
     others = len(stories) - calls
     seen = f" and {others} look{'' if others == 1 else 's'} or event{'' if others == 1 else 's'} of the portal" if others else ""
     yield f"{what}: {calls} call{'' if calls == 1 else 's'}{seen}, newest first"
@@ -47,25 +44,25 @@ def render_pages(what: str, stories: Sequence[Story], translator: Translator, *,
         yield unassigned
     for number, story in enumerate(stories, start=1):
         yield ""
-        if story["kind"] == "call":
+        if isinstance(story, CallStory):
             yield from _render_call(number, story, translator)
         else:
             yield from _render_sighting(number, story)
 
 
-def _render_call(number: int, story: Story, translator: Translator) -> Iterator[str]:
-    outcome = _OUTCOMES.get(story["outcome"], story["outcome"])
-    yield f"{number}. {_describe_deed(story)}: {outcome} · {to_one_line(story['method'])} · {format_moment(story['at'])}"
+def _render_call(number: int, story: CallStory, translator: Translator) -> Iterator[str]:
+    outcome = _OUTCOMES.get(story.outcome, story.outcome)
+    yield f"{number}. {_describe_deed(story)}: {outcome} · {to_one_line(story.method)} · {format_moment(story.at)}"
     parts: tuple[tuple[str, Callable[[], Iterator[str]]], ...] = (
-        ("change", lambda: _render_changes(story["changes"])),
-        ("asked by", lambda: _render_request(story["asked"])),
-        ("undo of", lambda: iter([f"call {story['undoes']}"] if story["undoes"] else ())),
-        ("proposed", lambda: _render_proposal(story["proposed"])),
+        ("change", lambda: _render_changes(story.changes)),
+        ("asked by", lambda: _render_request(story.asked)),
+        ("undo of", lambda: iter([f"call {story.undoes}"] if story.undoes else ())),
+        ("proposed", lambda: _render_proposal(story.proposed)),
         ("gate", lambda: _render_verdict(story)),
-        ("card", lambda: _render_card(story["card"], translator)),
-        ("decision", lambda: _render_decision(story["card"])),
-        ("Bitrix24", lambda: _render_run(story["run"])),
-        ("doubt", lambda: _render_doubt(story["doubt"])),
+        ("card", lambda: _render_card(story.card, translator)),
+        ("decision", lambda: _render_decision(story.card)),
+        ("Bitrix24", lambda: _render_run(story.run)),
+        ("doubt", lambda: _render_doubt(story.doubt)),
         ("place", lambda: _render_place(story)),
     )
     for title, lines in parts:
@@ -75,11 +72,11 @@ def _render_call(number: int, story: Story, translator: Translator) -> Iterator[
             head = ""
 
 
-def _describe_deed(story: Story) -> str:
+def _describe_deed(story: CallStory) -> str:
     """Return a heading such as "Change of deal 481"; for a method without a known verb the action is not guessed."""
-    method = str(story["method"]).strip().lower()
-    records = [to_one_line(record.replace(":", " ")) for record in story["records"]]
-    made = dict.fromkeys(str(change["record"]).removeprefix("new ") for change in story["changes"] if change["record"].startswith("new "))
+    method = story.method.strip().lower()
+    records = [to_one_line(record.replace(":", " ")) for record in story.records]
+    made = dict.fromkeys(change.record.removeprefix("new ") for change in story.changes if change.record.startswith("new "))
     about = ", ".join(records[:3] or [to_one_line(kind) for kind in made]) + (" …" if len(records) > 3 else "")  # noqa: PLR2004 - a heading
     if method == "batch":
         return f"Several calls at once{f' about {about}' if about else ''}"
@@ -89,145 +86,141 @@ def _describe_deed(story: Story) -> str:
     return f"{deed} {about}" if about else {"New": "New record"}.get(deed, "Call")
 
 
-def _render_changes(changes: Sequence[Story]) -> Iterator[str]:
+def _render_changes(changes: Sequence[Change]) -> Iterator[str]:
     for change in changes[:_MAX_CHANGES]:
-        record = f"{change['record']} " if change["record"] else ""
-        name = change["name"] if change["name"] == change["field"] else f"{change['name']} ({change['field']})"
-        if change["before_recorded"]:
-            yield f"{record}{name}: {change['before'] or '—'} → {change['after'] or '—'}"
+        record = f"{change.record} " if change.record else ""
+        name = change.name if change.name == change.field else f"{change.name} ({change.field})"
+        if change.before_recorded:
+            yield f"{record}{name}: {change.before or '—'} → {change.after or '—'}"
         else:
-            yield f"{record}{name}: → {change['after'] or '—'} (old value not recorded)"
+            yield f"{record}{name}: → {change.after or '—'} (old value not recorded)"
     if len(changes) > _MAX_CHANGES:
         yield f"… and {len(changes) - _MAX_CHANGES} more, see --json"
 
 
-def _render_request(asked: Story | None) -> Iterator[str]:
+def _render_request(asked: Request | None) -> Iterator[str]:
     if asked is None:
         yield "the journal does not say"
         return
-    words = f": “{asked['words']}”" if asked["words"] else ""
-    foreign = ", with text of somebody else" if asked.get("with_foreign_text") else ""
-    yield f"{asked['person']}{', ' + format_moment(asked['at']) if asked['at'] else ''}{words}{foreign}"
+    words = f": “{asked.words}”" if asked.words else ""
+    foreign = ", with text of somebody else" if asked.with_foreign_text else ""
+    yield f"{asked.person}{', ' + format_moment(asked.at) if asked.at else ''}{words}{foreign}"
 
 
-def _render_proposal(proposed: Story | None) -> Iterator[str]:
+def _render_proposal(proposed: Proposal | None) -> Iterator[str]:
     if proposed is None:
         return
-    step = proposed["step"]
-    at = f", {format_moment(proposed['at'])}" if proposed["at"] else ""
-    yield f"by {proposed['model'] or 'the model'}, iteration {proposed['iteration']}{at}"
-    if step:
-        yield f"step: {describe_call(step.get('method'), step.get('params'), limit=300)}"
-        if step.get("comment"):
-            yield f"comment: {to_one_line(step['comment'])}"
-    if proposed["thought"]:
-        yield f"thought: {proposed['thought']}"
+    step = proposed.step
+    at = f", {format_moment(proposed.at)}" if proposed.at else ""
+    yield f"by {proposed.model or 'the model'}, iteration {proposed.iteration}{at}"
+    if step.method:
+        yield f"step: {describe_call(step.method, step.params, limit=300)}"
+        if step.comment:
+            yield f"comment: {to_one_line(step.comment)}"
+    if proposed.thought:
+        yield f"thought: {proposed.thought}"
 
 
-def _render_verdict(story: Story) -> Iterator[str]:
-    judged = story["judged"]
-    kinds = ", ".join(CLASSES.get(letter, letter) for letter in story["class"])
-    details = "; ".join(part for part in (f"mode {judged['mode']}" if judged["mode"] else "", kinds) if part)
-    yield f"{judged['decision']}{f' ({details})' if details else ''}: {'; '.join(judged['reasons'])}"
+def _render_verdict(story: CallStory) -> Iterator[str]:
+    judged = story.judged
+    kinds = ", ".join(CLASSES.get(letter, letter) for letter in story.call_class)
+    details = "; ".join(part for part in (f"mode {judged.mode}" if judged.mode else "", kinds) if part)
+    yield f"{judged.decision}{f' ({details})' if details else ''}: {'; '.join(judged.reasons)}"
 
 
-def _render_card(card: Story | None, translator: Translator) -> Iterator[str]:
-    if card is None:
+def _render_card(shown: StoryCard | None, translator: Translator) -> Iterator[str]:
+    if shown is None:
         return
-    instead = f", instead of card {to_short_id(card['replaces'])}" if card.get("replaces") else ""
-    hands = ", a second person must approve" if card.get("four_eyes") else ", two taps" if (card.get("taps") or 1) > 1 else ""
-    shown = f"{card['confirmation_id']}, shown {format_moment(card['requested_at'])}{instead}{hands}"
-    if card["erased"]:
-        yield f"{shown}; its words are erased or cannot be read"
+    card = shown.card
+    instead = f", instead of card {to_short_id(shown.replaces)}" if shown.replaces else ""
+    hands = ", a second person must approve" if card.four_eyes else ", two taps" if card.taps > 1 else ""
+    head = f"{card.confirmation_id}, shown {format_moment(card.requested_at)}{instead}{hands}"
+    if shown.erased:
+        yield f"{head}; its words are erased or cannot be read"
         return
-    yield f"{shown}, here in English and UTC:"
-    for line in to_plain_text(render_card(CardView.from_body(card), translator)).split("\n"):
+    yield f"{head}, here in English and UTC:"
+    for line in to_plain_text(render_card(CardView.from_body(shown.to_json()), translator)).split("\n"):
         if line.strip():
             yield f"│ {to_one_line(line, limit=400)}"
 
 
-def _render_decision(card: Story | None) -> Iterator[str]:
-    if card is None:
+def _render_decision(shown: StoryCard | None) -> Iterator[str]:
+    if shown is None:
         return
-    decided = card["decided"]
+    decided = shown.decided
     if decided is None:
-        yield f"nobody has decided yet; open until {format_moment(card['expires_at'])}"
+        yield f"nobody has decided yet; open until {format_moment(shown.card.expires_at)}"
         return
-    who = f" by {decided['person']}" if decided["person"] else ""
-    via = f" {WAYS.get(decided['via'], to_one_line(decided['via']))}" if decided["via"] else ""
-    why = f": {decided['reason']}" if decided["reason"] else ""
-    yield f"{decided['status']}{who}{via}, {format_moment(decided['at'])}, after {format_seconds(decided['waited_seconds'])}{why}"
-    later = decided.get("superseded")
-    if later:
-        yield f"but not run: {later['why']}, {format_moment(later['at'])}; a new card took its place"
+    who = f" by {decided.person}" if decided.person else ""
+    via = f" {WAYS.get(decided.via, to_one_line(decided.via))}" if decided.via else ""
+    why = f": {decided.reason}" if decided.reason else ""
+    yield f"{decided.status}{who}{via}, {format_moment(decided.at)}, after {format_seconds(decided.waited_seconds)}{why}"
+    if decided.superseded:
+        yield f"but not run: {decided.superseded.why}, {format_moment(decided.superseded.at)}; a new card took its place"
 
 
-def _render_run(run: Story | None) -> Iterator[str]:
+def _render_run(run: Run | None) -> Iterator[str]:
     if run is None:
         yield "nothing was sent"
         return
-    if not run["started_at"] and run["outcome"] == "refused":
-        yield f"nothing was sent: {run['answer']}"
+    if not run.started_at and run.outcome == "refused":
+        yield f"nothing was sent: {run.answer}"
         return
-    began = f"called {format_moment(run['started_at'])}" if run["started_at"] else "read"
-    match run["outcome"]:
+    began = f"called {format_moment(run.started_at)}" if run.started_at else "read"
+    match run.outcome:
         case "started":
             yield f"{began}; no answer is recorded yet"
         case "unknown":
-            yield f"{began}; no answer came: {run['answer']}"
+            yield f"{began}; no answer came: {run.answer}"
         case "refused":
-            yield f"{began}; turned down after {format_seconds(run['seconds'] or 0)}: {run['answer']}"
+            yield f"{began}; turned down after {format_seconds(run.seconds or 0)}: {run.answer}"
         case _:
-            yield f"{began}; answered after {format_seconds(run['seconds'] or 0)}: {run['answer']}"
-            yield from _render_read_back(run)
+            yield f"{began}; answered after {format_seconds(run.seconds or 0)}: {run.answer}"
+            if run.unchanged:
+                yield f"read back: Bitrix24 said yes and left as they were: {to_one_line(', '.join(run.unchanged))}"
+            for command in run.commands:
+                error = f": {to_one_line(command.error)}" if command.error else ""
+                yield f"{to_one_line(command.key)} {to_one_line(command.method)} {command.status}{error}"
 
 
-def _render_read_back(run: Story) -> Iterator[str]:
-    if run["unchanged"]:
-        yield f"read back: Bitrix24 said yes and left as they were: {to_one_line(', '.join(run['unchanged']))}"
-    for command in run["commands"]:
-        error = f": {to_one_line(command['error'])}" if command.get("error") else ""
-        yield f"{to_one_line(command['key'])} {to_one_line(command['method'])} {command['status']}{error}"
-
-
-def _render_doubt(doubt: Story | None) -> Iterator[str]:
+def _render_doubt(doubt: Doubt | None) -> Iterator[str]:
     if doubt is None:
         return
-    yield f"outcome unknown since {format_moment(doubt['at'])}: {doubt['detail']}"
-    for look in doubt["looks"]:
-        yield f"looked up {format_moment(look['at'])}: {_VERDICTS[look['verdict']]}{' (' + look['detail'] + ')' if look['detail'] else ''}"
-    if not doubt["looks"]:
+    yield f"outcome unknown since {format_moment(doubt.at)}: {doubt.detail}"
+    for look in doubt.looks:
+        yield f"looked up {format_moment(look.at)}: {_VERDICTS[look.verdict]}{' (' + look.detail + ')' if look.detail else ''}"
+    if not doubt.looks:
         yield "no later look has settled it"
 
 
-def _render_place(story: Story) -> Iterator[str]:
-    gone = "; its person was erased, so words and values are gone" if story["erased"] else ""
-    gone += f"; some of it {UNREADABLE_TEXT.strip('()')}" if story["unreadable"] else ""
-    yield f"session {to_one_line(story['session'])}, call {story['effect_id']}{gone}"
+def _render_place(story: CallStory) -> Iterator[str]:
+    gone = "; its person was erased, so words and values are gone" if story.erased else ""
+    gone += f"; some of it {UNREADABLE_TEXT.strip('()')}" if story.unreadable else ""
+    yield f"session {to_one_line(story.session)}, call {story.effect_id}{gone}"
 
 
-def _render_sighting(number: int, story: Story) -> Iterator[str]:
-    record = ", ".join(story["records"])
-    match story["kind"]:
+def _render_sighting(number: int, story: Sighting) -> Iterator[str]:
+    record = ", ".join(story.records)
+    match story.kind:
         case "portal_event":
-            yield f"{number}. {story['words']} · {format_moment(story['at'])}"
+            yield f"{number}. {story.words} · {format_moment(story.at)}"
         case "gone":
-            yield f"{number}. {record} was not to be seen in the portal any more · {format_moment(story['at'])}"
+            yield f"{number}. {record} was not to be seen in the portal any more · {format_moment(story.at)}"
         case "first_seen":
-            yield f"{number}. {record} seen in the portal for the first time · {format_moment(story['at'])}"
-            yield from (f"   {'':<{_WIDTH}}{change['name']} ({change['field']}): {change['after']}" for change in story["changes"])
+            yield f"{number}. {record} seen in the portal for the first time · {format_moment(story.at)}"
+            yield from (f"   {'':<{_WIDTH}}{change.name} ({change.field}): {change.after}" for change in story.changes)
         case _:
-            yield f"{number}. {record} had changed in the portal · {format_moment(story['at'])}"
-            for change in story["changes"]:
-                yield f"   {'change':<{_WIDTH}}{change['name']} ({change['field']}): {change['before'] or '—'} → {change['after'] or '—'}"
+            yield f"{number}. {record} had changed in the portal · {format_moment(story.at)}"
+            for change in story.changes:
+                yield f"   {'change':<{_WIDTH}}{change.name} ({change.field}): {change.before or '—'} → {change.after or '—'}"
                 yield f"   {'by':<{_WIDTH}}{_describe_author(change)}"
 
 
-def _describe_author(change: Story) -> str:
-    if change["through"]:
-        return f"{change['by'] or 'somebody'} through the bot, call {to_short_id(change['through'])}"
-    if change["perhaps_unreadable"]:
+def _describe_author(change: SeenChange) -> str:
+    if change.through:
+        return f"{change.by or 'somebody'} through the bot, call {to_short_id(change.through)}"
+    if change.perhaps_unreadable:
         return f"perhaps by a call that {UNREADABLE_TEXT.strip('()')}: the bot cannot tell"
-    if change["perhaps_erased"]:
+    if change.perhaps_erased:
         return "perhaps by a call of an erased person: the bot cannot tell"
     return "no call of the bot wrote this: changed in Bitrix24 itself, whose history knows by whom"

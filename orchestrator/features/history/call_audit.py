@@ -17,7 +17,7 @@ from orchestrator.reports.reading.journal_reader import to_session_name
 from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.viewer import Viewer
 from orchestrator.reports.why.call_search import CallTrail
-from orchestrator.reports.why.call_story import Story, build_story
+from orchestrator.reports.why.call_story import build_story
 from state.clock import format_iso
 from state.events.calls import CallStarted
 from state.events.confirmations import ConfirmationRequested, DecisionRefused
@@ -25,6 +25,7 @@ from state.events.conversation import StepRefused
 from state.journal.async_store import AsyncStore
 from state.journal.store import EffectRow, Store, StoredEvent
 
+Story = dict[str, Any]
 _FirstEvent = ConfirmationRequested | CallStarted | StepRefused
 _FIRST: Final[Mapping[str, type[_FirstEvent]]] = {one.__name__: one for one in (ConfirmationRequested, CallStarted, StepRefused)}
 """The events with which a call first appears in the journal."""
@@ -144,7 +145,7 @@ def _build_story(store: Store, first: StoredEvent, voice: Narrator, viewer: View
     effect_id = build_effect_id(begun.slot) if isinstance(begun, StepRefused) else begun.effect_id
     row = None if isinstance(begun, StepRefused) else store.find_effect(effect_id)
     trail, whole = _collect_trail(past, first, effect_id, row)
-    story = build_story(trail, past, voice=voice, catalogue=viewer.deps.catalogue, record=record)
+    story = build_story(trail, past, voice=voice, catalogue=viewer.deps.catalogue, record=record).to_json()
     if not whole and row is not None:
         story["outcome"] = _OUTCOMES.get(row.status, row.status)
     refused = [(event.ts, DecisionRefused.from_data(event.data)) for event in trail.events if event.type == DecisionRefused.__name__]

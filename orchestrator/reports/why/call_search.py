@@ -7,18 +7,27 @@ more for the related events. Only what matches is kept in memory.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.reports.reading.journal_reader import MILLISECOND, PAGE, AmbiguousName, NotFound, scan_events
+from orchestrator.reports.why.story import PlanStep
 from orchestrator.reports.why.touched_records import TouchedRecord, find_created_record, find_touched_records
+from state.events.calls import CallStarted, CallSucceeded, OutcomeReconciled
+from state.events.confirmations import ConfirmationDenied, ConfirmationRequested
+from state.events.conversation import MessageReceived, NameAsked, PlanRecorded, StepRefused
+from state.events.portal import PortalEventReceived, RecordsSeen
 from state.journal.store import Store, StoredEvent
 from state.sql.search_encrypted import Search
 
-_CALLS: Final = ("ConfirmationRequested", "ConfirmationDenied", "CallStarted", "StepRefused", "PlanRecorded")
+_Call = ConfirmationRequested | ConfirmationDenied | CallStarted | StepRefused
+_WITH_PARAMS: Final[Mapping[str, type[_Call]]] = {
+    kind.__name__: kind for kind in (ConfirmationRequested, ConfirmationDenied, CallStarted, StepRefused)
+}
+_CALLS: Final = (*_WITH_PARAMS, "PlanRecorded")
 _PORTAL: Final = ("RecordsSeen", "PortalEventReceived")
 _IDENTIFIED: Final = (*_CALLS, "CallSucceeded", "CallRefused", "CallOutcomeUnknown", "OutcomeReconciled")
 _OF_TURNS: Final = frozenset({"MessageReceived", "ModelAnswered", "PlanRecorded"})
@@ -76,13 +85,13 @@ def find_by_record(store: Store, record: str, catalogue: Catalogue, *, field_nam
             if _is_seen(event, record):
                 seen.append(event)
             continue
-        if event.type == "CallStarted" and event.erased and event.data.get("call_class") != "R":
+        if event.type == "CallStarted" and event.erased and CallStarted.from_data(event.data).call_class != "R":
             unassigned.append(event)
             continue
         for effect_id, touched in _find_touched(event, catalogue, number):
-            fitting = [touch for touch in touched if _is_fitting(touch, field_name)]
+            fitting = [touch for touch in touched if not touch.reads and (not field_name or touch.is_writing(field_name))]
             adds = [touch for touch in fitting if touch.created_kind == kind] if event.type == "CallStarted" else []
-            if any(touch.target == record for touch in fitting) or (adds and _has_created(event, adds, record, store)):
+            if any(touch.target == record for touch in fitting) or (adds and _has_created(event, effect_id, adds, record, store)):
                 _add_effect(effects, event, effect_id)
     return FoundCalls(trails=_build_trails(store, effects), seen=seen, unassigned=unassigned)
 
@@ -141,41 +150,36 @@ def _build_number_filter(number: str) -> Callable[[str], bool]:
     return lambda text: number in text and alone.search(text) is not None
 
 
-def _is_fitting(touch: TouchedRecord, field_name: str) -> bool:
-    return not touch.reads and (not field_name or touch.is_writing(field_name))
-
-
 def _find_touched(event: StoredEvent, catalogue: Catalogue, number: str) -> Iterator[tuple[str, list[TouchedRecord]]]:
-    """Yield the effects that an event names with the records they touch; calls that can neither hold nor create the record are skipped."""
-    data = event.data
+    """Yield the effects that an event names with the records they touch; calls that can neither hold nor create the record are skipped.
+
+    Looking for the number in the text of the parameters is much faster than parsing the call, and never misses it.
+    """
     if event.type == "PlanRecorded":
-        if not data.get("executed", True):
-            yield from (
-                (_build_planned_id(step), find_touched_records(str(step.get("method")), step.get("params"), catalogue))
-                for step in data["steps"]
-            )
-    elif _may_hold(data.get("params"), number) or (event.type == "CallStarted" and _may_add(data)):
-        effect_id = data.get("effect_id") or build_effect_id(data["slot"])
-        yield effect_id, find_touched_records(data.get("method", ""), data.get("params"), catalogue)
+        for step in _read_planned(event):
+            yield build_effect_id(step.slot), find_touched_records(step.method, step.params, catalogue)
+        return
+    call = _WITH_PARAMS[event.type].from_data(event.data)
+    text = str(call.params)
+    if number in text or (isinstance(call, CallStarted) and (_ADD_SUFFIX in call.method or _ADD_SUFFIX in text)):
+        effect_id = build_effect_id(call.slot) if isinstance(call, StepRefused) else call.effect_id
+        yield effect_id, find_touched_records(call.method, call.params, catalogue)
 
 
-def _may_hold(params: Any, number: str) -> bool:
-    """Return whether the parameters may hold the number: much faster than parsing the call, and never wrongly False."""
-    return number in str(params)
+def read_steps(event: StoredEvent) -> list[PlanStep]:
+    """Return the steps of a PlanRecorded."""
+    return [PlanStep.model_validate(step) for step in PlanRecorded.from_data(event.data).steps]
 
 
-def _may_add(data: Mapping[str, Any]) -> bool:
-    return ".add" in data["method"] or ".add" in str(data.get("params"))
+def _read_planned(event: StoredEvent) -> list[PlanStep]:
+    """Return the steps of a PlanRecorded that was only recorded; those of a plan that was executed are found by their calls."""
+    return [] if PlanRecorded.from_data(event.data).executed else read_steps(event)
 
 
-def _build_planned_id(step: Mapping[str, Any]) -> str:
-    return build_effect_id(str(step.get("slot", "")))
-
-
-def _has_created(started: StoredEvent, adding: Sequence[TouchedRecord], record: str, store: Store) -> bool:
+def _has_created(started: StoredEvent, effect_id: str, adding: Sequence[TouchedRecord], record: str, store: Store) -> bool:
     """Return whether a call that started as an add created this very record."""
     for event in _read_after(started, store):
-        if event.data.get("effect_id") != started.data["effect_id"]:
+        if effect_id not in (named for named, _ in _find_ids(event)):
             continue
         if event.type == "CallSucceeded":
             result = load_answer(event, store)
@@ -183,8 +187,7 @@ def _has_created(started: StoredEvent, adding: Sequence[TouchedRecord], record: 
             return any(find_created_record(touch, answer) == record for touch, answer in answers)
         if event.type == "OutcomeReconciled":
             kind, _, number = record.rpartition(":")
-            objects = (event.data.get("changes") or {}).get("objects") or {}
-            return str(objects.get(f"current_{kind}_id")) == number
+            return str(OutcomeReconciled.from_data(event.data).changes.objects.get(f"current_{kind}_id")) == number
         if event.type == "CallRefused":
             return False
     return False
@@ -198,25 +201,27 @@ def _read_after(event: StoredEvent, store: Store) -> Iterator[StoredEvent]:
         after, limit = page[-1].seq, PAGE
 
 
-def load_answer(event: StoredEvent, store: Store) -> Any:
-    """Return the portal's answer, also where it is stored as a separate blob because of its size."""
-    if not event.data.get("result_blob"):
-        return event.data.get("result")
-    text = store.load_blob(event.data["result_blob"])
+def load_answer(event: StoredEvent, store: Store) -> object:
+    """Return the portal's answer of a CallSucceeded, also where it is stored as a separate blob because of its size."""
+    answered = CallSucceeded.from_data(event.data)
+    if not answered.result_blob:
+        return answered.result
+    text = store.load_blob(answered.result_blob)
     return orjson.loads(text) if text else None
 
 
 def _is_seen(event: StoredEvent, record: str) -> bool:
-    data = event.data
-    return data.get("target") == record or record in (data.get("records") or {}) or record in (data.get("gone") or ())
+    if event.type == "PortalEventReceived":
+        return PortalEventReceived.from_data(event.data).target == record
+    seen = RecordsSeen.from_data(event.data)
+    return record in seen.records or record in seen.gone
 
 
 def _find_ids(event: StoredEvent) -> Iterator[tuple[str, str]]:
-    """Yield the (effect id, card id) pairs that an event names."""
+    """Yield the (effect id, card id) pairs that an event of any type names."""
     data = event.data
     if event.type == "PlanRecorded":
-        if not data.get("executed", True):
-            yield from ((_build_planned_id(step), "") for step in data["steps"])
+        yield from ((build_effect_id(step.slot), "") for step in _read_planned(event))
     elif data.get("effect_id"):
         yield data["effect_id"], data.get("confirmation_id") or ""
     elif data.get("slot"):
@@ -260,12 +265,13 @@ def _build_stream_trails(store: Store, stream: str, wanted: Mapping[str, set[str
     turn_id = ""
     for event in _read_around(store, stream, wanted):
         if event.type == "NameAsked":
-            questions[event.data["question_id"]] = event.data["text"]
+            asked = NameAsked.from_data(event.data)
+            questions[asked.question_id] = asked.text
         if event.type in _OF_TURNS:
             if event.type == "MessageReceived":
                 _drop_turn(turns, trails, turn_id)
-                turn_id = event.data["turn_id"]
-            turns.setdefault(event.data["turn_id"], []).append(event)
+                turn_id = _find_turn_id(event)
+            turns.setdefault(_find_turn_id(event), []).append(event)
         for effect_id, _ in _find_ids(event):
             if effect_id in wanted:
                 trail = trails.setdefault(effect_id, CallTrail(stream=stream, effect_id=effect_id))
@@ -273,7 +279,8 @@ def _build_stream_trails(store: Store, stream: str, wanted: Mapping[str, set[str
                 trail.slot = trail.slot or _find_slot(event, effect_id)
                 trail.turn = trail.turn or turns.get(_find_turn_id(event), [])
     for trail in trails.values():
-        trail.question = next((questions[key] for event in trail.turn if (key := event.data.get("answers")) in questions), "")
+        messages = (MessageReceived.from_data(event.data) for event in trail.turn if event.type == "MessageReceived")
+        trail.question = next((questions[message.answers] for message in messages if message.answers in questions), "")
     yield from trails.values()
 
 
@@ -290,5 +297,5 @@ def _find_turn_id(event: StoredEvent) -> str:
 
 def _find_slot(event: StoredEvent, effect_id: str) -> str:
     if event.type == "PlanRecorded":
-        return next(str(step["slot"]) for step in event.data["steps"] if _build_planned_id(step) == effect_id)
+        return next(step.slot for step in read_steps(event) if build_effect_id(step.slot) == effect_id)
     return str(event.data.get("slot") or "")

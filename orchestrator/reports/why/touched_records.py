@@ -4,14 +4,15 @@ It uses the catalogue; a method that the catalogue no longer has is guessed from
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.catalogue.names import CRM, to_field_key
 from bitrix.client.batch import BatchError, Command, parse_commands
 from orchestrator.gate.call.targets import as_id, find, find_entity_by_code, get_at_path
+from state.stored import JsonObject
 
 _ADD = "add"
 _IDS: Final = ("id", "ID", "taskId", "fields.ENTITY_ID", "fields.ownerId", "fields.OWNER_ID")
@@ -25,14 +26,14 @@ class TouchedRecord:
     """One call, or one command of a batch (`key`), and the record it is about ("" for a new one or none)."""
 
     method: str
-    params: Mapping[str, Any]
+    params: JsonObject
     key: str = ""
     entity: str = ""
     target: str = ""
     created_kind: str = ""
     """The kind of record that the call creates."""
     reads: bool = False
-    fields: Mapping[str, Any]
+    fields: JsonObject
     """The fields it writes, by the names used in the call."""
 
     def is_writing(self, field: str) -> bool:
@@ -41,9 +42,9 @@ class TouchedRecord:
         return any(to_field_key(name, self.entity) == wanted for name in self.fields)
 
 
-def find_touched_records(method: str, params: Any, catalogue: Catalogue) -> list[TouchedRecord]:
+def find_touched_records(method: str, params: object, catalogue: Catalogue) -> list[TouchedRecord]:
     """Return the records that a call touches, one entry per command; empty for parameters that cannot be parsed."""
-    given = params if isinstance(params, Mapping) else {}
+    given: JsonObject = params if isinstance(params, Mapping) else {}
     if method.strip().lower() != "batch":
         return [_build_touched(Command("", method, dict(given)), catalogue)]
     try:
@@ -53,7 +54,7 @@ def find_touched_records(method: str, params: Any, catalogue: Catalogue) -> list
     return [_build_touched(command, catalogue) for command in commands]
 
 
-def find_created_record(touch: TouchedRecord, result: Any) -> str:
+def find_created_record(touch: TouchedRecord, result: object) -> str:
     """Return the record that a successful add created: "deal:481", or ""."""
     if not touch.created_kind:
         return ""
@@ -86,24 +87,21 @@ def _build_touched(command: Command, catalogue: Catalogue) -> TouchedRecord:
         return _guess_touched(command)
     aim = find(spec, command.params, catalogue)
     target = next((f"{entity}:{number}" for entity, number in aim.targets), "")
+    # A comment on a deal is a comment; an item of a smart process is of its own kind.
+    created = aim.entity if spec.entity.startswith("@") or not spec.target_entity else spec.entity
     return TouchedRecord(
         method=command.method,
         params=command.params,
         key=command.key,
         entity=aim.entity,
         target=target,
-        created_kind=_find_created_kind(spec, aim.entity) if spec.verb == _ADD else "",
+        created_kind=created if spec.verb == _ADD else "",
         reads=spec.reads_only,
         fields=_find_written_fields(spec, command.params),
     )
 
 
-def _find_created_kind(spec: Method, about: str) -> str:
-    """Return the kind of record that an add creates: a comment on a deal is a comment, a smart process item is of its own kind."""
-    return about if spec.entity.startswith("@") or not spec.target_entity else spec.entity
-
-
-def _find_written_fields(spec: Method, params: Mapping[str, Any]) -> Mapping[str, Any]:
+def _find_written_fields(spec: Method, params: JsonObject) -> JsonObject:
     if spec.reads_only:
         return {}
     if spec.fields_at:
@@ -120,7 +118,7 @@ def _guess_touched(command: Command) -> TouchedRecord:
     if command.method.lower().startswith("crm.item."):
         number = as_id(command.params.get("entityTypeId"))
         entity = CRM.get(number, f"item:{number}") if number else ""
-    identity = next(_find_ids(command.params), None)
+    identity = next((number for path in _IDS if (number := as_id(get_at_path(command.params, path))) is not None), None)
     fields = command.params.get("fields")
     return TouchedRecord(
         method=command.method,
@@ -131,7 +129,3 @@ def _guess_touched(command: Command) -> TouchedRecord:
         created_kind=entity if command.method.lower().endswith(f".{_ADD}") else "",
         fields=fields if isinstance(fields, Mapping) else {},
     )
-
-
-def _find_ids(params: Mapping[str, Any]) -> Iterator[int]:
-    yield from (number for path in _IDS if (number := as_id(get_at_path(params, path))) is not None)

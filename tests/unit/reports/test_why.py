@@ -106,8 +106,8 @@ def test_all_that_happened_to_a_record_newest_first(run: Run, told: Told) -> Non
 def test_a_refused_call_does_not_make_up_an_old_value(run: Run) -> None:
     """The gate turned it down before a look at the record: what stood there is not known, and is not shown as nothing."""
     kit = CallTrail(stream="session:tg:1", effect_id="e" * 32, events=[refusal()])
-    (change,) = build_story(kit, memory_store(), voice=Narrator(lambda code, args: code), catalogue=load())["changes"]
-    assert change["before_recorded"] is False
+    (change,) = build_story(kit, memory_store(), voice=Narrator(lambda code, args: code), catalogue=load()).changes
+    assert change.before_recorded is False
     (line,) = _render_changes([change])
     assert line == "deal:481 Amount (OPPORTUNITY): → 170000 (old value not recorded)"
     task = run("why", "task", 9001).output

@@ -1,0 +1,195 @@
+"""The stories of `sdelka journal why`: one call with all that the journal knows of it, and what was seen of a record in the portal.
+
+Their texts are in English and safe to show. Programs get `to_json` of a story, without the fields that its builder did not set.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydantic import Field, InstanceOf, model_serializer
+
+from orchestrator.domain.card_view import PreviewLine
+from orchestrator.domain.frozen import View
+from orchestrator.domain.outcome import CommandReport
+from state.card import Card
+from state.stored import JsonObject
+
+
+class PlanStep(View):
+    """One step of a recorded plan, as the model wrote it, with names resolved."""
+
+    slot: str = ""
+    method: str = ""
+    params: JsonObject = Field(default_factory=dict)
+    comment: str = ""
+
+
+class Change(PreviewLine):
+    """A field that a call changes."""
+
+    record: str
+    """The record, "deal:481", or "new deal" for one that the call creates."""
+    before_recorded: bool
+    """Whether the journal knows the old value; if not, `before` is empty."""
+
+
+class SeenChange(PreviewLine):
+    """A field with another value than at the look before, and the call of the bot that wrote it meanwhile, if there is one."""
+
+    by: str = ""
+    """Who had asked for the call."""
+    through: str = ""
+    """The effect id of the call."""
+    perhaps_erased: bool = False
+    """Whether a call of an erased person may have written it."""
+    perhaps_unreadable: bool = False
+    """Whether a call that cannot be read may have written it."""
+
+
+class Request(View):
+    """Who asked for a call, and in which words."""
+
+    by: str
+    person: str
+    at: str
+    """When; "" if the message is not in the journal."""
+    words: str
+    origin: str
+    with_foreign_text: bool = False
+    """Whether text of somebody else was forwarded or pasted along."""
+
+
+class Proposal(View):
+    """What the model said in the iteration in which it proposed the call."""
+
+    at: str
+    model: str
+    iteration: int
+    thought: str
+    step: PlanStep
+
+
+class GateVerdict(View):
+    """What the gate decided of a call, in which mode, and why."""
+
+    decision: Literal["refused", "asked", "allowed", "withdrawn", "planned"]
+    mode: str
+    at: str
+    codes: Sequence[str]
+    reasons: Sequence[str]
+
+
+class Superseded(View):
+    """When and why an approved card was not run."""
+
+    at: str
+    why: str
+
+
+class Decision(View):
+    """Who decided a card, when, on which channel, and how long after it was shown."""
+
+    status: str
+    at: str
+    by: str
+    person: str
+    via: str
+    reason: str
+    replaced_by: str
+    waited_seconds: float
+    superseded: Superseded | None = None
+
+
+class StoryCard(View):
+    """A card as it was shown, and its decision; None while it waits."""
+
+    card: InstanceOf[Card]
+    """Only what people saw of it, without secrets."""
+    replaces: str
+    erased: bool
+    decided: Decision | None
+
+    @model_serializer
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON object that programs get."""
+        decided = self.decided.to_json() if self.decided else None
+        return {**self.card.to_stored(), "replaces": self.replaces, "erased": self.erased, "status": "requested", "decided": decided}
+
+
+class Run(View):
+    """When the call was sent, and what Bitrix24 answered."""
+
+    started_at: str
+    ended_at: str
+    outcome: str
+    seconds: float | None
+    sent: bool = True
+    """False for a read, which is not recorded before it is sent, and for a refusal before the start."""
+    answer: str
+    commands: Sequence[CommandReport] = ()
+    unchanged: Sequence[str] = ()
+    """Fields that the portal left as they were although it said yes."""
+    code: str = ""
+
+
+class Look(View):
+    """One look at the portal for a call with an unknown outcome."""
+
+    at: str
+    verdict: Literal["done", "not_done", "unclear"]
+    detail: str
+
+
+class Doubt(View):
+    """When and why the outcome of a call became unknown, and the later looks at the portal."""
+
+    at: str
+    detail: str
+    looks: Sequence[Look]
+
+
+class CallStory(View):
+    """Everything that the journal knows of one call."""
+
+    at: str
+    effect_id: str
+    confirmation_id: str
+    session: str
+    outcome: str
+    method: str
+    params: JsonObject
+    call_class: str = Field(serialization_alias="class")
+    records: Sequence[str]
+    changes: Sequence[Change]
+    asked: Request | None
+    undoes: str
+    """The effect id of the call that this one takes back."""
+    proposed: Proposal | None
+    judged: GateVerdict
+    card: StoryCard | None
+    run: Run | None
+    doubt: Doubt | None
+    erased: bool
+    unreadable: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON object that programs get."""
+        changes = [{"record": change.record, **change.to_json()} for change in self.changes]
+        return {"kind": "call", **self.model_dump(mode="json", exclude_unset=True, by_alias=True), "changes": changes}
+
+
+class Sighting(View):
+    """An event that the portal posted about a record, or a look at it that found a change."""
+
+    at: str
+    session: str
+    records: Sequence[str]
+    kind: Literal["portal_event", "gone", "seen", "first_seen"]
+    event: str = ""
+    """The name of the posted event."""
+    words: str = ""
+    """The posted event as a sentence."""
+    changes: Sequence[SeenChange] = ()
+
+
+Story = CallStory | Sighting
