@@ -11,6 +11,7 @@ from tests.style_counting import (
     find_any,
     find_cyrillic,
     find_functions,
+    find_running_statements,
     find_statements,
     find_string_keys,
     load_verbs,
@@ -88,6 +89,16 @@ def test_a_name_begins_with_a_whole_word_of_the_list(name: str, verbal: bool) ->
 
 def test_statements_leave_docstrings_out() -> None:
     assert len(list(find_statements(parse_source("bot/a.py", '"""A."""\nx = 1\n"""B."""\nif x:\n    x = 2\n')))) == 3
+
+
+def test_declarations_do_not_run() -> None:
+    text = 'import a\nclass B:\n    """B."""\n    x: int = 1\n    def f(self) -> int: ...\n    def g(self) -> int:\n        y: int = 2\n        return y\n'
+    assert [type(node).__name__ for node in find_running_statements(parse_source("bot/a.py", text))] == [
+        "FunctionDef",
+        "FunctionDef",
+        "AnnAssign",
+        "Return",
+    ]
 
 
 @pytest.mark.parametrize(("values", "part", "value"), [([3, 1, 2], 0.5, 2), (list(range(1, 11)), 0.9, 9), ([7], 0.9, 7), ([], 0.5, 0)])
