@@ -17,7 +17,7 @@ from bitrix.limits.plan import parse_plan
 from bitrix.limits.shared_level import SharedLevel
 from bitrix.masking import mask
 from bot.access.portal_auth import build_portal_auth
-from bot.features import Members, build_features
+from bot.features import Members, Ports, build_features
 from bot.http_transport import build_transport
 from bot.monitoring.reachability import ReachabilityTracker
 from bot.settings import Settings
@@ -33,7 +33,6 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.engines.crm_agent.engine import CrmAgent
 from orchestrator.features.budgets.change_counter import OVERLAP, JournalChangeCounter
 from orchestrator.features.budgets.model_budget import MonthlyModelBudget, UsageReader
-from orchestrator.features.freezing import handlers as freezing
 from orchestrator.features.freezing.freeze_switch import LiveSwitch
 from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.features.leads.policy_news import PolicyWatcher
@@ -53,7 +52,7 @@ from orchestrator.model_client.transcribe import Transcriber
 from orchestrator.performers.bitrix import BitrixPerformer
 from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.runtime.audit import Audit
-from orchestrator.runtime.turn import RefreshActor, ShowPartial, Tools, merge_handlers
+from orchestrator.runtime.feature import Feature, RefreshActor, ShowPartial, Tools, merge_features
 from orchestrator.runtime.turn_context import Query
 from orchestrator.runtime.worker import Orchestrator, TellTrouble
 from state.audit_log.interaction_log import InteractionLogger
@@ -139,9 +138,11 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     policy, catalogue = load_rules(settings)
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)
-    more = build_features(reads, naming, store, members, DATA, ear=ear)
     watch, switch = PolicyWatcher(), LiveSwitch(store)
+    watcher = PortalWatcher(reads, naming, store, clock, audience=audience, present=present)
+    ports = Ports(reads, naming, store, watcher, switch, members, ear)
     live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news)
+    watched = Feature(frequent_tasks=(partial_of(watch.run, live),))
     gate = Gate(
         catalogue=catalogue,
         policy=live,
@@ -166,13 +167,9 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         allowed_hosts=frozenset({client.portal}) | policy.http_hosts,
         refresh_actor=present,
         model_budget=MonthlyModelBudget(live, UsageReader(store)),
-        handlers=merge_handlers(more.handlers, freezing.build_handlers(switch, members)),
-        periodic_tasks=more.periodic_tasks,
-        frequent_tasks=(partial_of(watch.run, live),),
+        features=merge_features(build_features(ports, DATA), watched),
     )
-    return Orchestrator(
-        tools, clock, trouble=trouble, portal=PortalWatcher(reads, naming, store, clock, audience=audience, present=present)
-    )
+    return Orchestrator(tools, clock, trouble=trouble)
 
 
 def _build_agent(settings: Settings, catalogue: Catalogue, policies: PolicySource) -> CrmAgent:

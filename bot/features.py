@@ -1,73 +1,69 @@
-"""Assembles the features outside conversations and decisions, and which of them handles which input. Part of the composition root."""
+"""The list of features, each built on the ports it needs. Part of the composition root; a new feature is one line of `build_features`."""
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from orchestrator.directory.agenda import load_agenda
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
-from orchestrator.features.cards import editing
-from orchestrator.features.cards.open_cards import CardRefresher
-from orchestrator.features.daily.feature import build_daily_help
+from orchestrator.features.cards import feature as cards
+from orchestrator.features.daily import feature as daily
 from orchestrator.features.daily.ports import Nobody, People
-from orchestrator.features.history.handlers import History
-from orchestrator.features.leads import feature as leading
-from orchestrator.features.leads.assignment import LeadsWatcher
-from orchestrator.features.people.feature import build_command_handlers, build_inbox_handlers, build_timer_handlers
+from orchestrator.features.freezing import feature as freezing
+from orchestrator.features.history import feature as history
+from orchestrator.features.leads import feature as leads
+from orchestrator.features.leads.lead_inbox import find_pending_elsewhere
+from orchestrator.features.people import feature as people
 from orchestrator.features.people.people_context import PeopleContext
 from orchestrator.features.people.staff import Employees, Staff
-from orchestrator.features.talking.feature import build_handlers
+from orchestrator.features.portal_events import feature as portal_events
+from orchestrator.features.portal_events.watcher import PortalWatcher
+from orchestrator.features.talking import feature as talking
 from orchestrator.features.talking.voice import VoiceInput
-from orchestrator.features.undo import handlers as undoing
+from orchestrator.features.undo import feature as undo
 from orchestrator.gate.call.permissions import Staff as LeadStaff
+from orchestrator.gate.call.ports import FreezeSwitch
 from orchestrator.language.work_calendar import load_workdays
-from orchestrator.runtime.turn import Handlers, PeriodicTask, merge_handlers
+from orchestrator.runtime.feature import Feature, merge_features
 from state.journal.async_store import AsyncStore
-
-
-@dataclass(frozen=True, kw_only=True)
-class Features:
-    """Handlers and periodic tasks of all features."""
-
-    handlers: Handlers
-    periodic_tasks: tuple[PeriodicTask, ...]
 
 
 class Members(People, Staff, LeadStaff, Protocol):
     """Who may use the bot, as needed by the features that write to people and that admit them."""
 
 
-def build_features(
-    reads: PortalReader, naming: Naming, store: AsyncStore, members: Members | None, data: Path, *, ear: VoiceInput | None = None
-) -> Features:
-    """Build all features; without `members` the bot writes to nobody on its own. Raises SettingsError for faulty data files."""
+class Ports(NamedTuple):
+    """What the features stand on; without `members` the bot writes to nobody on its own and admits nobody."""
+
+    reads: PortalReader
+    naming: Naming
+    store: AsyncStore
+    watcher: PortalWatcher
+    switch: FreezeSwitch
+    members: Members | None = None
+    ear: VoiceInput | None = None
+
+
+def build_features(ports: Ports, data: Path) -> Feature:
+    """Build all features; `data` is the folder of shipped data. Raises SettingsError for faulty data files."""
+    reads, naming, store, members = ports.reads, ports.naming, ports.store, ports.members
 
     def url_of(target: str, actor: Actor) -> str:
         kind, _, number = target.rpartition(":")
         return naming.build_card_url(kind, int(number), user=actor.bitrix_user_id or 0)
 
-    daily = build_daily_help(
-        partial(load_agenda, reads, naming), url_of, people=members or Nobody(), workdays=load_workdays(data / "holidays.yaml")
+    agenda, workdays = partial(load_agenda, reads, naming), load_workdays(data / "holidays.yaml")
+    registry = PeopleContext(staff=members, employees=Employees(reads.reference, naming)) if members else None
+    return merge_features(
+        daily.build_feature(agenda, url_of, people=members or Nobody(), workdays=workdays),
+        cards.build_feature(reads.catalogue, reads.reference, store, find_pending_elsewhere),
+        leads.build_feature(store, members),
+        undo.build_feature(),
+        history.build_feature(),
+        talking.build_feature(ports.ear),
+        freezing.build_feature(ports.switch, members),
+        portal_events.build_feature(ports.watcher),
+        *([people.build_feature(registry)] if registry else []),
     )
-    every = merge_handlers(
-        daily,
-        _build_registry_handlers(reads, naming, members),
-        editing.build_handlers(reads.catalogue, reads.reference),
-        leading.build_inbox_handlers(),
-        undoing.build_handlers(),
-        History().build_handlers(),
-        build_handlers(ear) if ear else Handlers(),
-    )
-    rounds = (daily.planner.run, CardRefresher(store).run)
-    return Features(handlers=every, periodic_tasks=(*rounds, LeadsWatcher(store, members).run) if members else rounds)
-
-
-def _build_registry_handlers(reads: PortalReader, naming: Naming, staff: Members | None) -> Handlers:
-    if staff is None:
-        return Handlers()
-    desk = PeopleContext(staff=staff, employees=Employees(reads.reference, naming))
-    registry = Handlers(inbox=build_inbox_handlers(desk), timers=build_timer_handlers(desk), commands=build_command_handlers(desk))
-    return merge_handlers(registry, leading.build_handlers(staff))

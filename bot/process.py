@@ -30,6 +30,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.people.access_removal import build_start_row
+from orchestrator.features.portal_events.watcher import START as PORTAL_START
 from orchestrator.features.talking.voice import Files
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, SystemClock
@@ -166,7 +167,7 @@ async def _open_http_door(
             *([posts] if posts is not None else []),
         ]
         if settings.event_tokens:
-            session = await orchestrator.start_portal_watch()
+            session = await orchestrator.start_feature(PORTAL_START)
             routers.append(build_portal_events_router(orchestrator.receive, settings.event_tokens, session, clock))
         app = build_app(*routers, identity=api.identity if api is not None else None)
         if monitor is not None:

@@ -192,7 +192,7 @@ class TelegramDoor:
         if query is None or query.message is None or row is None or self._orchestrator is None:
             return routed
         said = parse_input(row)
-        if isinstance(said, FeatureClick) and said.words[0] not in self._orchestrator.tools.handlers.buttons:
+        if isinstance(said, FeatureClick) and said.words[0] not in self._orchestrator.tools.features.buttons:
             return ParsedUpdate(session=routed.session, callback_id=query.id, toast=Notice(code="card-outdated"))
         stops = isinstance(said, Command) and said.name == "stop"
         if stops and self.delivery.progress.is_shown_elsewhere(row.session, query.message.message_id):

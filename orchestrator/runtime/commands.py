@@ -1,21 +1,18 @@
-"""Typed commands, answered by fixed code in every mode; the model is not asked. Only /new and /stop change anything."""
+"""Typed commands, answered by fixed code in every mode; the model is not asked. Only /new changes anything. Features have their own."""
 
 from collections.abc import Awaitable, Callable
 
 from bitrix.masking import mask_value
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.inputs import Command
-from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
-from orchestrator.features.cards.open_cards import build_pending_rows
-from orchestrator.features.leads import lead_inbox
-from orchestrator.features.talking import stop_queue
+from orchestrator.domain.outputs import Notice, Reply, build_reply
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.decide.freeze_check import build_freeze_args
 from orchestrator.replies.code_notes import list_examples
 from orchestrator.runtime import outbox, recovery
-from orchestrator.runtime.input_filter import wake
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Tools, admit_actor
+from orchestrator.runtime.turn import admit_actor
 from state.canonical import dumps
 from state.events.conversation import ConversationCleared
 from state.events.fold import list_open_confirmations
@@ -39,7 +36,7 @@ def list_commands(actor: Actor, session: str) -> tuple[str, ...]:
 async def run_command(row: InboxRow, session: Session, tools: Tools) -> None:
     """Answer one typed command; an unknown one is answered with the list of those that exist."""
     said = Command.model_validate(row.body)
-    feature = tools.handlers.commands.get(said.name)
+    feature = tools.features.commands.get(said.name)
     if feature is not None:
         await feature(row, session, tools)
         return
@@ -49,27 +46,11 @@ async def run_command(row: InboxRow, session: Session, tools: Tools) -> None:
     match said.name:
         case "check" | "details":
             await _answer_card_button(row, said, actor, session, tools)
-        case "stop":
-            await _run_stop(row, actor, session, tools)
-        case "pending":
-            await _run_pending(row, actor, session, tools)
         case name:
             reply = await _REPLIES.get(name, _build_unknown_reply)(actor, session, tools)
             events = [ConversationCleared(by=actor.key)] if name == "new" else []
             told = [outbox.build_reply_row(session.key, reply, session.now)]
             await session.commit(*events, actor=actor.key, outbox=told, inbox_done=[row.id])
-
-
-async def _run_pending(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> None:
-    """Show the cards that are open in this session; for a lead, also request those that wait for their decision in other sessions.
-
-    The other sessions send their cards themselves.
-    """
-    count, wanted = await lead_inbox.find_pending_elsewhere(row, actor, session, tools)
-    rows = await build_pending_rows(session, tools.store, of_others=count)
-    await session.commit(actor=actor.key, outbox=rows, inbox_new=wanted, inbox_done=[row.id])
-    if wanted:
-        wake(tools.store)
 
 
 async def _answer_card_button(row: InboxRow, said: Command, actor: Actor, session: Session, tools: Tools) -> None:
@@ -108,35 +89,6 @@ async def _help(actor: Actor, session: Session, tools: Tools) -> Reply:
 async def _new(_actor: Actor, session: Session, _tools: Tools) -> Reply:
     waiting = len(list_open_confirmations(session.state))
     return build_reply(Notice(code="cleared", args={"waiting": waiting}))
-
-
-async def _run_stop(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> None:
-    """Stop the running turn and drop the requests queued behind it; the reply counts them and has a button that queues them again.
-
-    A call that was already sent is awaited to its end. A request of somebody else goes on, unless a lead stops it. The time of the stop is
-    stored before anything ends, so that whoever takes the next request knows of it.
-    """
-    person = await stop_queue.find_requester(session, tools)
-    theirs = not stop_queue.may_stop(actor, person)
-    running = not theirs and (session.key in tools.running or session.state.turn is not None)
-    code = "stop-not-yours" if theirs else "stopping" if running else "nothing-to-stop"
-    told = [Notice(code=code, args={"who": person.name} if theirs and person else {})]
-    try:
-        behind = await stop_queue.count_waiting(actor, session, tools)
-        again = Action(words=(stop_queue.PRESS, str(stop_queue.to_milliseconds(row))), label=Notice(code="button-requeue"))
-        if behind:
-            told = [*told[: int(running or theirs)], Notice(code="stop-queue", args={"count": behind})]
-        reply = Reply(notices=tuple(told), actions=(again,) if behind else ())
-        shown = outbox.build_reply_row(session.key, reply, session.now)
-        turn = session.state.turn if running else None
-        events = [stop_queue.build_stop_event(row, actor.key)] if behind else []
-        if turn is not None:  # should the process die before its end, whoever goes on with it learns of it
-            events.append(stop_queue.build_stop_event(row, (person or actor).key, turn_id=turn.turn_id))
-        await session.commit(*events, actor=actor.key, outbox=[shown], inbox_done=[row.id])
-    finally:
-        at_work = tools.running.get(session.key)
-        if at_work is not None and stop_queue.may_stop(actor, at_work.actor):  # another turn may have begun meanwhile
-            at_work.stop()
 
 
 async def _mode(actor: Actor, _session: Session, tools: Tools) -> Reply:

@@ -14,8 +14,9 @@ from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.gate.approve.run_approved import DecisionResult
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.runtime import outbox
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Tools, admit_actor, build_access_denied_rows
+from orchestrator.runtime.turn import admit_actor, build_access_denied_rows
 from state.canonical import to_storable_text
 from state.card import NO_CARD, Card
 from state.events.confirmations import DecisionRefused

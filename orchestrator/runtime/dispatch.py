@@ -2,14 +2,13 @@
 
 import logging
 
-from orchestrator.domain.inputs import FeatureClick
+from orchestrator.domain.address import TALK_CHANNELS, Address
+from orchestrator.domain.inputs import FeatureClick, TimerDue
 from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.features.portal_events.watcher import SESSION, PortalWatcher
 from orchestrator.runtime import commands, decisions, merge_inputs, outbox, timers, turn
+from orchestrator.runtime.feature import Handler, Tools
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Handler, Tools
 from state.events.conversation import TurnFinished
-from state.journal.async_store import AsyncStore
 from state.journal.store import SET_ASIDE, InboxRow
 
 log = logging.getLogger(__name__)
@@ -40,17 +39,18 @@ async def run_input(row: InboxRow, session: Session, tools: Tools) -> None:
 def _find_handler(row: InboxRow, tools: Tools) -> Handler | None:
     """Return the handler that a feature registered for inputs of this kind, or None."""
     if row.kind == FeatureClick.KIND:
-        return tools.handlers.buttons.get(FeatureClick.model_validate(row.body).words[0])
-    return tools.handlers.inbox.get(row.kind)
+        return tools.features.buttons.get(FeatureClick.model_validate(row.body).words[0])
+    return tools.features.inbox.get(row.kind)
 
 
-async def quarantine_input(row: InboxRow, session: Session, store: AsyncStore, portal: PortalWatcher | None) -> None:
+async def quarantine_input(row: InboxRow, session: Session, tools: Tools) -> None:
     """Quarantine an input that cannot be handled, after telling the person.
 
     The person is told first: a crash in between repeats that message under the same key, but it is never left out.
     """
-    if ":" not in session.key or session.key.startswith(SESSION):  # nobody reads such sessions
-        await _quarantine_system_input(row, session, portal)
+    store = tools.store
+    if Address.parse(session.key).channel not in TALK_CHANNELS:  # nobody reads such sessions
+        await _quarantine_system_input(row, session, tools)
         await store.finish_inbox(row.id, "quarantined", f"gave up after {MAX_ATTEMPTS} attempts")
         return
     current = session.state.turn
@@ -64,10 +64,13 @@ async def quarantine_input(row: InboxRow, session: Session, store: AsyncStore, p
     await store.finish_inbox(row.id, "quarantined", why)
 
 
-async def _quarantine_system_input(row: InboxRow, session: Session, portal: PortalWatcher | None) -> None:
+async def _quarantine_system_input(row: InboxRow, session: Session, tools: Tools) -> None:
     """Log an input of the system itself; its timer is rescheduled, because a timer whose input is quarantined never fires again."""
     log.error("an input is given up", extra={"action": "event_failed", "row": row.id, "kind": row.kind})
-    if row.kind == "timer" and portal is not None and session.key.startswith(SESSION):
-        await portal.reschedule(row, session)
-    elif row.kind == "timer":
+    if row.kind != TimerDue.KIND:
+        return
+    given_up = tools.features.given_up_timers.get(TimerDue.model_validate(row.body).kind)
+    if given_up is not None:
+        await given_up(row, session, tools)
+    else:
         await session.commit(actor="system", timers=[timers.reschedule(row, session)])

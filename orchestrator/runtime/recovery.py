@@ -12,8 +12,8 @@ from orchestrator.gate.call.serialization import build_doubt_args
 from orchestrator.gate.execute.recovery import TIMER, RecoveredEffect, build_reconcile_timer, calculate_wait, reset_wait
 from orchestrator.runtime import outbox
 from orchestrator.runtime.decisions import finish_approved
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Tools
 from state.clock import format_iso
 from state.journal.store import OutboxRow, StoreError, Timer
 

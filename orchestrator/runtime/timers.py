@@ -6,9 +6,9 @@ from orchestrator.domain.inputs import CallTimerDue, TimerDue
 from orchestrator.gate.approve import confirmations
 from orchestrator.runtime import recovery
 from orchestrator.runtime.decisions import run_expiry
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import SYSTEM
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Tools
 from state.clock import format_iso, generate_id
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, Timer
@@ -43,7 +43,7 @@ async def run_timer(row: InboxRow, session: Session, tools: Tools) -> None:
         case recovery.RECHECK:
             later = await recovery.reconcile_when_settled(CallTimerDue.model_validate(row.body).effect_id, session, tools)
             await session.commit(actor="system", timers=[later or drop(row, session)], inbox_done=[row.id])
-        case kind if (handler := tools.handlers.timers.get(kind)) is not None:
+        case kind if (handler := tools.features.timers.get(kind)) is not None:
             await handler(row, session, tools)
         case other:
             await session.commit(actor="system", timers=[drop(row, session)])  # otherwise the timer would stay due for ever

@@ -7,115 +7,28 @@ or not at all. A crashed turn runs again from its top; recorded model answers an
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import ModelClientError, OverBudget
 from orchestrator.domain.inputs import DEFAULT_ENGINE, ChoiceMade, Click, Command, Input, TextMessage, parse_input
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.engines.base import ChosenOption, Engine, TurnEnd, TurnInput
 from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.call.modes import resolve_mode
-from orchestrator.gate.gate import Gate
 from orchestrator.replies.code_notes import add_forward_buttons, add_made_lines, add_own_only_notices
 from orchestrator.replies.turn_outcome import add_change_notices, build_early_end, strip_foreign_links
 from orchestrator.runtime import outbox
-from orchestrator.runtime.audit import Audit
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import build_dropped_event, is_cancelled
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn_context import UNLIMITED, Context, Model, ModelBudget, Query, RecordedTurn, TurnServices
+from orchestrator.runtime.turn_context import Context, RecordedTurn, TurnServices
 from state.events.base import Event
 from state.events.conversation import MessageReceived, ModelAnswered, NameAsked, PlanRecorded, StepRefused, TurnFinished
-from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, OutboxRow, StoreError
 
 log = logging.getLogger(__name__)
-
-MAX_TURNS = 512
-"""Limits memory use and is far above the people of one company: a model that hangs for one person must not block the others."""
-
-RefreshActor = Callable[[Actor], Actor | None]
-Handler = Callable[[InboxRow, Session, "Tools"], Awaitable[None]]
-"""Handles one input to its end, committing the results together with `inbox_done`. Raises StoreError."""
-Receive = Callable[[Sequence[InboxRow]], Awaitable[object]]
-"""Stores inputs durably."""
-PeriodicTask = Callable[[Receive, datetime], Awaitable[None]]
-"""Checks for work that has become due without a timer, and submits inputs for it. May raise StoreError."""
-ShowPartial = Callable[[str, str | Notice], Awaitable[None]]
-"""(session, visible text so far or a progress notice) → shown as a draft; may be dropped."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Handlers:
-    """The handlers of a feature for its own inputs, by kind; bootstrap merges those of all features."""
-
-    inbox: Mapping[str, Handler] = field(default_factory=dict)
-    timers: Mapping[str, Handler] = field(default_factory=dict)
-    commands: Mapping[str, Handler] = field(default_factory=dict)
-    """Typed commands, by the name after the slash."""
-    buttons: Mapping[str, Handler] = field(default_factory=dict)
-    """Buttons, by the first of the words that they carry."""
-
-
-def merge_handlers(*features: Handlers) -> Handlers:
-    """Return the handlers of all features in one table. Raises ValueError if two features handle the same inputs."""
-    return Handlers(
-        inbox=_merge_tables("inputs", [one.inbox for one in features]),
-        timers=_merge_tables("timers", [one.timers for one in features]),
-        commands=_merge_tables("commands", [one.commands for one in features]),
-        buttons=_merge_tables("presses", [one.buttons for one in features]),
-    )
-
-
-def _merge_tables(name: str, tables: Sequence[Mapping[str, Handler]]) -> dict[str, Handler]:
-    merged: dict[str, Handler] = {}
-    for table in tables:
-        if twice := merged.keys() & table.keys():
-            raise ValueError(f"two features want the same {name}: {', '.join(sorted(twice))}")
-        merged |= table
-    return merged
-
-
-class Stoppable(Protocol):
-    """Running work that a person may stop."""
-
-    @property
-    def actor(self) -> Actor:
-        """The person who requested it."""
-
-    def stop(self) -> None:
-        """Stop soon; a call that was already sent is awaited."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tools:
-    """The services that turns and decisions use; built once by bootstrap."""
-
-    store: AsyncStore
-    gate: Gate
-    model: Model
-    engines: Mapping[str, Engine]
-    queries: Mapping[str, Query]
-    audit: Audit
-    mode: Mode
-    show_partial: ShowPartial
-    allowed_hosts: frozenset[str]
-    """Hosts that links in answers may point to: the portal and those that the policy lists."""
-    refresh_actor: RefreshActor
-    """Returns the person with their present rights, None if they have lost access."""
-    model_budget: ModelBudget = UNLIMITED
-    handlers: Handlers = Handlers()
-    periodic_tasks: Sequence[PeriodicTask] = ()
-    """Run every `PERIOD` (20) seconds, one after the other."""
-    frequent_tasks: Sequence[PeriodicTask] = ()
-    """Run every `FREQUENT_PERIOD` (3) seconds: for changes that somebody who has just saved a file is waiting to see."""
-    running: dict[str, Stoppable] = field(default_factory=dict)
-    """The running work of each session, for /stop: a turn, or a voice message being transcribed."""
-    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_TURNS))
-    """Limits how many turns run at once, whichever channel they came from."""
 
 
 async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:

@@ -7,18 +7,16 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from typing import NamedTuple
 from uuid import uuid4
 
-from orchestrator.domain.errors import SessionTaken, SettingsError
+from orchestrator.domain.errors import SessionTaken
 from orchestrator.domain.outputs import Notice
-from orchestrator.features.portal_events.watcher import PortalWatcher
 from orchestrator.runtime import dispatch, timers
+from orchestrator.runtime.feature import PeriodicTask, Tools
 from orchestrator.runtime.recovery import recover
 from orchestrator.runtime.session import LEASE, Session, open_session
-from orchestrator.runtime.turn import PeriodicTask, Tools, merge_handlers
 from state.clock import Clock, read_boottime
 from state.journal.store import InboxRow, Lane, StaleEpoch, StoreError
 from state.trace import bind_trace
@@ -49,12 +47,9 @@ class _ClaimedRow(NamedTuple):
 class Orchestrator:
     """Runs all sessions of this process. `run` works until it is cancelled; front ends call `receive`."""
 
-    def __init__(
-        self, tools: Tools, clock: Clock, *, trouble: TellTrouble, portal: PortalWatcher | None = None, owner: str | None = None
-    ) -> None:
-        """Set up; `portal` watches the portal's events, `owner` names this process in leases."""
-        self.tools = replace(tools, handlers=merge_handlers(tools.handlers, portal.build_handlers())) if portal else tools
-        self._portal = portal
+    def __init__(self, tools: Tools, clock: Clock, *, trouble: TellTrouble, owner: str | None = None) -> None:
+        """Set up; `owner` names this process in leases."""
+        self.tools = tools
         self._clock = clock
         self._trouble = trouble
         self._owner = owner or uuid4().hex
@@ -79,15 +74,11 @@ class Orchestrator:
         self.polled_at: float | None = None
         """Time of the last look for work on the clock of `read_boottime`; if older than a few seconds, the loop hangs or does not run."""
 
-    async def start_portal_watch(self) -> str:
-        """Start the check for portal changes that were missed; return the session of the portal's events. Raises StoreError.
-
-        Raises SettingsError if the portal is not watched.
-        """
-        if self._portal is None:
-            raise SettingsError("the portal is not watched")
-        await self.receive([self._portal.build_start_row(self._clock.now())])
-        return self._portal.session
+    async def start_feature(self, kind: str) -> str:
+        """Store the input of that kind that begins a feature; return its session. Raises StoreError, and KeyError for an unknown kind."""
+        row = self.tools.features.starts[kind](self._clock.now())
+        await self.receive([row])
+        return row.session
 
     async def receive(self, rows: Sequence[InboxRow]) -> list[bool]:
         """Store inputs durably, then start to handle them; False for each input that was already stored. Raises StoreError."""
@@ -124,8 +115,8 @@ class Orchestrator:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._renew())
-                group.create_task(self._run_periodic_tasks(self.tools.periodic_tasks, PERIOD))
-                group.create_task(self._run_periodic_tasks(self.tools.frequent_tasks, FREQUENT_PERIOD))
+                group.create_task(self._run_periodic_tasks(self.tools.features.periodic_tasks, PERIOD))
+                group.create_task(self._run_periodic_tasks(self.tools.features.frequent_tasks, FREQUENT_PERIOD))
                 self._group = group
                 try:
                     await self._poll()
@@ -253,7 +244,7 @@ class Orchestrator:
 
     async def _work_row(self, row: InboxRow, session: Session) -> None:
         if row.attempts - self._excused.get(row.id, 0) > dispatch.MAX_ATTEMPTS:
-            await dispatch.quarantine_input(row, session, self.tools.store, self._portal)
+            await dispatch.quarantine_input(row, session, self.tools)
             return
         try:
             await dispatch.run_input(row, session, self.tools)
@@ -290,8 +281,7 @@ class Orchestrator:
             if busy:  # a lane still works with the dropped state: a second one beside it would diverge from it
                 await asyncio.wait(busy)
             session = await open_session(self.tools.store, self._clock, key, self._owner)
-            if self._portal is not None:
-                session.watchers.append(self._portal.recent_writes.observe)
+            session.watchers.extend(self.tools.features.watchers)
             await recover(session, self.tools)
             self._sessions[key] = session
             self._left.pop(key, None)

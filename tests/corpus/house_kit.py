@@ -228,8 +228,9 @@ class House:
 
     def __post_init__(self) -> None:
         """Rounds come when a scene says so, and not by the machine's clock."""
-        self.rounds = self.orchestrator.tools.periodic_tasks
-        self.orchestrator.tools = replace(self.orchestrator.tools, periodic_tasks=(), frequent_tasks=())
+        tools = self.orchestrator.tools
+        self.rounds = tools.features.periodic_tasks
+        self.orchestrator.tools = replace(tools, features=replace(tools.features, periodic_tasks=(), frequent_tasks=()))
 
 
 @asynccontextmanager

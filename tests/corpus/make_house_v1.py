@@ -230,7 +230,7 @@ async def others_talk(house: House) -> None:
 
 async def portal_changes(house: House) -> None:
     """The bot listens, a deal is changed in the portal, its owner is told."""
-    session = await house.orchestrator.start_portal_watch()
+    session = await house.orchestrator.start_feature("portal_start")
     await house.work()
     for number, amount in ((600, "77.00"), (600, "78.00"), (601, "79.00")):
         house.portal.records["deal", number].update(OPPORTUNITY=amount, MODIFY_BY_ID="8")

@@ -345,9 +345,8 @@ class Person:
     def _event(self, source: str, number: int) -> InboxRow:
         ts = 1_790_000_000 + crc32(source.encode()) % 1000
         body = {"event": "ONCRMDEALUPDATE", "target": f"deal:{number}", "action": "update", "ts": ts, "member_id": "m"}
-        watch = self._orchestrator._portal
-        assert watch is not None
-        return self._input("portal_event", source, body, session=watch.session, actor=Actor(key="portal", name="portal"))
+        watched = self._orchestrator.tools.features.starts["portal_start"](self._clock.now()).session
+        return self._input("portal_event", source, body, session=watched, actor=Actor(key="portal", name="portal"))
 
     def _input(self, kind: str, source: str, body: dict[str, Any], *, session: str = SESSION, actor: Actor = ACTOR) -> InboxRow:
         return InboxRow(

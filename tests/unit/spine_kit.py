@@ -25,11 +25,13 @@ from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
+from orchestrator.features.portal_events.watcher import START, PortalWatcher
 from orchestrator.gate.gate import Gate
 from orchestrator.model_client.client import ModelClient
 from orchestrator.runtime import session as sessions
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session, open_session
-from orchestrator.runtime.turn import Tools, run_turn
+from orchestrator.runtime.turn import run_turn
 from orchestrator.runtime.worker import Orchestrator
 from state.card import Card
 from state.clock import FixedClock, generate_id
@@ -53,6 +55,11 @@ OUT_OF_REACH = 3600.0
 QUIET: dict[str, Any] = {"sum_jump": None}
 
 Answer = str | Exception | Callable[[Mapping[str, Any]], str]
+
+
+def watcher_of(orchestrator: Orchestrator) -> PortalWatcher:
+    """What watches the portal in that process."""
+    return orchestrator.tools.features.starts[START].__self__  # type: ignore[attr-defined,no-any-return]
 
 
 @dataclass(frozen=True)
@@ -161,7 +168,9 @@ def _assembled(settings: Settings, store: AsyncStore, client: BitrixClient, mode
     rules = _shipped_rules() if settings.policy_file is None else bootstrap.load_rules(settings)
     with patch.object(bootstrap, "load_rules", lambda _: rules):
         made = bootstrap.build_from_clients(settings, store, client, cast("ModelClient", model), **rest)
-    made.tools = replace(made.tools, periodic_tasks=())  # they come by the real clock, and the tests' own jumps
+    made.tools = replace(
+        made.tools, features=replace(made.tools.features, periodic_tasks=())
+    )  # they come by the real clock, and the tests' own jumps
     return made
 
 

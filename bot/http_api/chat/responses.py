@@ -30,7 +30,7 @@ from bot.rendering.spans import to_plain_text
 from orchestrator.domain.outputs import Notice
 from orchestrator.language.links import strip_unknown_links
 from orchestrator.reports.viewer import Viewer
-from orchestrator.runtime.turn import Tools
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, read_boottime
 from state.journal.store import InboxRow, StoreError

@@ -70,7 +70,7 @@ def _find_topic(query: CallbackQuery, session: str) -> str:
 
 
 def _dispatch_click(press: ButtonClick, query: CallbackQuery, make: RowBuilder) -> ParsedUpdate:
-    """Build the row for a click. Handlers of decisions and of feature buttons answer the click later; all others are answered at once."""
+    """Build the row for a click. Feature of decisions and of feature buttons answer the click later; all others are answered at once."""
     topic = _find_topic(query, make.session)
     match press:
         case ActionClick() if topic:  # the answer would go to the closed topic, where nobody may write

@@ -18,10 +18,8 @@ from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.cards import open_cards
 from orchestrator.features.cards.field_input import FieldContext, list_editable_fields, read_value, replace_value
-from orchestrator.features.cards.open_cards import REFRESH, refresh_open_cards
 from orchestrator.features.cards.resubmit import (
     OUTDATED,
-    ask_again,
     build_current_card,
     build_toast,
     describe_status,
@@ -36,8 +34,9 @@ from orchestrator.gate.call.ports import FieldLists
 from orchestrator.gate.call.serialization import UndecodableCall, decode_call
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.runtime import outbox
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Handlers, Tools, admit_actor
+from orchestrator.runtime.turn import admit_actor
 from state.card import Card
 from state.clock import parse_iso
 from state.events.cards import EditAsked, EditClosed, list_edits
@@ -62,13 +61,6 @@ class _EditableCard:
     def id(self) -> str:
         """The id of the confirmation."""
         return self.entry.confirmation_id
-
-
-def build_handlers(catalogue: Catalogue, lists: FieldLists) -> Handlers:
-    """Return the handlers of the card buttons and of replies to their questions; `lists` gives the types of custom fields."""
-    editing = CardEditor(catalogue, lists)
-    presses = {"edit": editing.begin, "field": editing.select_field, "pick": editing.pick, "noedit": editing.cancel, "again": ask_again}
-    return Handlers(inbox={ANSWER: editing.receive_answer, REFRESH: refresh_open_cards}, buttons=presses)
 
 
 class CardEditor:

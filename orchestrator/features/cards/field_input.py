@@ -16,7 +16,7 @@ from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.effect import MARKS, Call
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_parser import UnclearSum, format_sum, parse_sum
-from orchestrator.runtime.turn import Tools
+from orchestrator.runtime.feature import Tools
 from state.canonical import to_storable_text
 from state.session_state import SessionState
 from state.stored import JsonObject

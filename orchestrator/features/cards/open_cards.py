@@ -4,20 +4,22 @@ Also builds the outbox rows for that: a card shown anew, the questions of an edi
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
+from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.message_views import CallLine, EditableField, EditBody, WaitingBody
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.gate.approve import confirmations
 from orchestrator.runtime import outbox
-from orchestrator.runtime.input_filter import build_system_row
+from orchestrator.runtime.feature import Receive, Tools
+from orchestrator.runtime.input_filter import build_system_row, wake
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Receive, Tools
+from orchestrator.runtime.turn import admit_actor
 from state.card import Card
 from state.clock import format_iso, parse_iso
 from state.events.cards import build_question_key
@@ -35,6 +37,25 @@ _ALIVE: Final = "cards:alive"
 _LONGEST: Final = timedelta(days=3660)
 _MOST: Final = 10_000
 MAX_LINKS: Final = 20
+
+
+FindElsewhere = Callable[[InboxRow, Actor, Session, Tools], Awaitable[tuple[int, list[InboxRow]]]]
+"""How many cards of other sessions wait for a person, and the inputs that ask those sessions to show them."""
+
+
+async def show_pending(row: InboxRow, session: Session, tools: Tools, *, find_elsewhere: FindElsewhere) -> None:
+    """Handle /pending: show the cards that are open in this session; for a lead, also request those of others.
+
+    Raises StoreError.
+    """
+    actor = await admit_actor(row, session, tools)
+    if actor is None:
+        return
+    count, wanted = await find_elsewhere(row, actor, session, tools)
+    rows = await build_pending_rows(session, tools.store, of_others=count)
+    await session.commit(actor=actor.key, outbox=rows, inbox_new=wanted, inbox_done=[row.id])
+    if wanted:
+        wake(tools.store)
 
 
 async def build_pending_rows(session: Session, store: AsyncStore, *, of_others: int = 0) -> list[OutboxRow]:

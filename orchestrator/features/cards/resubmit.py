@@ -16,8 +16,9 @@ from orchestrator.gate.approve.confirmations import describe_refuser
 from orchestrator.gate.approve.run_approved import check_repeated_request
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.runtime import outbox
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Tools, admit_actor
+from orchestrator.runtime.turn import admit_actor
 from state.card import Card
 from state.journal.store import InboxRow, OutboxRow
 from state.stored import JsonObject

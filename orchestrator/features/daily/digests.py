@@ -22,8 +22,9 @@ from orchestrator.features.daily.ports import People, ReadAgenda, to_daily_prefe
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.language.work_calendar import EVENING, LATEST, MORNING, Slot, Workdays, find_next_slot
 from orchestrator.runtime import outbox
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Tools, admit_actor
+from orchestrator.runtime.turn import admit_actor
 from state.clock import generate_id
 from state.events.daily import DailySent, find_last_day
 from state.journal.store import InboxRow, StoreError, Timer

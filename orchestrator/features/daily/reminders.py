@@ -15,8 +15,9 @@ from orchestrator.features.daily.ports import BuildUrl
 from orchestrator.language.date_format import When, format_when
 from orchestrator.language.work_calendar import MORNING, to_utc
 from orchestrator.runtime import outbox
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Tools, admit_actor
+from orchestrator.runtime.turn import admit_actor
 from state.events.daily import ReminderDropped, ReminderFired, ReminderMoved, ReminderSet, list_reminders
 from state.journal.store import InboxRow, OutboxRow, Timer
 from state.session_state import Reminder

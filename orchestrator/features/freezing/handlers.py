@@ -3,20 +3,18 @@
 Freezing takes one command. Releasing takes another click, on a button that is valid only for the freeze under which it was shown.
 """
 
-from functools import partial
 from typing import Final
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
 from orchestrator.domain.inputs import Command, FeatureClick
 from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
-from orchestrator.features.freezing import freeze_switch
-from orchestrator.gate.call.permissions import Staff
 from orchestrator.gate.call.ports import FreezeSwitch
 from orchestrator.gate.decide.freeze_check import build_freeze_args
 from orchestrator.runtime import outbox
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Handlers, Tools, admit_actor, build_click_toasts
+from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from state.canonical import to_storable_text
 from state.journal.freeze_switch import LONGEST_REASON, FreezeState, SwitchOperator
 from state.journal.store import InboxRow
@@ -24,16 +22,7 @@ from state.journal.store import InboxRow
 PRESS: Final = "unfreeze"
 
 
-def build_handlers(switch: FreezeSwitch, staff: Staff | None = None) -> Handlers:
-    """Return the handlers of the two commands and the button; with `staff`, also that of the news to administrators."""
-    return Handlers(
-        inbox={freeze_switch.NEWS_KIND: partial(freeze_switch.tell_administrators, staff=staff)} if staff is not None else {},
-        commands={"freeze": partial(_freeze, switch=switch), "unfreeze": partial(_ask_unfreeze, switch=switch)},
-        buttons={PRESS: partial(_release, switch=switch)},
-    )
-
-
-async def _freeze(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
+async def freeze(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
     """Handle the command /freeze [reason]. Raises StoreError."""
     actor = await _require_administrator(row, session, tools)
     if actor is None:
@@ -44,7 +33,7 @@ async def _freeze(row: InboxRow, session: Session, tools: Tools, *, switch: Free
     await _answer(Notice(code=code, args=build_freeze_args(turned.state or FreezeState())), row, actor, session)
 
 
-async def _ask_unfreeze(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
+async def ask_unfreeze(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
     """Handle the command /unfreeze: show the freeze and the release button. Raises StoreError."""
     actor = await _require_administrator(row, session, tools)
     if actor is None:
@@ -58,7 +47,7 @@ async def _ask_unfreeze(row: InboxRow, session: Session, tools: Tools, *, switch
     await session.commit(actor=actor.key, outbox=[outbox.build_reply_row(session.key, reply, session.now)], inbox_done=[row.id])
 
 
-async def _release(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
+async def release(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
     """Handle the button click ("unfreeze", number of the freeze). Raises StoreError."""
     actor = await _require_administrator(row, session, tools)
     if actor is None:

@@ -13,8 +13,9 @@ from orchestrator.gate.call import targets
 from orchestrator.gate.call.permissions import find_visible_users, may_touch
 from orchestrator.gate.call.reasons import build_read_refusal
 from orchestrator.runtime import outbox
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Handlers, Tools, admit_actor
+from orchestrator.runtime.turn import admit_actor
 from state.journal.store import InboxRow, OutboxRow
 
 COMMAND: Final = "history"
@@ -23,10 +24,6 @@ _WORDS: Final = 4
 
 class History:
     """Handles /history and its buttons."""
-
-    def build_handlers(self) -> Handlers:
-        """Return the handlers of the command, and of the click ("history", record, page, screen)."""
-        return Handlers(commands={COMMAND: self.show_first_page}, buttons={COMMAND: self.show_page})
 
     async def show_first_page(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Handle /history 481, /history Ромашка or /history: show the first page. Raises StoreError."""

@@ -24,7 +24,7 @@ from orchestrator.gate.call.serialization import UndecodableCall, decode_call
 from orchestrator.language.text import to_visible_line
 from orchestrator.reports.record_changes import Change, compare_values
 from orchestrator.runtime import outbox
-from orchestrator.runtime.turn import RefreshActor
+from orchestrator.runtime.feature import RefreshActor
 from state.clock import format_iso, parse_iso
 from state.events.portal import RecordsSeen
 from state.journal.store import EffectRow, OutboxRow, StoredEvent

@@ -9,8 +9,8 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.reports.why.touched_records import parse_record
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Tools
 from state.session_state import SessionState
 
 _LEXICON: Final = load_lexicon("requests")

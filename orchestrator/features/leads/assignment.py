@@ -14,9 +14,9 @@ from orchestrator.gate.approve.confirmations import Decision, can_see_all, check
 from orchestrator.gate.call.permissions import Staff, is_same_person
 from orchestrator.runtime import outbox
 from orchestrator.runtime.decisions import find_title
+from orchestrator.runtime.feature import Receive, Tools
 from orchestrator.runtime.input_filter import build_system_row
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Receive, Tools
 from state.canonical import dumps, hash_text
 from state.card import Card
 from state.clock import generate_id, parse_iso

@@ -9,9 +9,10 @@ from orchestrator.domain.inputs import CardDecision, DenialReason, FeatureClick
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.decisions import run_decision
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import build_cross_session_row, wake
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Tools, admit_actor, build_click_toasts
+from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from state.clock import format_iso
 from state.events.leads import DenialReasonAsked, DenialReasonGiven, find_awaited_denial
 from state.journal.store import InboxRow

@@ -1,4 +1,4 @@
-"""The handlers of the leads feature, by inbox kind, timer kind and button, for the tables of the workers."""
+"""What the approval by leads registers: their copies of cards, reasons of denials, reminders, and the transfer of waiting cards."""
 
 from functools import partial
 
@@ -6,20 +6,25 @@ from orchestrator.domain.inputs import DenialReason
 from orchestrator.features.leads import assignment, denial_reasons, lead_inbox, lead_reminders, policy_news
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.call.permissions import Staff
-from orchestrator.runtime.turn import Handlers
+from orchestrator.runtime.feature import Feature, merge_features
+from state.journal.async_store import AsyncStore
 
 
-def build_inbox_handlers() -> Handlers:
-    """Return the handlers that show a lead the cards of others; needed wherever cards exist, even without an access list."""
-    return Handlers(
+def build_feature(store: AsyncStore, staff: Staff | None = None) -> Feature:
+    """Return the feature; `staff` is the access list.
+
+    Without it, only what shows a lead the cards of others is registered, which is needed wherever cards are.
+    """
+    shown = Feature(
         inbox={lead_inbox.SHOW_TO_LEAD: lead_inbox.show_pending_cards, lead_inbox.DETAILS_TO_LEAD: lead_inbox.send_details},
         buttons={lead_inbox.DETAILS_BUTTON: lead_inbox.request_details},
     )
+    return merge_features(shown, build_staffed_feature(store, staff)) if staff is not None else shown
 
 
-def build_handlers(staff: Staff) -> Handlers:
-    """Return the handlers of `reason`, `leads_changed` and `policy_news`, of the timers of waiting cards, and of the button `why`."""
-    return Handlers(
+def build_staffed_feature(store: AsyncStore, staff: Staff) -> Feature:
+    """Return the part that needs the access list."""
+    return Feature(
         inbox={
             DenialReason.KIND: denial_reasons.receive_reason,
             assignment.KIND: assignment.transfer_waiting_cards,
@@ -27,4 +32,5 @@ def build_handlers(staff: Staff) -> Handlers:
         },
         timers={confirmations.ARRIVED: lead_reminders.check_arrival, confirmations.REMIND: lead_reminders.remind},
         buttons={denial_reasons.PRESS: denial_reasons.ask_reason},
+        periodic_tasks=(assignment.LeadsWatcher(store, staff).run,),
     )

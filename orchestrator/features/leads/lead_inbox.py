@@ -16,9 +16,10 @@ from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.leads import assignment
 from orchestrator.gate.approve import confirmations
 from orchestrator.runtime import outbox
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import build_cross_session_row, wake
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Tools, admit_actor, build_click_toasts
+from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from state.canonical import dumps
 from state.card import Card
 from state.events.fold import list_open_confirmations

@@ -14,8 +14,8 @@ from orchestrator.gate.approve import confirmations
 from orchestrator.language.work_calendar import MORNING, to_utc
 from orchestrator.runtime import outbox
 from orchestrator.runtime.decisions import find_title
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Tools
 from state.card import Card
 from state.clock import parse_iso
 from state.journal.store import InboxRow, OutboxRow, Timer

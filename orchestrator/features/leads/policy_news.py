@@ -10,9 +10,9 @@ from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.permissions import Staff
 from orchestrator.gate.decide.policy_reload import PolicyChange
 from orchestrator.runtime import outbox
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import build_system_row
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Tools
 from state.journal.store import InboxRow
 
 KIND: Final = PolicyNews.KIND

@@ -18,9 +18,9 @@ from orchestrator.features.people.people_context import PeopleContext
 from orchestrator.features.people.registry import SESSION
 from orchestrator.gate.approve import confirmations
 from orchestrator.runtime import outbox
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import build_system_row
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Tools
 from state.clock import generate_id
 from state.events.fold import list_open_confirmations
 from state.events.people import PersonDismissed, PersonReturned, build_invitation_key

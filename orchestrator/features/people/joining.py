@@ -7,8 +7,8 @@ from orchestrator.features.people.people_context import PeopleContext
 from orchestrator.features.people.registry import Proof, check_link, has_too_many_tries, open_name
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.language.text import to_visible_line
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Tools
 from state.clock import generate_id
 from state.events.people import InvitationRefused, PersonInvited, PersonJoined
 from state.journal.store import InboxRow

@@ -10,8 +10,9 @@ from orchestrator.features.people.people_context import PeopleContext
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.replies.code_notes import list_examples
 from orchestrator.runtime import outbox
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Tools, admit_actor
+from orchestrator.runtime.turn import admit_actor
 from state.events.people import PreferenceSet
 from state.journal.store import InboxRow, OutboxRow
 

@@ -18,8 +18,8 @@ from orchestrator.features.portal_events.news import Audience, RefreshActor
 from orchestrator.features.portal_events.probe import RecordProbe, Records
 from orchestrator.features.portal_events.recent_writes import RecentWrites
 from orchestrator.reports.record_changes import extract_values, find_watched_fields
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Handlers, Tools
 from state.clock import Clock, format_iso, generate_id, parse_iso
 from state.events.portal import PortalEventReceived, PortalLookFailed, RecordsSeen
 from state.journal.async_store import AsyncStore
@@ -58,13 +58,6 @@ class PortalWatcher:
     def session(self) -> str:
         """The key of the portal's own session."""
         return f"{SESSION}{self._reads.client.portal}"
-
-    def build_handlers(self) -> Handlers:
-        """Return the handlers of the inputs of this session."""
-        return Handlers(
-            inbox={START: self.find_missed, "portal_event": self.receive_event},
-            timers={TIMER: self.probe_due},
-        )
 
     def build_start_row(self, now: datetime) -> InboxRow:
         """Return the input for this start of the process."""
@@ -118,7 +111,7 @@ class PortalWatcher:
         else:
             await self._commit_probe(row, session, records, told)
 
-    async def reschedule(self, row: InboxRow, session: Session) -> None:
+    async def reschedule(self, row: InboxRow, session: Session, _tools: Tools) -> None:
         """Postpone a probe that crashed the process repeatedly, so that what is due is not forgotten."""
         await self._reschedule_probe(row, session, "given up")
 

@@ -12,9 +12,10 @@ from orchestrator.domain.outputs import Action, Notice, Reply
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.replies.code_notes import FORWARD_REQUESTS
 from orchestrator.runtime import outbox
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import wake
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Tools, admit_actor, build_click_toasts
+from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from state.canonical import hash_text
 from state.clock import UUID_NAMESPACE
 from state.events.calls import CallStarted

@@ -1,15 +1,16 @@
-"""The handlers of inputs and buttons of conversations, for the tables of the workers. Bootstrap calls it once."""
+"""What conversations register: /stop, voice messages, edited messages, and the buttons under answers."""
 
 from orchestrator.features.talking import button_requests, stop_queue
 from orchestrator.features.talking.voice import VoiceInput
 from orchestrator.replies import code_notes
-from orchestrator.runtime.turn import Handlers
+from orchestrator.runtime.feature import Feature
 
 
-def build_handlers(ear: VoiceInput) -> Handlers:
-    """Return the handlers of voice messages, edits, and the buttons under answers."""
-    return Handlers(
-        inbox={"voice": ear.receive_voice, "edited": button_requests.offer_edited},
+def build_feature(ear: VoiceInput | None = None) -> Feature:
+    """Return the feature; without `ear` nobody listens to voice messages."""
+    return Feature(
+        inbox={"edited": button_requests.offer_edited, **({"voice": ear.receive_voice} if ear else {})},
+        commands={"stop": stop_queue.stop},
         buttons={
             code_notes.FORWARD_BUTTON: button_requests.create_from_forward,
             button_requests.EDITED_BUTTON: button_requests.run_edited,

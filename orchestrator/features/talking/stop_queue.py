@@ -7,16 +7,50 @@ from typing import Final
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import REQUEST_KINDS, FeatureClick
-from orchestrator.domain.outputs import Notice
+from orchestrator.domain.outputs import Action, Notice, Reply
 from orchestrator.features.talking import button_requests
+from orchestrator.runtime import outbox
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import wake
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Tools, admit_actor, build_click_toasts
+from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from state.events.talking import RequestDropped, StopAsked
 from state.journal.store import InboxRow
 
 PRESS: Final = "requeue"
 _LEADING: Final = frozenset({"lead", "admin"})
+
+
+async def stop(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Handle /stop: stop the running turn and drop the requests queued behind it; the reply counts them and offers to queue them again.
+
+    A call that was already sent is awaited to its end. A request of somebody else goes on, unless a lead stops it. The time of the stop is
+    stored before anything ends, so that whoever takes the next request knows of it. Raises StoreError.
+    """
+    actor = await admit_actor(row, session, tools)
+    if actor is None:
+        return
+    person = await find_requester(session, tools)
+    theirs = not may_stop(actor, person)
+    running = not theirs and (session.key in tools.running or session.state.turn is not None)
+    code = "stop-not-yours" if theirs else "stopping" if running else "nothing-to-stop"
+    told = [Notice(code=code, args={"who": person.name} if theirs and person else {})]
+    try:
+        behind = await count_waiting(actor, session, tools)
+        again = Action(words=(PRESS, str(to_milliseconds(row))), label=Notice(code="button-requeue"))
+        if behind:
+            told = [*told[: int(running or theirs)], Notice(code="stop-queue", args={"count": behind})]
+        reply = Reply(notices=tuple(told), actions=(again,) if behind else ())
+        shown = outbox.build_reply_row(session.key, reply, session.now)
+        turn = session.state.turn if running else None
+        events = [build_stop_event(row, actor.key)] if behind else []
+        if turn is not None:  # should the process die before its end, whoever goes on with it learns of it
+            events.append(build_stop_event(row, (person or actor).key, turn_id=turn.turn_id))
+        await session.commit(*events, actor=actor.key, outbox=[shown], inbox_done=[row.id])
+    finally:
+        at_work = tools.running.get(session.key)
+        if at_work is not None and may_stop(actor, at_work.actor):  # another turn may have begun meanwhile
+            at_work.stop()
 
 
 async def count_waiting(actor: Actor, session: Session, tools: Tools) -> int:

@@ -14,9 +14,10 @@ from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.inputs import TextMessage, VoiceMessage
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.runtime import outbox
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import build_dropped_event
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Tools, admit_actor, run_turn
+from orchestrator.runtime.turn import admit_actor, run_turn
 from state.canonical import to_storable_text
 from state.journal.store import InboxRow
 

@@ -27,8 +27,9 @@ from orchestrator.gate.call.permissions import may_touch
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import build_read_refusal
 from orchestrator.runtime import outbox
+from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import Handlers, Tools, admit_actor, build_click_toasts
+from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from state.clock import format_iso
 from state.journal.store import EffectRow, InboxRow, OutboxRow
 
@@ -37,11 +38,6 @@ _ATTEMPTS: Final = 20
 """How often a person may ask to undo a call and then decline the card."""
 _GIVEN_UP: Final = frozenset({"denied", "expired", "superseded", "refused"})
 _LEADING: Final = frozenset({"lead", "admin"})
-
-
-def build_handlers() -> Handlers:
-    """Return the handler of the click ("undo", effect id)."""
-    return Handlers(buttons={PRESS: propose_undo})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from state.clock import generate_id
 from state.journal.store import InboxRow
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
-from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, press, raise_sum, reply, step
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, press, raise_sum, reply, step, watcher_of
 from tests.unit.spine_portal import CODE, Portal, lost
 
 PORTAL = "portal:portal.example"
@@ -44,7 +44,7 @@ class Storyteller:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        watch: Any = world.orchestrator._portal
+        watch: Any = watcher_of(world.orchestrator)
         watch._audience = watch._look._audience = self
 
     def find_subscribers(self, user_id: int) -> list[Actor]:

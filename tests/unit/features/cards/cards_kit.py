@@ -1,6 +1,5 @@
 """Cards in the small world of the spine: with the handlers of their buttons."""
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,23 +7,12 @@ from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.actor import Actor
-from orchestrator.features.cards.editing import build_handlers
-from orchestrator.runtime.turn import merge_handlers
 from state.card import Card
 from state.clock import generate_id
 from state.journal.store import InboxRow, OutboxRow
-from tests.unit.spine_kit import ANNA, CHAT, World, _row, _shipped_rules, message, raise_sum, reply
+from tests.unit.spine_kit import ANNA, CHAT, World, _row, message, raise_sum, reply
 
 RU = Translator("ru")
-
-
-def edit_world(world: World) -> World:
-    """The world with the buttons of cards worked, whether or not the composition root wires them yet."""
-    tools = world.orchestrator.tools
-    if "edit" not in tools.handlers.buttons:
-        more = build_handlers(_shipped_rules()[1], world.gate._records.reference)
-        world.orchestrator.tools = dataclasses.replace(tools, handlers=merge_handlers(tools.handlers, more))
-    return world
 
 
 async def asked(world: World, *steps: Any, text: str = "подними сумму сделки 481 до 1 200 000", actor: Actor = ANNA) -> dict[str, Any]:

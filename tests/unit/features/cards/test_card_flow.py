@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.unit.features.cards.cards_kit import asked, cards_of, edit_world, shown
+from tests.unit.features.cards.cards_kit import asked, cards_of, shown
 from tests.unit.spine_kit import World, a_world, press, step
 
 ADD = step("crm.deal.add", {"fields": {"TITLE": "Лютик", "OPPORTUNITY": 500000}})
@@ -25,7 +25,6 @@ async def test_a_created_record_is_named_with_the_way_to_it_for_ever(world: Worl
 async def test_the_careful_mode_stands_on_its_cards(tmp_path: Path) -> None:
     """facts/telegram §5: canary says so on the card."""
     async with a_world(tmp_path, mode="canary") as canary:
-        edit_world(canary)
         await asked(canary, ADD, text="заведи сделку Лютик на 500 тысяч")
         session = await canary.session(owner="reader")
         (entry,) = session.state.agent.confirmations.values()

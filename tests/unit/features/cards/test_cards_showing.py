@@ -8,7 +8,7 @@ from bot.rendering.questions import build_message_link
 from orchestrator.features.cards.open_cards import LOST_AFTER, REFRESH, CardRefresher, build_fresh_card_row, build_pending_rows
 from orchestrator.gate.approve.confirmations import add_card_copies
 from state.card import Card
-from tests.unit.features.cards.cards_kit import RU, asked, cards_of, edit_world, shown
+from tests.unit.features.cards.cards_kit import RU, asked, cards_of, shown
 from tests.unit.spine_kit import CHAT, NOW, World, press, raise_sum
 from tests.unit.spine_kit import message as typed
 from tests.unit.spine_kit import reply as said
@@ -18,7 +18,7 @@ GROUP = "tg:-1001234567890:5"
 
 @pytest.fixture
 def world(world: World) -> World:
-    return edit_world(world)
+    return world
 
 
 async def test_pending_shows_the_cards_themselves_at_the_end_of_a_private_chat(world: World) -> None:
@@ -127,6 +127,6 @@ async def test_a_card_decided_meanwhile_is_not_shown_anew(world: World) -> None:
 
 
 def test_the_kind_of_the_input_is_worked(world: World) -> None:
-    assert REFRESH in world.tools.handlers.inbox
+    assert REFRESH in world.tools.features.inbox
     assert CHAT.startswith("tg:")
     assert RU.has_message("cards-again")

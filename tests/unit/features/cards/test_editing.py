@@ -13,7 +13,7 @@ from orchestrator.features.cards.field_input import replace_value, strip_marks
 from orchestrator.features.cards.resubmit import submit_again
 from orchestrator.runtime import decisions
 from state.events.cards import list_edits
-from tests.unit.features.cards.cards_kit import answer, asked, cards_of, edit_world, opened, pressing, shown
+from tests.unit.features.cards.cards_kit import answer, asked, cards_of, opened, pressing, shown
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, World, press, raise_sum, step
 from tests.unit.spine_portal import Held, lost
 
@@ -22,7 +22,7 @@ TWO = step("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1200000, "AS
 
 @pytest.fixture
 def world(world: World) -> World:
-    return edit_world(world)
+    return world
 
 
 async def test_a_new_value_makes_a_new_card_and_the_old_one_is_replaced(world: World) -> None:
@@ -218,7 +218,7 @@ async def test_a_decision_in_the_very_moment_of_the_answer_wins(world: World) ->
     assert taken is not None
     held = Held()
     world.portal.will("crm.deal.get", held)
-    working = asyncio.ensure_future(world.tools.handlers.inbox["edit_value"](taken, session, world.tools))
+    working = asyncio.ensure_future(world.tools.features.inbox["edit_value"](taken, session, world.tools))
     await held.arrived.wait()
     await decisions.run_decision(press(entry), session, world.tools)
     held.release.set()

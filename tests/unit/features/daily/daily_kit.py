@@ -11,10 +11,12 @@ from orchestrator.directory.agenda import Agenda, load_agenda
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
-from orchestrator.features.daily.feature import DailyHelp, build_daily_help
+from orchestrator.features.daily.digests import DailyPlanner
+from orchestrator.features.daily.feature import build_feature
 from orchestrator.language.work_calendar import Workdays
 from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.runtime import timers
+from orchestrator.runtime.feature import Feature
 from orchestrator.runtime.session import Session
 from state.clock import generate_id
 from state.journal.store import InboxRow, OutboxRow
@@ -50,10 +52,15 @@ class Home:
 
     world: World
     household: Household
-    help: DailyHelp
+    help: Feature
     reads: PortalReader
     faults: list[BitrixError] = field(default_factory=list)
     asked: list[tuple[str, Priority]] = field(default_factory=list)
+
+    @property
+    def planner(self) -> DailyPlanner:
+        """The one periodic task of daily help."""
+        return self.help.periodic_tasks[0].__self__  # type: ignore[attr-defined,no-any-return]
 
     def set_clock(self, moment: datetime) -> None:
         self.world.clock.advance(moment - self.world.clock.now())
@@ -67,7 +74,7 @@ class Home:
         async def receive(rows: Sequence[InboxRow]) -> None:
             await self.world.put(*rows)
 
-        await self.help.planner.run(receive, self.world.clock.now())
+        await self.planner.run(receive, self.world.clock.now())
 
     async def work(self, session: Session) -> None:
         """Due timers become inputs, and the inputs of that chat are worked to the end."""
@@ -110,7 +117,7 @@ def a_home(world: World) -> Home:
         kind, _, number = target.rpartition(":")
         return naming.build_card_url(kind, int(number), user=actor.bitrix_user_id or 0)
 
-    made = build_daily_help(agenda_of, url_of, people=household, workdays=WORKDAYS)
+    made = build_feature(agenda_of, url_of, people=household, workdays=WORKDAYS)
     home = Home(world, household, made, reads)
     return home
 

@@ -20,7 +20,7 @@ from orchestrator.domain.actor import Actor
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
 from tests.unit.features.daily.daily_kit import Home, a_home
-from tests.unit.spine_kit import ANNA, NOW, VERA, a_world, command
+from tests.unit.spine_kit import ANNA, NOW, VERA, a_world, command, watcher_of
 from tests.unit.spine_portal import CODE, Portal
 
 TODAY = date(2026, 11, 21)
@@ -88,7 +88,7 @@ async def a_sandbox(folder: Path) -> AsyncIterator[tuple[Home, Sandbox]]:
 
 async def lists(home: Home, actor: Actor = ANNA, **more: Any) -> dict[str, tuple[list[str], int, str]]:
     """Heading → titles, total, sum."""
-    found = await load_agenda(home.reads, home.world.orchestrator._portal._look._naming, actor, NOW, **more)  # type: ignore[union-attr]
+    found = await load_agenda(home.reads, watcher_of(home.world.orchestrator)._look._naming, actor, NOW, **more)  # type: ignore[union-attr]
     return {notice.code: ([row.label for row in table.rows], table.total, table.sum_text) for notice, table in found.sections}
 
 
@@ -209,7 +209,7 @@ async def test_a_large_team_is_counted_together(tmp_path: Path) -> None:
         wire.empty()
         for owner in (6, 7, 8):
             wire.add(ASSIGNED_BY_ID=owner, CLOSEDATE="2026-11-01")
-        naming = home.world.orchestrator._portal._look._naming  # type: ignore[union-attr]
+        naming = watcher_of(home.world.orchestrator)._look._naming  # type: ignore[union-attr]
         found = await load_agenda(home.reads, naming, VERA, NOW, team=range(1, 40))
         assert found.team == (TeamLine(name="", overdue=2),), "her own deal is not the team's"
         wire.closed = {"tasks.task.list"}

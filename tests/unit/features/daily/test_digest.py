@@ -62,7 +62,7 @@ async def test_after_a_standstill_it_comes_late_or_not_at_all(home: Home, late: 
     await before.close()
     home.set_clock(MONDAY + late)
     session = await home.session(owner="two")
-    home.help.planner._known.clear()
+    home.planner._known.clear()
     await home.plan()
     await home.work(session)
     await home.work(session)
@@ -78,7 +78,7 @@ async def test_a_start_after_the_digest_sends_no_second_one(home: Home) -> None:
     assert len(home.told("daily")) == 1
     for wishes in ({}, ON, ON):
         home.household.wishes[ANNA.key] = wishes
-        home.help.planner._known.clear()
+        home.planner._known.clear()
         await home.plan()
         await home.work(session)
     home.world.clock.advance(HOUR)
@@ -222,7 +222,7 @@ async def test_the_planner_looks_at_everybody_once_and_then_at_what_changed(home
         del rows
         raise OSError("full")
 
-    planner, now = home.help.planner, home.world.clock.now()
+    planner, now = home.planner, home.world.clock.now()
     with pytest.raises(OSError, match="full"):
         await planner.run(failing, now)
     await planner.run(receive, now)

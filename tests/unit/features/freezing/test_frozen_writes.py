@@ -16,7 +16,7 @@ from orchestrator.features.freezing.freeze_switch import LiveSwitch
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.runtime import worker
-from orchestrator.runtime.turn import Handlers, merge_handlers
+from orchestrator.runtime.feature import Feature, merge_features
 from state.card import Card
 from state.journal import freeze_switch as stored_switch
 from state.journal.freeze_switch import SwitchOperator
@@ -249,8 +249,8 @@ class TestCommands:
         """The one who did it is answered and not told besides."""
         async with a_world(tmp_path) as world:
             staff = Staff([ANNA, VERA, OLGA, OLGA.model_copy(update={"key": "tg:1002"})])
-            told = Handlers(inbox={freeze_switch.NEWS_KIND: partial(freeze_switch.tell_administrators, staff=staff)})
-            world.orchestrator.tools = replace(world.tools, handlers=merge_handlers(world.tools.handlers, told))
+            told = Feature(inbox={freeze_switch.NEWS_KIND: partial(freeze_switch.tell_administrators, staff=staff)})
+            world.orchestrator.tools = replace(world.tools, features=merge_features(world.tools.features, told))
             await world.work(command("freeze", actor=OLGA, key=OLGA.key))
             assert by_chat(world.outbox()) == {OLGA.key: ["frozen-done"], "tg:1002": ["frozen-news"]}
             switch = LiveSwitch(world.store)

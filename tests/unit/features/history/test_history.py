@@ -12,10 +12,8 @@ from bot.i18n.translate import Translator
 from bot.rendering.record_changes import build_history_buttons, render_history
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.actor import Actor
-from orchestrator.features.history.handlers import History
 from orchestrator.features.history.pages import PAGE
 from orchestrator.features.history.record_lookup import find_current_record, parse_history_request, parse_record_reference
-from orchestrator.runtime.turn import merge_handlers
 from state.clock import generate_id
 from state.events.portal import RecordsSeen
 from state.journal.store import OutboxRow
@@ -32,10 +30,7 @@ SEEN = {"TITLE": "Ромашка", "STAGE_ID": "NEW", "CATEGORY_ID": "0", "OPPOR
 def furnished(world: World) -> World:
     """With everybody's names, and with history."""
     people = {actor.key: actor for actor in (ANNA, BORIS, VERA)}
-    tools = replace(world.orchestrator.tools, refresh_actor=lambda actor: people.get(actor.key, actor))
-    world.orchestrator.tools = tools
-    if "history" not in tools.handlers.commands:
-        world.orchestrator.tools = replace(tools, handlers=merge_handlers(tools.handlers, History().build_handlers()))
+    world.orchestrator.tools = replace(world.orchestrator.tools, refresh_actor=lambda actor: people.get(actor.key, actor))
     return world
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from orchestrator.domain.actor import Actor
 from orchestrator.features.leads.approvers import LeadApprovers
-from orchestrator.features.leads.feature import build_handlers
+from orchestrator.features.leads.feature import build_staffed_feature
 from orchestrator.gate.call.permissions import Absence
-from orchestrator.runtime.turn import merge_handlers
+from orchestrator.runtime.feature import merge_features
 from state.journal.store import OutboxRow
 from state.sql.store import SqlStore
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, raise_sum, reply
@@ -64,7 +64,9 @@ async def a_department(
         gate = world.gate
         gate._deps = replace(gate._deps, approvers=LeadApprovers(staff, world.clock.now))
         world.orchestrator.tools = replace(
-            world.tools, handlers=merge_handlers(world.tools.handlers, build_handlers(staff)), refresh_actor=staff.present
+            world.tools,
+            features=merge_features(world.tools.features, replace(build_staffed_feature(world.store, staff), periodic_tasks=())),
+            refresh_actor=staff.present,
         )
         yield world
 

@@ -21,7 +21,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import SessionTaken
 from orchestrator.domain.inputs import PreferenceChange
 from orchestrator.features.people.access_removal import build_start_row
-from orchestrator.features.people.feature import build_command_handlers, build_inbox_handlers, build_timer_handlers
+from orchestrator.features.people.feature import build_feature
 from orchestrator.features.people.people_context import PeopleContext
 from orchestrator.features.people.registry import SESSION, STREAM, build_proof, create_token, seal_name
 from orchestrator.features.people.staff import Employees
@@ -102,10 +102,11 @@ class Office:
 
     async def drain(self, key: str, lane: Any) -> None:
         session = await open_session(self.world.store, self.world.clock, key, self.owner)
-        table = {**build_inbox_handlers(self.desk), "timer": build_timer_handlers(self.desk)["people_check"]}
+        feature = build_feature(self.desk)
+        table = {**feature.inbox, "timer": feature.timers["people_check"]}
         try:
             while (row := await self.world.store.take_inbox(key, lane)) is not None:
-                handler = build_command_handlers(self.desk)[row.body["name"]] if row.kind == "command" else table[row.kind]
+                handler = feature.commands[row.body["name"]] if row.kind == "command" else table[row.kind]
                 await handler(row, session, self.world.tools)
         finally:
             await session.close()

@@ -9,10 +9,10 @@ from bot.i18n.translate import Translator
 from bot.rendering.record_changes import render_news
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.actor import Actor
-from orchestrator.features.portal_events.watcher import CALM, LOOK_AFTER
+from orchestrator.features.portal_events.watcher import CALM, LOOK_AFTER, START
 from state.clock import generate_id
 from state.journal.store import InboxRow, StoredEvent
-from tests.unit.spine_kit import ANNA, BORIS, VERA, World
+from tests.unit.spine_kit import ANNA, BORIS, VERA, World, watcher_of
 from tests.unit.spine_portal import deal
 
 KEY = "portal:portal.example"
@@ -30,7 +30,7 @@ class Watch:
 
     def __post_init__(self) -> None:
         """Three people listen."""
-        watch: Any = self.world.orchestrator._portal
+        watch: Any = watcher_of(self.world.orchestrator)
         watch._audience = watch._look._audience = self
         watch._look._present = lambda actor: next((one for one in PEOPLE if one.key == actor.key), None)
 
@@ -97,7 +97,7 @@ class Watch:
 
 async def start(watch: Watch) -> dict[str, str]:
     """A process begins to listen, and the time of a look goes by; what was told."""
-    await watch.world.orchestrator.start_portal_watch()
+    await watch.world.orchestrator.start_feature(START)
     await watch.world.work()
     watch.world.clock.advance(LOOK_AFTER)
     await watch.world.work()

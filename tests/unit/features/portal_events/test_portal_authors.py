@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.unit.features.portal_events.events_kit import Watch
-from tests.unit.spine_kit import VERA, effect
+from tests.unit.spine_kit import VERA, effect, watcher_of
 from tests.unit.spine_portal import says
 
 ANNAS, BORISS = 7, 8
@@ -54,7 +54,7 @@ async def test_what_a_start_finds_is_of_one_hand_only_if_it_is_one_field(watch: 
     """How many events were missed is not known."""
     await watch.known()
     watch.deal(by=ANNAS, **BOTH)
-    await watch.world.orchestrator.start_portal_watch()
+    await watch.world.orchestrator.start_feature("portal_start")
     assert " · " not in (await watch.look())["tg:1007"].splitlines()[0]
 
 
@@ -62,7 +62,7 @@ async def test_nobody_is_named_for_the_bots_caller_and_no_name_stands_over_a_str
     """Vera renamed through the bot after somebody changed the sum: the last hand is the webhook's owner, who did not."""
     await watch.known()
     session = await watch.world.session("tg:1006")
-    session.watchers.append(watch.world.orchestrator._portal.recent_writes.observe)
+    session.watchers.append(watcher_of(watch.world.orchestrator).recent_writes.observe)
     await watch.world.submit(session, effect("crm.deal.update", {"id": 481, "fields": {"TITLE": "Лютик", "COMMENTS": "x"}}), actor=VERA)
     watch.deal(by=1, OPPORTUNITY="5")
     watch.world.portal.will("profile", says(200, {"result": {"ID": "1"}}))

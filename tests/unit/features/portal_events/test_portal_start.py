@@ -7,7 +7,7 @@ import pytest
 from orchestrator.features.portal_events.recent_writes import RecentWrites
 from state.journal.store import EffectChange
 from tests.unit.features.portal_events.events_kit import Watch, start
-from tests.unit.spine_kit import ANNA, NOW, effect
+from tests.unit.spine_kit import ANNA, NOW, effect, watcher_of
 from tests.unit.spine_portal import html
 
 
@@ -45,7 +45,7 @@ async def test_a_start_beside_waiting_events_forgets_none_of_them(watch: Watch) 
     await watch.world.work(watch.event(action="add"))
     assert list(watch.state.due) == ["deal:481"]
     set_for = watch.state.look_at
-    await watch.world.orchestrator.start_portal_watch()
+    await watch.world.orchestrator.start_feature("portal_start")
     await watch.world.work()
     assert (watch.state.look_at, "deal:482" in watch.state.seen) == (set_for, True)
     told = await start(watch)
@@ -72,7 +72,7 @@ async def test_what_the_process_before_wrote_is_not_told_to_who_asked_for_it(wat
     await watch.world.submit(session, effect("crm.deal.update", {"id": 481, "fields": {"TITLE": "Лютик", "COMMENTS": "x"}}))
     watch.deal(by=1)
     watch.world.clock.advance(timedelta(seconds=seconds))
-    assert not watch.world.orchestrator._portal.recent_writes.find_writes("deal:481")
+    assert not watcher_of(watch.world.orchestrator).recent_writes.find_writes("deal:481")
     assert len(await start(watch)) == told
 
 

@@ -7,7 +7,7 @@ import pytest
 from orchestrator.features.portal_events.watcher import CALM, LOOK_AFTER
 from state.journal.journal import Verified, verify_stream
 from tests.unit.features.portal_events.events_kit import KEY, Watch
-from tests.unit.spine_kit import ANNA, BORIS, VERA, effect
+from tests.unit.spine_kit import ANNA, BORIS, VERA, effect, watcher_of
 from tests.unit.spine_portal import says
 
 CARD = "(https://portal.example/crm/deal/details/481/)"
@@ -93,7 +93,7 @@ async def test_a_change_through_the_bot_is_named_and_not_told_to_who_made_it(wat
     """The portal names the webhook's owner; the bot knows who asked."""
     await watch.known(481, 482)
     session = await watch.world.session("tg:1006")
-    session.watchers.append(watch.world.orchestrator._portal.recent_writes.observe)
+    session.watchers.append(watcher_of(watch.world.orchestrator).recent_writes.observe)
     for number, (target, actor) in enumerate([(481, VERA), (482, ANNA)]):
         what = effect("crm.deal.update", {"id": target, "fields": {"TITLE": "Лютик", "COMMENTS": "x"}}, slot=f"t1/1/{number}")
         await watch.world.submit(session, what, actor=actor)
@@ -107,7 +107,7 @@ async def test_what_somebody_changes_after_the_bot_is_theirs(watch: Watch) -> No
     """Anna renamed through the bot; Boris changed the sum in the portal a second later: she hears of the sum."""
     await watch.known()
     session = await watch.world.session()
-    session.watchers.append(watch.world.orchestrator._portal.recent_writes.observe)
+    session.watchers.append(watcher_of(watch.world.orchestrator).recent_writes.observe)
     await watch.world.submit(session, effect("crm.deal.update", {"id": 481, "fields": {"TITLE": "Лютик"}}))
     watch.deal(by=8, OPPORTUNITY="5")
     watch.world.portal.will("profile", says(200, {"result": {"ID": "1"}}))
@@ -121,7 +121,7 @@ async def test_what_a_write_brings_along_is_its_own_as_long_as_nobody_wrote_sinc
     await watch.known()
     call = {"method": "crm.deal.update", "targets": [["deal", 481]], "entity": "deal", "commands": []}
     stored = {"call": {**call, "params": {"fields": {"TITLE": "Лютик", "STAGE_ID": "NEW"}}}, "requested_by": ANNA.key}
-    watch.world.orchestrator._portal.recent_writes.record_call("e1", stored, watch.world.clock.now())
+    watcher_of(watch.world.orchestrator).recent_writes.record_call("e1", stored, watch.world.clock.now())
     watch.deal(by=by, CATEGORY_ID=1, TITLE=title)
     watch.world.portal.will("profile", says(200, {"result": {"ID": "1"}}))
     told = await watch.look(watch.event())

@@ -6,9 +6,9 @@ from datetime import timedelta
 from typing import Any
 
 from orchestrator.domain.actor import Actor
-from orchestrator.features.talking.feature import build_handlers
+from orchestrator.features.talking.feature import build_feature
 from orchestrator.features.talking.voice import VoiceInput
-from orchestrator.runtime.turn import merge_handlers
+from orchestrator.runtime.feature import merge_features
 from state.clock import generate_id
 from state.journal.store import InboxRow, Lane
 from tests.unit.spine_kit import ANNA, CHAT, NOW, World
@@ -41,13 +41,14 @@ class Wire:
 
 def wired(world: World, ear: VoiceInput) -> None:
     tools = world.orchestrator.tools
-    names = build_handlers(ear)
+    names = build_feature(ear)
     bare = replace(
-        tools.handlers,
-        inbox={kind: one for kind, one in tools.handlers.inbox.items() if kind not in names.inbox},
-        buttons={word: one for word, one in tools.handlers.buttons.items() if word not in names.buttons},
+        tools.features,
+        inbox={kind: one for kind, one in tools.features.inbox.items() if kind not in names.inbox},
+        buttons={word: one for word, one in tools.features.buttons.items() if word not in names.buttons},
+        commands={word: one for word, one in tools.features.commands.items() if word not in names.commands},
     )
-    world.orchestrator.tools = replace(tools, handlers=merge_handlers(bare, names))
+    world.orchestrator.tools = replace(tools, features=merge_features(bare, names))
 
 
 def row(kind: str, body: dict[str, Any], *, lane: Lane = "express", actor: Actor = ANNA) -> InboxRow:

@@ -228,7 +228,7 @@ async def test_the_next_words_of_a_lead_are_the_awaited_reason(world: World, wir
         await session.commit(actor="x", inbox_done=[row.id])
 
     tools = world.orchestrator.tools
-    world.orchestrator.tools = replace(tools, handlers=replace(tools.handlers, inbox={**tools.handlers.inbox, "reason": reason}))
+    world.orchestrator.tools = replace(tools, features=replace(tools.features, inbox={**tools.features.inbox, "reason": reason}))
     session = await world.session()
     until_then = (NOW + timedelta(minutes=10)).isoformat()
     asked = DenialReasonAsked(confirmation_id="c1", nonce="n1", home="tg:1008", by=ANNA.key, expires_at=until_then)

@@ -16,11 +16,11 @@ from bot.access.access import Access, Person
 from bot.telegram.door import TelegramDoor
 from bot.telegram.intake.files import TelegramFiles
 from bot.telegram.intake.people import ChatPeople
-from orchestrator.features.talking.feature import build_handlers
+from orchestrator.features.talking.feature import build_feature
 from orchestrator.features.talking.voice import VoiceInput
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.transcribe import Transcriber
-from orchestrator.runtime.turn import merge_handlers
+from orchestrator.runtime.feature import merge_features
 from sandbox.model.app import create_app
 from sandbox.telegram.server import running
 from sandbox.telegram.settings import TelegramSandboxSettings
@@ -64,14 +64,15 @@ async def chat(world: World, tmp_path: Path) -> AsyncIterator[Chat]:
         people = ChatPeople(Access([Person(telegram_id=ANNA, name="Анна", bitrix_user_id=7)]))
         door = TelegramDoor(bot, world.store, people, world.clock)
         hears = Transcriber(ModelSettings(base_url="http://127.0.0.1:9/v1"), "demo", transport=httpx.ASGITransport(app=create_app()))
-        made = build_handlers(VoiceInput(files=TelegramFiles(bot), transcriber=hears))
+        made = build_feature(VoiceInput(files=TelegramFiles(bot), transcriber=hears))
         tools = world.orchestrator.tools
         kept = replace(
-            tools.handlers,
-            inbox={kind: one for kind, one in tools.handlers.inbox.items() if kind not in made.inbox},
-            buttons={word: one for word, one in tools.handlers.buttons.items() if word not in made.buttons},
+            tools.features,
+            inbox={kind: one for kind, one in tools.features.inbox.items() if kind not in made.inbox},
+            buttons={word: one for word, one in tools.features.buttons.items() if word not in made.buttons},
+            commands={word: one for word, one in tools.features.commands.items() if word not in made.commands},
         )
-        world.orchestrator.tools = replace(tools, handlers=merge_handlers(kept, made))
+        world.orchestrator.tools = replace(tools, features=merge_features(kept, made))
         working = asyncio.ensure_future(door.run(world.orchestrator))
         async with world.working(), httpx.AsyncClient(base_url=url, trust_env=False, timeout=10) as http:
             try:

@@ -11,7 +11,7 @@ import pytest
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
 from state.clock import generate_id
-from tests.unit.features.undo.undo_kit import done, restored, wire
+from tests.unit.features.undo.undo_kit import done, restored
 from tests.unit.spine_kit import VERA, World, a_world, effect
 from tests.unit.spine_portal import CODE
 
@@ -43,7 +43,6 @@ class Sandbox:
 async def sandbox(tmp_path: Path) -> AsyncIterator[World]:
     wired: Any = Sandbox()
     async with a_world(tmp_path, portal=wired) as world:
-        wire(world)
         yield world
     await wired.aclose()
 

@@ -2,15 +2,12 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.outcome import Outcome, Pending
-from orchestrator.features.undo.handlers import build_handlers
-from orchestrator.runtime.turn import merge_handlers
 from state.clock import generate_id
 from state.journal.store import InboxRow, OutboxRow
 from tests.unit.spine_kit import ANNA, CHAT, World, _row, a_world, effect, press
@@ -73,15 +70,7 @@ class Office(Portal):
 async def an_office(folder: Path, *, policy: Mapping[str, Any] | None = None) -> AsyncIterator[World]:
     """The product with the undo button."""
     async with a_world(folder, policy=policy, portal=Office()) as world:
-        wire(world)
         yield world
-
-
-def wire(world: World) -> None:
-    """The line of the composition root, if it is not there yet."""
-    orchestrator = world.orchestrator
-    if "undo" not in orchestrator.tools.handlers.buttons:
-        orchestrator.tools = replace(orchestrator.tools, handlers=merge_handlers(orchestrator.tools.handlers, build_handlers()))
 
 
 def undo(effect_id: str, *, actor: Actor = ANNA, key: str = CHAT) -> InboxRow:

@@ -1,0 +1,23 @@
+"""What cards register: /pending, editing, asking once more, and showing open cards anew after a time without Telegram."""
+
+from functools import partial
+
+from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.features.cards import open_cards
+from orchestrator.features.cards.editing import ANSWER, CardEditor
+from orchestrator.features.cards.open_cards import CardRefresher, FindElsewhere
+from orchestrator.features.cards.resubmit import ask_again
+from orchestrator.gate.call.ports import FieldLists
+from orchestrator.runtime.feature import Feature
+from state.journal.async_store import AsyncStore
+
+
+def build_feature(catalogue: Catalogue, lists: FieldLists, store: AsyncStore, find_elsewhere: FindElsewhere) -> Feature:
+    """Return the feature; `lists` gives the types of custom fields, `find_elsewhere` the cards of other sessions for /pending."""
+    editing = CardEditor(catalogue, lists)
+    return Feature(
+        inbox={ANSWER: editing.receive_answer, open_cards.REFRESH: open_cards.refresh_open_cards},
+        commands={"pending": partial(open_cards.show_pending, find_elsewhere=find_elsewhere)},
+        buttons={"edit": editing.begin, "field": editing.select_field, "pick": editing.pick, "noedit": editing.cancel, "again": ask_again},
+        periodic_tasks=(CardRefresher(store).run,),
+    )

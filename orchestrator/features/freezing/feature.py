@@ -1,0 +1,17 @@
+"""What the freeze of all writes registers: its two commands, the button of the release, and the news to administrators."""
+
+from functools import partial
+
+from orchestrator.features.freezing import freeze_switch, handlers
+from orchestrator.gate.call.permissions import Staff
+from orchestrator.gate.call.ports import FreezeSwitch
+from orchestrator.runtime.feature import Feature
+
+
+def build_feature(switch: FreezeSwitch, staff: Staff | None = None) -> Feature:
+    """Return the feature; without `staff`, the access list, no administrator is told of what others did."""
+    return Feature(
+        inbox={freeze_switch.NEWS_KIND: partial(freeze_switch.tell_administrators, staff=staff)} if staff is not None else {},
+        commands={"freeze": partial(handlers.freeze, switch=switch), "unfreeze": partial(handlers.ask_unfreeze, switch=switch)},
+        buttons={handlers.PRESS: partial(handlers.release, switch=switch)},
+    )

@@ -1,0 +1,15 @@
+"""What watching the portal registers: posted events, the probes of changed records, and the catch-up at a start."""
+
+from orchestrator.features.portal_events.watcher import START, TIMER, PortalWatcher
+from orchestrator.runtime.feature import Feature
+
+
+def build_feature(watcher: PortalWatcher) -> Feature:
+    """Return the feature; its inputs come in the portal's own session."""
+    return Feature(
+        inbox={START: watcher.find_missed, "portal_event": watcher.receive_event},
+        timers={TIMER: watcher.probe_due},
+        given_up_timers={TIMER: watcher.reschedule},
+        starts={START: watcher.build_start_row},
+        watchers=(watcher.recent_writes.observe,),
+    )

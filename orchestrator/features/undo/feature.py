@@ -1,0 +1,9 @@
+"""What undo registers: its button."""
+
+from orchestrator.features.undo import handlers
+from orchestrator.runtime.feature import Feature
+
+
+def build_feature() -> Feature:
+    """Return the feature of the click ("undo", effect id)."""
+    return Feature(buttons={handlers.PRESS: handlers.propose_undo})

@@ -1,0 +1,114 @@
+"""What a feature registers with the runtime, and the tools that its handlers are given. To add a feature, see CONTRIBUTING.md."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol, TypeVar
+
+from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.outputs import Notice
+from orchestrator.engines.base import Engine
+from orchestrator.gate.gate import Gate
+from orchestrator.runtime.audit import Audit
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn_context import UNLIMITED, Model, ModelBudget, Query
+from state.journal.async_store import AsyncStore
+from state.journal.store import EffectChange, InboxRow
+
+MAX_TURNS = 512
+"""Limits memory use and is far above the people of one company: a model that hangs for one person must not block the others."""
+
+T = TypeVar("T")
+RefreshActor = Callable[[Actor], Actor | None]
+Handler = Callable[[InboxRow, Session, "Tools"], Awaitable[None]]
+"""Handles one input to its end, committing the results together with `inbox_done`. Raises StoreError."""
+Receive = Callable[[Sequence[InboxRow]], Awaitable[object]]
+"""Stores inputs durably."""
+PeriodicTask = Callable[[Receive, datetime], Awaitable[None]]
+"""Checks for work that has become due without a timer, and submits inputs for it. May raise StoreError."""
+ShowPartial = Callable[[str, str | Notice], Awaitable[None]]
+"""(session, visible text so far or a progress notice) → shown as a draft; may be dropped."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Feature:
+    """What one feature registers, or all of them together; a part that a feature does not use is empty."""
+
+    inbox: Mapping[str, Handler] = field(default_factory=dict)
+    """Handlers of its own inputs, by their kind."""
+    timers: Mapping[str, Handler] = field(default_factory=dict)
+    commands: Mapping[str, Handler] = field(default_factory=dict)
+    """Typed commands, by the name after the slash."""
+    buttons: Mapping[str, Handler] = field(default_factory=dict)
+    """Buttons, by the first of the words that they carry."""
+    periodic_tasks: Sequence[PeriodicTask] = ()
+    """Run every `PERIOD` (20) seconds, one after the other."""
+    frequent_tasks: Sequence[PeriodicTask] = ()
+    """Run every `FREQUENT_PERIOD` (3) seconds: for changes that somebody who has just saved a file is waiting to see."""
+    given_up_timers: Mapping[str, Handler] = field(default_factory=dict)
+    """By kind of timer: sets it again when its input is quarantined in a session that nobody reads. The default is an hour later."""
+    starts: Mapping[str, Callable[[datetime], InboxRow]] = field(default_factory=dict)
+    """By kind: builds the input that begins what the feature does only in a process that asks for it (`Orchestrator.start_feature`)."""
+    watchers: Sequence[Callable[[Sequence[EffectChange]], None]] = ()
+    """Told of the changes of effects in every commit of every session."""
+
+
+def merge_features(*features: Feature) -> Feature:
+    """Return what all features register in one value. Raises ValueError if two features handle the same inputs."""
+    return Feature(
+        inbox=_merge_tables("inputs", [one.inbox for one in features]),
+        timers=_merge_tables("timers", [one.timers for one in features]),
+        commands=_merge_tables("commands", [one.commands for one in features]),
+        buttons=_merge_tables("presses", [one.buttons for one in features]),
+        periodic_tasks=[task for one in features for task in one.periodic_tasks],
+        frequent_tasks=[task for one in features for task in one.frequent_tasks],
+        given_up_timers=_merge_tables("given up timers", [one.given_up_timers for one in features]),
+        starts=_merge_tables("starts", [one.starts for one in features]),
+        watchers=[watcher for one in features for watcher in one.watchers],
+    )
+
+
+def _merge_tables(name: str, tables: Sequence[Mapping[str, T]]) -> dict[str, T]:
+    merged: dict[str, T] = {}
+    for table in tables:
+        if twice := merged.keys() & table.keys():
+            raise ValueError(f"two features want the same {name}: {', '.join(sorted(twice))}")
+        merged |= table
+    return merged
+
+
+class Stoppable(Protocol):
+    """Running work that a person may stop."""
+
+    @property
+    def actor(self) -> Actor:
+        """The person who requested it."""
+
+    def stop(self) -> None:
+        """Stop soon; a call that was already sent is awaited."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tools:
+    """The services that turns and decisions use; built once by bootstrap."""
+
+    store: AsyncStore
+    gate: Gate
+    model: Model
+    engines: Mapping[str, Engine]
+    queries: Mapping[str, Query]
+    audit: Audit
+    mode: Mode
+    show_partial: ShowPartial
+    allowed_hosts: frozenset[str]
+    """Hosts that links in answers may point to: the portal and those that the policy lists."""
+    refresh_actor: RefreshActor
+    """Returns the person with their present rights, None if they have lost access."""
+    model_budget: ModelBudget = UNLIMITED
+    features: Feature = Feature()
+    """What all features registered."""
+    running: dict[str, Stoppable] = field(default_factory=dict)
+    """The running work of each session, for /stop: a turn, or a voice message being transcribed."""
+    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_TURNS))
+    """Limits how many turns run at once, whichever channel they came from."""
