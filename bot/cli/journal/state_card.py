@@ -1,7 +1,6 @@
 """Renders a replayed state as text. Pure."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from bot.cli.journal.common import format_moment
 from orchestrator.domain.card_view import Preview
@@ -72,7 +71,7 @@ def _format_question(question: Question | None) -> list[str]:
     return [f"which one “{to_one_line(question.reference)}” is: {options}"]
 
 
-def _iterate_current_records(agent: AgentState) -> Iterator[tuple[str, Any]]:
+def _iterate_current_records(agent: AgentState) -> Iterator[tuple[str, object]]:
     yield from ((key, value) for key, value in agent.objects.items() if key != "links" and value is not None)
 
 
