@@ -49,7 +49,8 @@ class Counts:
     waits: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     refused: Counter[str] = field(default_factory=Counter)
     reconciled: Counter[str] = field(default_factory=Counter)
-    model: Counter[str] = field(default_factory=Counter)
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
     models: Counter[str] = field(default_factory=Counter)
     model_seconds: float = 0.0
     failures: Counter[str] = field(default_factory=Counter)
@@ -132,14 +133,14 @@ def _count_turn(counts: Counts, said: TurnFinished, _event: StoredEvent) -> DayC
 
 
 def _count_answer(counts: Counts, said: ModelAnswered, _event: StoredEvent) -> DayCounts:
-    counts.model.update(answers=1, prompt_tokens=said.prompt_tokens, completion_tokens=said.completion_tokens)
+    counts.prompt_tokens += said.prompt_tokens
+    counts.completion_tokens += said.completion_tokens
     counts.models[said.model or "?"] += 1
     counts.model_seconds += said.seconds
     return {"tokens": said.prompt_tokens + said.completion_tokens}
 
 
 def _count_failure(counts: Counts, said: ModelFailed, _event: StoredEvent) -> DayCounts:
-    counts.model.update(failures=1)
     counts.failures[to_one_line(said.reason, limit=_REASON) or "?"] += 1
     return {"model failures": 1}
 
@@ -216,7 +217,10 @@ def as_report(counts: Counts, store: Store, voice: Narrator, now: datetime) -> J
             "looks": dict(counts.reconciled),
         },
         "model": {
-            **{name: counts.model[name] for name in ("answers", "prompt_tokens", "completion_tokens", "failures")},
+            "answers": counts.models.total(),
+            "prompt_tokens": counts.prompt_tokens,
+            "completion_tokens": counts.completion_tokens,
+            "failures": counts.failures.total(),
             "seconds": round(counts.model_seconds, 1),
             "by_model": dict(counts.models.most_common()),
             "failed_because": dict(counts.failures.most_common(10)),

@@ -119,7 +119,7 @@ def _build_rows(counts: "Counts", reader: "JournalReader") -> list[tuple[str, st
     from orchestrator.reports.reading.sentences import format_seconds  # noqa: PLC0415 - see above
     from orchestrator.reports.stats import measure_inbox, measure_outbox, name_people  # noqa: PLC0415 - see above
 
-    model, unknown = counts.model, sorted(counts.unknown_calls)
+    unknown = sorted(counts.unknown_calls)
     size, stream, seq, kind = counts.largest
     kept = [(name, counts.decisions[name]) for name in _DECISIONS if name in counts.decisions]
     refused = {reader.voice.describe_code(code): number for code, number in counts.refused.most_common()}
@@ -135,9 +135,9 @@ def _build_rows(counts: "Counts", reader: "JournalReader") -> list[tuple[str, st
         ("refused by code", _format_pairs(refused.items())),
         ("unknown outcomes", f"{len(unknown)} open {', '.join(item[:10] for item in unknown[:5])}".strip()),
         ("looked up", _format_pairs(counts.reconciled.items())),
-        ("model", f"{model['answers']} answers in {round(counts.model_seconds, 1)} s: {_format_pairs(counts.models.most_common())}"),
-        ("tokens", f"{model['prompt_tokens']} of prompts, {model['completion_tokens']} of answers"),
-        ("model failures", f"{model['failures']}: {_format_pairs(counts.failures.most_common(10))}" if counts.failures else "0"),
+        ("model", f"{counts.models.total()} answers in {round(counts.model_seconds, 1)} s: {_format_pairs(counts.models.most_common())}"),
+        ("tokens", f"{counts.prompt_tokens} of prompts, {counts.completion_tokens} of answers"),
+        ("model failures", f"{counts.failures.total()}: {_format_pairs(counts.failures.most_common(10))}" if counts.failures else "0"),
         ("journal", f"{counts.records.total()} records, {_format_size(counts.bytes.total())}"),
         ("largest record", f"{_format_size(size)}: {kind}, {stream} #{seq}" if size else "—"),
         ("inbox", _format_age(measure_inbox(reader.store, reader.now))),
