@@ -150,8 +150,8 @@ async def _audit(orchestrator: Orchestrator) -> None:
     auditor = CallAudit(store=store, index=RecordIndex(store))
     voice = Narrator(lambda code, _: code)
     calls = await auditor.load_page(Viewer(actor=ADMIN, deps=deps), CallFilter(record=f"deal:{RECORD}"), voice, after="", limit=PAGE)
-    if len(calls.stories) != PAGE:
-        raise RuntimeError(len(calls.stories))
+    if len(calls.calls) != PAGE:
+        raise RuntimeError(len(calls.calls))
 
 
 def _floor(url: str) -> float:

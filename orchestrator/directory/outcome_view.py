@@ -8,18 +8,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
 
 from bitrix.masking import mask, mask_value
 from orchestrator.directory.answers import OutcomeView
 from orchestrator.directory.labels import parse_amount
 from orchestrator.directory.naming import Naming
+from orchestrator.directory.rows import RecordRow, User
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Row, Table
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import CurrencyBook, format_sum_short
 from orchestrator.language.text import trim_text
+from state.stored import JsonObject
 
 MODEL_ROWS = 50
 MAX_LABEL = 120
@@ -61,7 +62,7 @@ def _find_kind(outcome: Outcome, naming: Naming) -> str:
     return naming.find_entity(outcome.method, outcome.call) if outcome.entity == "item" else outcome.entity
 
 
-def extract_rows(result: Any) -> list[Mapping[str, Any]]:
+def extract_rows(result: object) -> list[JsonObject]:
     """Return the records in an answer, which is a list, a list inside a mapping, or one record."""
     if isinstance(result, Mapping):
         for key in ("items", "tasks"):
@@ -74,15 +75,15 @@ def extract_rows(result: Any) -> list[Mapping[str, Any]]:
     return [row for row in result if isinstance(row, Mapping)] if isinstance(result, list) else []
 
 
-async def _render_records(outcome: Outcome, rows: Sequence[Mapping[str, Any]], naming: Naming, actor: Actor) -> OutcomeView:
+async def _render_records(outcome: Outcome, rows: Sequence[JsonObject], naming: Naming, actor: Actor) -> OutcomeView:
     asked = frozenset(str(name).upper() for name in outcome.call.get("select") or () if isinstance(name, str))
-    shown: list[dict[str, Any]] = []
+    shown: list[dict[str, object]] = []
     table: list[Row] = []
     labels: list[str] = []
     titles: dict[str, str] = {}
     prose = False
     for row in rows:
-        number = int(row.get("ID") or row.get("id") or 0)
+        number = RecordRow.model_validate(row).id
         label = mask(await naming.build_label(outcome.entity, row, actor.locale))
         table.append(Row(label=label, url=naming.build_card_url(outcome.entity, number, user=actor.bitrix_user_id or 0)))
         titles[f"{outcome.entity}:{number}"] = mask(naming.extract_title(outcome.entity, row))
@@ -99,22 +100,22 @@ async def _render_records(outcome: Outcome, rows: Sequence[Mapping[str, Any]], n
     return OutcomeView(rows=tuple(shown), table=made, total=total, sum_text=sum_text, labels=tuple(labels), prose=prose, titles=titles)
 
 
-async def _render_users(rows: Sequence[Mapping[str, Any]], naming: Naming, actor: Actor) -> OutcomeView:
+async def _render_users(rows: Sequence[JsonObject], naming: Naming, actor: Actor) -> OutcomeView:
     shown = []
     table = []
     for row in rows[:MODEL_ROWS]:
-        number = int(row["ID"])
+        user = User.model_validate(row)
         label = await naming.build_label("user", row, actor.locale)
-        shown.append({"id": number, "label": label, "active": row.get("ACTIVE")})
-        table.append(Row(label=label, url=naming.build_card_url("user", number)))
-    labels = tuple(str(item["label"]) for item in shown)
+        shown.append({"id": user.id, "label": label, "active": user.active})
+        table.append(Row(label=label, url=naming.build_card_url("user", user.id)))
+    labels = tuple(row.label for row in table)
     made = Table(rows=tuple(table), shown=len(table), total=len(rows))
     return OutcomeView(rows=tuple(shown), table=made, total=len(rows), labels=labels)
 
 
-def _select_fields(row: Mapping[str, Any], asked: frozenset[str]) -> tuple[dict[str, Any], list[str], bool]:
+def _select_fields(row: JsonObject, asked: frozenset[str]) -> tuple[dict[str, object], list[str], bool]:
     """Select the fields of a record that the model sees: plain values, labels, and prose only where the step asked for it by name."""
-    fields: dict[str, Any] = {}
+    fields: dict[str, object] = {}
     labels: list[str] = []
     prose = False
     for key, value in mask_value(dict(row)).items():
@@ -127,15 +128,15 @@ def _select_fields(row: Mapping[str, Any], asked: frozenset[str]) -> tuple[dict[
             fields[key] = reach
             labels.extend(reach)
         elif isinstance(value, str) and (name in _LABELS or name in {"COMPANYTITLE", "LASTNAME"}):
-            fields[key] = trim_text(value, limit=MAX_LABEL)
-            labels.append(fields[key])
+            labels.append(trim_text(value, limit=MAX_LABEL))
+            fields[key] = labels[-1]
         elif name in asked:
             fields[key] = trim_text(str(value), limit=MAX_PROSE)
             prose = True
     return fields, labels, prose
 
 
-async def _name_choices(entity: str, row: Mapping[str, Any], naming: Naming) -> dict[str, str]:
+async def _name_choices(entity: str, row: JsonObject, naming: Naming) -> dict[str, str]:
     """Return the names of chosen list values by field. An administrator defined them, so they are labels and not prose."""
     found: dict[str, str] = {}
     for key, value in row.items():
@@ -146,7 +147,7 @@ async def _name_choices(entity: str, row: Mapping[str, Any], naming: Naming) -> 
     return found
 
 
-def _extract_addresses(value: Any) -> list[str]:
+def _extract_addresses(value: object) -> list[str]:
     """Return the phones and addresses of a field if it holds nothing else; the comments and names beside them are left out."""
     elements = value if isinstance(value, list) else [value]
     values = [item.get("VALUE", item.get("value")) if isinstance(item, Mapping) else item for item in elements]
@@ -154,7 +155,7 @@ def _extract_addresses(value: Any) -> list[str]:
     return known if len(known) == len(values) else []
 
 
-def _count_records(outcome: Outcome, rows: Sequence[Mapping[str, Any]]) -> tuple[int, Mapping[str, Decimal]]:
+def _count_records(outcome: Outcome, rows: Sequence[JsonObject]) -> tuple[int, Mapping[str, Decimal]]:
     """Return the number of records and their sums by currency; no sums if only some of the records were read."""
     if outcome.sums and outcome.total is not None:
         return outcome.total, {currency: Decimal(amount) for currency, amount in outcome.sums.items()}
@@ -162,13 +163,12 @@ def _count_records(outcome: Outcome, rows: Sequence[Mapping[str, Any]]) -> tuple
     return total, _sum_by_currency(rows) if total <= len(rows) else {}
 
 
-def _sum_by_currency(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Decimal]:
+def _sum_by_currency(rows: Sequence[JsonObject]) -> Mapping[str, Decimal]:
     totals: dict[str, Decimal] = {}
-    for row in rows:
-        amount = parse_amount(row.get("OPPORTUNITY", row.get("opportunity")))
+    for row in map(RecordRow.model_validate, rows):
+        amount = parse_amount(row.opportunity)
         if amount is not None:
-            currency = str(row.get("CURRENCY_ID") or row.get("currencyId") or "")
-            totals[currency] = totals.get(currency, Decimal(0)) + amount
+            totals[row.currency_id] = totals.get(row.currency_id, Decimal(0)) + amount
     return totals
 
 
@@ -193,14 +193,14 @@ def _render_other(outcome: Outcome) -> OutcomeView:
     )
 
 
-def _shorten(value: Any) -> Any:
+def _shorten(value: object) -> object:
     """Return the value cut to a size that cannot fill the prompt; a long structure becomes the beginning of its text."""
     if isinstance(value, str):
         return trim_text(value, limit=MAX_PROSE)
     return value if len(str(value)) <= MAX_PROSE else trim_text(str(value), limit=MAX_PROSE)
 
 
-def _has_prose(value: Any) -> bool:
+def _has_prose(value: object) -> bool:
     """Return whether any text in the value is more than a number, a date or a code."""
     if isinstance(value, Mapping):
         return any(_has_prose(item) for item in value.values())

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import Field
 
 from orchestrator.domain.frozen import View
+from orchestrator.domain.outputs import Notice
 from state.stored import JsonObject
 
 
@@ -42,3 +43,15 @@ class EffectRecord(View):
     """The records before the change: "deal:481" → its fields."""
     named: JsonObject = Field(default_factory=dict)
     """The arguments of the sentence that names the call."""
+
+
+class EffectOutcome(View):
+    """The outcome of an effect as the effects table stores it, from `EffectRow.outcome`."""
+
+    status: str = ""
+    created: str = ""
+    """The record that the call created, for example "deal:481"."""
+    commands: Sequence[JsonObject] = ()
+    """Of a batch, as `CommandReport`."""
+    reason: Notice | None = None
+    """What the person was told."""

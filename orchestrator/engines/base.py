@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
+from pydantic import Field
+
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect
+from orchestrator.domain.frozen import View
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Reply
 from state.events.base import Event
@@ -60,6 +63,14 @@ class ModelText:
     """Whether the prompt that it answers contained text written by others."""
 
 
+class NameProblem(View):
+    """Why a reference in a step could not be resolved: the notice for the person, and an English sentence."""
+
+    code: str
+    args: JsonObject = Field(default_factory=dict)
+    detail: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanStep(Stored):
     """A step of a plan as events and the state keep it; `prose` marks one that was written after text of others was read."""
@@ -70,7 +81,12 @@ class PlanStep(Stored):
     comment: str = ""
     prose: bool = False
     problem: JsonObject | None = None
-    """Why its reference could not be resolved: {code, args, detail}."""
+    """The stored `NameProblem`, None if every reference was resolved."""
+
+    @property
+    def name_problem(self) -> NameProblem | None:
+        """Why its reference could not be resolved; None if it was."""
+        return None if self.problem is None else NameProblem.model_validate(self.problem)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,20 +4,22 @@ They are: changes made without a card, a note that a list holds only the person'
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.actor import Mode
+from orchestrator.domain.effect_record import EffectOutcome
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Action, Notice, Reply
 from orchestrator.engines.base import TurnInput
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.ports import Names
-from orchestrator.gate.call.serialization import build_doubt_args
+from orchestrator.gate.call.serialization import StoredCall, StoredOrder, build_doubt_args
 from orchestrator.replies.turn_outcome import MAX_NAMED
 from orchestrator.runtime.turn_context import Context
 from state.journal.store import EffectRow
+from state.stored import JsonObject
 
 _TITLE = 80
 _OPERATORS = "!=<>@%*?~"
@@ -40,15 +42,15 @@ async def add_made_lines(reply: Reply, context: Context, names: Names) -> Reply:
 
 
 def _is_made_without_card(row: EffectRow) -> bool:
-    return row.status == "succeeded" and not row.call["confirmation_id"] and row.call["call"]["kind"] == "bitrix"
+    order = StoredOrder.from_data(row.call)
+    return row.status == "succeeded" and not order.confirmation_id and order.call.kind == "bitrix"
 
 
 def _build_made_line(row: EffectRow, names: Names, *, user: int) -> Notice:
     """Return a line such as «Создана сделка «Ромашка» №484», with the link to the record."""
-    name, call = build_doubt_args(row.effect_id, row.call), row.call["call"]
-    created = str((row.outcome or {}).get("created") or "")
-    target, number = _find_record(created, call)
-    title = _format_title(name, call["params"]) if name["verb"] == "add" else ""  # an existing title is in `call-named`
+    name, call = build_doubt_args(row.effect_id, row.call), StoredOrder.from_data(row.call).call
+    target, number = _find_record(EffectOutcome.model_validate(row.outcome or {}).created, call)
+    title = _format_title(name, call.params) if name["verb"] == "add" else ""  # an existing title is in `call-named`
     shown = " ".join(part for part in (f"«{title}»" if title else "", f"№{number}" if number else "") if part)
     args = {
         **name,
@@ -61,7 +63,7 @@ def _build_made_line(row: EffectRow, names: Names, *, user: int) -> Notice:
     return Notice(code="made", args=args)
 
 
-def _format_title(name: Mapping[str, Any], params: Mapping[str, Any]) -> str:
+def _format_title(name: JsonObject, params: JsonObject) -> str:
     """Return the title of the new record; for a contact, the first and last name."""
     person = params.get("fields")
     if name["entity"] != "contact" or not isinstance(person, Mapping):
@@ -69,12 +71,12 @@ def _format_title(name: Mapping[str, Any], params: Mapping[str, Any]) -> str:
     return escape_text(" ".join(str(person[key]) for key in ("NAME", "LAST_NAME") if person.get(key)), limit=_TITLE)
 
 
-def _find_record(created: str, call: Mapping[str, Any]) -> tuple[str, int]:
+def _find_record(created: str, call: StoredCall) -> tuple[str, int]:
     """Return the record that was created, or else the one that was changed; ("", 0) if there is not exactly one."""
     kind, _, number = created.rpartition(":")
     if number.isdigit() and kind and (kind != "comment"):
         return kind, int(number)
-    places = {(str(entity), int(place)) for entity, place in (*call["targets"], *call.get("ties", ()))}
+    places = {(str(entity), int(place)) for entity, place in (*call.targets, *call.ties)}
     return places.pop() if len(places) == 1 else ("", 0)
 
 
@@ -96,11 +98,11 @@ def _is_narrowed_to_own(slot: str, outcome: Outcome, context: Context, catalogue
     if outcome.status != "succeeded" or spec is None or spec.owner != "filter" or slot not in context.proposed_steps:
         return False
     wanted = frozenset(fields.to_field_key(name, outcome.entity) for name in (spec.owner_filter.lstrip(_OPERATORS), *_SINGLE_RECORD_KEYS))
-    asked = context.proposed_steps[slot]["params"].get("filter")
+    asked = context.proposed_steps[slot].params.get("filter")
     return not _has_any_key(asked, wanted, outcome.entity)
 
 
-def _has_any_key(asked: Any, wanted: frozenset[str], entity: str) -> bool:
+def _has_any_key(asked: object, wanted: frozenset[str], entity: str) -> bool:
     """Whether the proposed filter already says whose or which records are wanted, at any depth."""
     if isinstance(asked, Mapping):
         return any(

@@ -1,19 +1,22 @@
 """Completes the reply at the end of a turn: why it was cut short, what became of its changes, and where links may lead."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect_record import EffectOutcome
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, Reply, Text
-from orchestrator.engines.base import EndReason, TurnEnd, TurnInput
-from orchestrator.gate.call.serialization import build_doubt_args
+from orchestrator.engines.base import EndReason, PlanStep, TurnEnd, TurnInput
+from orchestrator.gate.call.serialization import StoredOrder, build_doubt_args
 from orchestrator.language.links import extract_hosts, strip_unknown_links
 from orchestrator.runtime.turn_context import Context
+from state.events.conversation import StepRefused
 from state.events.fold import list_open_confirmations
 from state.journal.store import EffectRow
+from state.stored import JsonObject
 
 NOT_BEGUN = Notice(code="not-begun")
 PLANNED = Notice(code="shadow-now")
@@ -21,7 +24,7 @@ UNKNOWN_REASON = Notice(code="no-reason-known")
 MAX_NAMED = 10
 """How many changes one sentence names, or have a line of their own; the others are only counted."""
 
-Name = Mapping[str, Any]
+Name = JsonObject
 """The arguments of the notice `call-named`, with the effect id."""
 ChangeFate = tuple[Literal["made", "not_made", "unknown", "told"], Notice | None]
 """What became of a change, and the sentence for that; "told" if its card or recovery says so."""
@@ -83,7 +86,7 @@ async def add_change_notices(end: TurnEnd, context: Context) -> TurnEnd:
 def _has_failure(context: Context) -> bool:
     """Whether a step was refused, or a name in it could not be resolved."""
     refused = any(isinstance(item, Outcome) and item.status == "refused" for item in context.results)
-    return refused or any(step.get("problem") for step in context.proposed_steps.values())
+    return refused or any(step.problem for step in context.proposed_steps.values())
 
 
 async def _collect_changes(context: Context) -> _Changes:
@@ -110,11 +113,11 @@ def _find_row_fate(row: EffectRow, came: Outcome | Pending | None) -> ChangeFate
     """Return the fate of a change whose call was begun or waits for confirmation."""
     if row.status == "succeeded":
         return "made", None
-    if row.call["confirmation_id"]:
+    if StoredOrder.from_data(row.call).confirmation_id:
         return REPORTED
-    outcome = row.outcome or {}
-    heard = outcome.get("status") == row.status
-    reason = Notice.model_validate(outcome["reason"]) if heard and outcome.get("reason") else None
+    outcome = EffectOutcome.model_validate(row.outcome or {})
+    heard = outcome.status == row.status
+    reason = outcome.reason if heard else None
     if row.status in {"started", "unknown"}:
         return "unknown", reason or (came.reason if isinstance(came, Outcome) else None)
     return ("not_made", reason) if row.status == "refused" and heard else REPORTED
@@ -122,7 +125,7 @@ def _find_row_fate(row: EffectRow, came: Outcome | Pending | None) -> ChangeFate
 
 def _find_rowless_fate(slot: str, context: Context) -> ChangeFate:
     """Return the fate of a change that has no stored effect."""
-    refused, problem = context.recorded.refused_steps.get(slot), context.proposed_steps[slot].get("problem")
+    refused, problem = context.recorded.refused_steps.get(slot), context.proposed_steps[slot].name_problem
     match context.outcomes.get(slot):
         case Pending():
             return REPORTED
@@ -135,9 +138,10 @@ def _find_rowless_fate(slot: str, context: Context) -> ChangeFate:
         case Outcome(reason=reason):
             return "not_made", reason
     if refused is not None:
-        return "not_made", Notice(code=refused["code"], args=refused.get("args", {}))
+        step = StepRefused.from_data(refused)
+        return "not_made", Notice(code=step.code, args=step.args)
     if problem is not None:
-        return "not_made", Notice(code=problem["code"], args=problem["args"])
+        return "not_made", Notice(code=problem.code, args=problem.args)
     return "not_made", PLANNED if context.mode == "shadow" else NOT_BEGUN
 
 
@@ -152,14 +156,14 @@ async def _describe_change(slot: str, row: EffectRow | None, context: Context, *
     return described.named
 
 
-def _format_names(names: Sequence[Name]) -> list[dict[str, Any]]:
+def _format_names(names: Sequence[Name]) -> list[dict[str, object]]:
     """Return the names as nested notices, without duplicates and at most `MAX_NAMED`."""
     kept = [name for number, name in enumerate(names) if _strip_effect_id(name) not in map(_strip_effect_id, names[:number])]
-    listed: list[dict[str, Any]] = [{"code": "call-named", "args": dict(name)} for name in kept[:MAX_NAMED]]
+    listed: list[dict[str, object]] = [{"code": "call-named", "args": dict(name)} for name in kept[:MAX_NAMED]]
     return [*listed, {"code": "and-more", "args": {"count": len(kept) - MAX_NAMED}}] if len(kept) > MAX_NAMED else listed
 
 
-def _strip_effect_id(name: Name) -> dict[str, Any]:
+def _strip_effect_id(name: Name) -> dict[str, object]:
     return {key: value for key, value in name.items() if key != "effect_id"}
 
 
@@ -167,8 +171,8 @@ def _unique(notices: Sequence[Notice]) -> list[Notice]:
     return [notice for number, notice in enumerate(notices) if notice not in notices[:number]]
 
 
-def _build_request_key(step: Mapping[str, Any]) -> str:
-    return json.dumps([step["method"], step["params"]], sort_keys=True, default=str)
+def _build_request_key(step: PlanStep) -> str:
+    return json.dumps([step.method, step.params], sort_keys=True, default=str)
 
 
 def _parse_plan(slot: str) -> str:

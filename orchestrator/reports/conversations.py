@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import merge
-from typing import Any, Final
+from typing import Final
 
 from orchestrator.reports.reading.journal_reader import as_record, read_stream, to_session_name
 from orchestrator.reports.reading.narrator import Narrator
@@ -60,10 +60,23 @@ def read_conversation(store: Store, stream: str, *, last: int = 0, types: Collec
     return deque(wanted, maxlen=last) if last else wanted
 
 
-def render_event(event: StoredEvent, voice: Narrator) -> dict[str, Any]:
-    """Return one event with all its data, its actor and a sentence (`words`), for people and machines."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventLine:
+    """One event with who caused it and a sentence (`words`), for people."""
+
+    event: StoredEvent
+    who: str
+    words: str
+
+    def to_json(self) -> dict[str, object]:
+        """Return the event with all its data, for machines."""
+        return {**as_record(self.event), "who": self.who, "words": self.words}
+
+
+def render_event(event: StoredEvent, voice: Narrator) -> EventLine:
+    """Return one event with its actor and a sentence."""
     voice.remember_names(event)
-    return {**as_record(event), "who": _find_actor(event, voice), "words": describe_event(event, voice)}
+    return EventLine(event=event, who=_find_actor(event, voice), words=describe_event(event, voice))
 
 
 def _find_actor(event: StoredEvent, voice: Narrator) -> str:

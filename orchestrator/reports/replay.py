@@ -6,7 +6,7 @@ It folds the journal from the first record and imports no performer and no clien
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import orjson
 
@@ -15,6 +15,7 @@ from state.clock import format_iso
 from state.events import fold
 from state.journal.store import Store, StoredEvent
 from state.session_state import SessionState
+from state.stored import JsonObject
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +34,8 @@ class Change:
 
     sign: Literal["+", "-", "~"]
     path: str
-    before: Any = None
-    after: Any = None
+    before: object = None
+    after: object = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +75,7 @@ def read_events_until(store: Store, stream: str, until: Moment) -> Iterator[Stor
         yield event
 
 
-def compare_states(before: Any, after: Any, path: str = "") -> Iterator[Change]:
+def compare_states(before: object, after: object, path: str = "") -> Iterator[Change]:
     """Yield the differences between two states, with the path of each value."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         yield from _compare_mappings(before, after, path)
@@ -84,7 +85,7 @@ def compare_states(before: Any, after: Any, path: str = "") -> Iterator[Change]:
         yield Change(sign="~", path=path, before=before, after=after)
 
 
-def _compare_mappings(before: Mapping[str, Any], after: Mapping[str, Any], path: str) -> Iterator[Change]:
+def _compare_mappings(before: JsonObject, after: JsonObject, path: str) -> Iterator[Change]:
     for key in (*before, *(key for key in after if key not in before)):
         place = f"{path}.{key}" if path else str(key)
         if key not in after:
@@ -95,7 +96,7 @@ def _compare_mappings(before: Mapping[str, Any], after: Mapping[str, Any], path:
             yield from compare_states(before[key], after[key], place)
 
 
-def _compare_lists(before: Sequence[Any], after: Sequence[Any], path: str) -> Iterator[Change]:
+def _compare_lists(before: Sequence[object], after: Sequence[object], path: str) -> Iterator[Change]:
     """Yield added and removed items, but not the items that only moved because of them."""
     old, new = ([orjson.dumps(item, option=orjson.OPT_SORT_KEYS) for item in items] for items in (before, after))
     for tag, low, high, start, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
@@ -107,6 +108,6 @@ def _compare_lists(before: Sequence[Any], after: Sequence[Any], path: str) -> It
             yield from (Change(sign="+", path=f"{path}[{place}]", after=after[place]) for place in range(start, end))
 
 
-def _copy_state(state: SessionState) -> Any:
+def _copy_state(state: SessionState) -> object:
     """Return a copy that the fold cannot change."""
     return orjson.loads(orjson.dumps(state.to_stored()))

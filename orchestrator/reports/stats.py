@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from statistics import median
-from typing import Final
+from typing import Final, NamedTuple
 
 from orchestrator.reports.reading.journal_reader import bind_reader, parse_event, scan_events, to_one_line, to_session_name
 from orchestrator.reports.reading.narrator import Narrator
@@ -49,7 +49,8 @@ class Counts:
     waits: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     refused: Counter[str] = field(default_factory=Counter)
     reconciled: Counter[str] = field(default_factory=Counter)
-    model: Counter[str] = field(default_factory=Counter)
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
     models: Counter[str] = field(default_factory=Counter)
     model_seconds: float = 0.0
     failures: Counter[str] = field(default_factory=Counter)
@@ -61,6 +62,26 @@ class Counts:
     bytes: Counter[str] = field(default_factory=Counter)
     records: Counter[str] = field(default_factory=Counter)
     largest: tuple[int, str, int, str] = (0, "", 0, "")
+    """The bytes of the largest record, with its stream, its number there and its type."""
+
+    @property
+    def median_waits(self) -> Mapping[str, float]:
+        """How many seconds half of the cards waited at most, by decision."""
+        return {status: round(median(waits), 3) for status, waits in self.waits.items()}
+
+    @property
+    def oldest_open_card(self) -> str:
+        """When the oldest waiting card was requested; "" if none waits."""
+        return min(self.open_cards.values(), default="")
+
+
+class Backlog(NamedTuple):
+    """What waits in the inbox or in the outbox."""
+
+    sessions_waiting: int
+    """The number of sessions with unprocessed inputs, or of deliveries that are due."""
+    oldest_seconds: float | None
+    """The age of the oldest one; None if nothing waits."""
 
 
 def count(store: Store, since: datetime | None = None) -> Counts:
@@ -112,14 +133,14 @@ def _count_turn(counts: Counts, said: TurnFinished, _event: StoredEvent) -> DayC
 
 
 def _count_answer(counts: Counts, said: ModelAnswered, _event: StoredEvent) -> DayCounts:
-    counts.model.update(answers=1, prompt_tokens=said.prompt_tokens, completion_tokens=said.completion_tokens)
+    counts.prompt_tokens += said.prompt_tokens
+    counts.completion_tokens += said.completion_tokens
     counts.models[said.model or "?"] += 1
     counts.model_seconds += said.seconds
     return {"tokens": said.prompt_tokens + said.completion_tokens}
 
 
 def _count_failure(counts: Counts, said: ModelFailed, _event: StoredEvent) -> DayCounts:
-    counts.model.update(failures=1)
     counts.failures[to_one_line(said.reason, limit=_REASON) or "?"] += 1
     return {"model failures": 1}
 
@@ -178,16 +199,16 @@ def as_report(counts: Counts, store: Store, voice: Narrator, now: datetime) -> J
         "until": format_iso(now),
         "events": counts.events,
         "turns": {"total": counts.turns.total(), "ended": dict(counts.turns.most_common())},
-        "messages": {"total": counts.messages.total(), "by_person": _name_people(counts, voice)},
+        "messages": {"total": counts.messages.total(), "by_person": name_people(counts, voice)},
         "calls": [
             {"class": kind, "method": method, "outcome": outcome, "count": number}
             for (kind, method, outcome), number in counts.calls.most_common()
         ],
         "cards": {
             **dict(counts.decisions.most_common()),
-            "median_wait_seconds": {status: round(median(waits), 3) for status, waits in counts.waits.items()},
+            "median_wait_seconds": counts.median_waits,
             "open": len(counts.open_cards),
-            "oldest_open": min(counts.open_cards.values(), default=""),
+            "oldest_open": counts.oldest_open_card,
         },
         "refused": dict(counts.refused.most_common()),
         "unknown": {
@@ -196,7 +217,10 @@ def as_report(counts: Counts, store: Store, voice: Narrator, now: datetime) -> J
             "looks": dict(counts.reconciled),
         },
         "model": {
-            **{name: counts.model[name] for name in ("answers", "prompt_tokens", "completion_tokens", "failures")},
+            "answers": counts.models.total(),
+            "prompt_tokens": counts.prompt_tokens,
+            "completion_tokens": counts.completion_tokens,
+            "failures": counts.failures.total(),
             "seconds": round(counts.model_seconds, 1),
             "by_model": dict(counts.models.most_common()),
             "failed_because": dict(counts.failures.most_common(10)),
@@ -211,27 +235,28 @@ def as_report(counts: Counts, store: Store, voice: Narrator, now: datetime) -> J
             ],
             "largest_record": largest if counts.largest[0] else None,
         },
-        "inbox": _measure_inbox(store, now),
-        "outbox": _measure_outbox(store, counts, now),
+        "inbox": measure_inbox(store, now)._asdict(),
+        "outbox": measure_outbox(store, counts, now)._asdict(),
     }
 
 
-def _name_people(counts: Counts, voice: Narrator) -> dict[str, int]:
+def name_people(counts: Counts, voice: Narrator) -> Mapping[str, int]:
+    """Return the number of messages of each person, largest first."""
     return {voice.format_person(key): number for key, number in counts.messages.most_common()}
 
 
-def _measure_inbox(store: Store, now: datetime) -> JsonObject:
-    """Return how many sessions have unprocessed inputs, and the age in seconds of the oldest one."""
+def measure_inbox(store: Store, now: datetime) -> Backlog:
+    """Return how many sessions have unprocessed inputs, and the age of the oldest one."""
     rows = [row for session, lane in store.list_ready_sessions() for row in store.list_waiting_inbox(session, lane, 1)]
     oldest = min((row.received_at for row in rows), default=None)
-    return {"sessions_waiting": len({row.session for row in rows}), "oldest_seconds": _measure_age(oldest, now)}
+    return Backlog(len({row.session for row in rows}), _measure_age(oldest, now))
 
 
-def _measure_outbox(store: Store, counts: Counts, now: datetime) -> JsonObject:
-    """Return how many deliveries are due on the channels of the known sessions, and the age in seconds of the oldest one."""
+def measure_outbox(store: Store, counts: Counts, now: datetime) -> Backlog:
+    """Return how many deliveries are due on the channels of the known sessions, and the age of the oldest one."""
     channels = sorted({to_session_name(stream).partition(":")[0] for stream in counts.records} - {"run", "portal"})
     rows = [row for channel in channels for row in store.list_due_outbox(channel, now, limit=1000)]
-    return {"sessions_waiting": len(rows), "oldest_seconds": _measure_age(min((row.created_at for row in rows), default=None), now)}
+    return Backlog(len(rows), _measure_age(min((row.created_at for row in rows), default=None), now))
 
 
 def _measure_age(moment: datetime | None, now: datetime) -> float | None:

@@ -11,7 +11,7 @@ from orchestrator.domain.effect import Effect
 from orchestrator.domain.errors import ModelClientError, OverBudget
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
-from orchestrator.engines.base import ModelRequest, ModelText, TurnInput
+from orchestrator.engines.base import ModelRequest, ModelText, PlanStep, TurnInput
 from orchestrator.gate.approve.call_labels import ProposalLabel
 from orchestrator.gate.call.budget import to_month
 from orchestrator.gate.call.serialization import build_effect_id
@@ -130,7 +130,7 @@ class Context:
         self._queries = reach.queries
         self._model_budget = reach.model_budget
         self.recorded = recorded
-        self.proposed_steps: dict[str, JsonObject] = {}
+        self.proposed_steps: dict[str, PlanStep] = {}
         """The steps of its plans and the other submitted effects, by slot, including those of an earlier process."""
         self.outcomes: dict[str, Outcome | Pending] = {}
         """The outcomes of the submitted steps in this process, by slot."""
@@ -233,7 +233,7 @@ class Context:
         }
         await self._show_partial(Notice(code="step", args={**step, "state": "running"}))
         self._skip_effect_lookup(effect.slot)
-        self.proposed_steps.setdefault(effect.slot, {"method": effect.method, "params": effect.params})
+        self.proposed_steps.setdefault(effect.slot, PlanStep.create(method=effect.method, params=effect.params))
         result = await self._gate.submit(effect, actor=self.actor, mode=self.mode, turn_id=self.turn.turn_id, ledger=self._session)
         self._record_call(effect, result)
         await self._show_partial(Notice(code="step", args={**step, "state": _format_step_state(result)}))
@@ -269,7 +269,7 @@ class Context:
         await self._session.buffer(event, actor=self.actor.key)
 
     def _add_proposed_steps(self, steps: Sequence[JsonObject]) -> None:
-        self.proposed_steps |= {step["slot"]: step for step in steps}
+        self.proposed_steps |= {step.slot: step for step in map(PlanStep.from_stored, steps)}
 
     async def find_effect(self, slot: str) -> EffectRow | None:
         """Return the stored effect of that slot, or None."""
@@ -278,7 +278,7 @@ class Context:
     async def describe_change(self, slot: str) -> ProposalLabel | None:
         """Return how sentences name the change proposed in that slot; None if it changes nothing."""
         step = self.proposed_steps[slot]
-        return await self._gate.describe_effect(Effect(method=step["method"], params=step["params"], slot=slot), self.actor)
+        return await self._gate.describe_effect(Effect(method=step.method, params=step.params, slot=slot), self.actor)
 
     def record_iteration(self, iteration: int, blocks: JsonObject) -> None:
         """Keep the parsed blocks of an iteration for the audit record."""

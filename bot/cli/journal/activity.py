@@ -2,16 +2,21 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bot.cli.journal.sessions import GroupIdCommand
 
+if TYPE_CHECKING:
+    from bot.cli.journal.common import JournalReader
+    from orchestrator.reports.stats import Backlog, Counts
+
 _AS_JSON = "One JSON object a line instead of text."
 _POLL_INTERVAL = 0.5
 """Seconds between two polls for new events."""
+_DECISIONS = ("requested", "approved", "denied", "expired", "superseded")
 
 
 def add(app: typer.Typer) -> None:
@@ -44,9 +49,9 @@ def tail(
     def show(event: StoredEvent) -> None:
         line = render_event(event, reader.voice)
         if as_json:
-            write_json_lines([line])
+            write_json_lines([line.to_json()])
         else:
-            _write([f"{format_moment(line['ts'])} {to_session_name(line['stream'])} #{line['seq']} {line['words']}"])
+            _write([f"{format_moment(event.ts)} {to_session_name(event.stream)} #{event.seq} {line.words}"])
 
     with open_journal() as reader:
         streams = [find_stream(reader.store, session) for session in sessions or ()]
@@ -80,68 +85,74 @@ def stats(
 
     with open_journal() as reader:
         counts = count(reader.store, parse_time(since, reader.now) if since else None)
-        report = as_report(counts, reader.store, reader.voice, reader.now)
         if as_json:
-            write_json_lines([report])
+            write_json_lines([as_report(counts, reader.store, reader.voice, reader.now)])
             return
-        _write_tables(report, reader.voice.describe_code)
+        _write_tables(counts, reader)
 
 
-def _write_tables(report: Mapping[str, Any], sentence: Callable[[str], str]) -> None:
-    from bot.cli.journal.common import format_moment  # noqa: PLC0415 - heavy; `--help` needs none of it
-    from bot.cli.ops import write_table  # noqa: PLC0415 - see above
-    from orchestrator.reports.reading.sentences import CLASSES, format_seconds  # noqa: PLC0415 - see above
+def _write_tables(counts: "Counts", reader: "JournalReader") -> None:
+    from bot.cli.ops import write_table  # noqa: PLC0415 - heavy; `--help` needs none of it
+    from orchestrator.reports.reading.journal_reader import to_session_name  # noqa: PLC0415 - see above
+    from orchestrator.reports.reading.sentences import CLASSES  # noqa: PLC0415 - see above
 
-    def waited(seconds: float | None) -> str:
-        return "nothing waits" if seconds is None else f"the oldest for {format_seconds(seconds)}"
-
-    model, cards, journal, unknown = (report[name] for name in ("model", "cards", "journal", "unknown"))
-    medians = ", ".join(f"{status} after {format_seconds(seconds)}" for status, seconds in cards["median_wait_seconds"].items())
-    kept = ("requested", "approved", "denied", "expired", "superseded")
-    largest = journal["largest_record"]
-    rows = [
-        ("counted", f"{report['events']} events {'since ' + format_moment(report['since']) if report['since'] else 'from the first'}"),
-        ("turns", f"{report['turns']['total']}: {_format_pairs(report['turns']['ended'])}"),
-        ("messages", f"{report['messages']['total']}: {_format_pairs(report['messages']['by_person'])}"),
-        ("cards", _format_pairs({name: cards[name] for name in kept if name in cards})),
-        ("median wait", medians or "—"),
-        ("open cards", f"{cards['open']}{', the oldest since ' + format_moment(cards['oldest_open']) if cards['open'] else ''}"),
-        ("refused by code", _format_pairs({sentence(code): number for code, number in report["refused"].items()})),
-        ("unknown outcomes", f"{len(unknown['open'])} open {', '.join(item[:10] for item in unknown['open'][:5])}".strip()),
-        ("looked up", _format_pairs(unknown["looks"])),
-        ("model", f"{model['answers']} answers in {model['seconds']} s: {_format_pairs(model['by_model'])}"),
-        ("tokens", f"{model['prompt_tokens']} of prompts, {model['completion_tokens']} of answers"),
-        ("model failures", f"{model['failures']}: {_format_pairs(model['failed_because'])}" if model["failures"] else "0"),
-        ("journal", f"{journal['records']} records, {_format_size(journal['bytes'])}"),
-        (
-            "largest record",
-            f"{_format_size(largest['bytes'])}: {largest['type']}, {largest['stream']} #{largest['seq']}" if largest else "—",
-        ),
-        ("inbox", waited(report["inbox"]["oldest_seconds"])),
-        ("outbox", waited(report["outbox"]["oldest_seconds"])),
-    ]
-    write_table(("what", "how much"), rows)
-    if report["calls"]:
+    write_table(("what", "how much"), _build_rows(counts, reader))
+    if counts.calls:
         _write([""])
-        write_table(("class", "method", "outcome", "count"), [_build_call_row(call, CLASSES) for call in report["calls"]])
-    if report["days"]:
+        calls = [
+            (", ".join(CLASSES.get(letter, letter) for letter in kinds), method, outcome, number)
+            for (kinds, method, outcome), number in counts.calls.most_common()
+        ]
+        write_table(("class", "method", "outcome", "count"), calls)
+    if counts.days:
         names = ("messages", "turns", "calls", "writes", "cards", "approved", "denied", "refused", "tokens")
         _write([""])
-        write_table(("day", *names), [(day, *(numbers.get(name, 0) for name in names)) for day, numbers in report["days"].items()])
+        write_table(("day", *names), [(day, *(numbers[name] for name in names)) for day, numbers in sorted(counts.days.items())])
     _write([""])
-    largest_first = journal["streams"][:10]
-    write_table(
-        ("largest sessions", "records", "size"), [(one["session"], one["records"], _format_size(one["bytes"])) for one in largest_first]
-    )
+    largest = [(to_session_name(stream), counts.records[stream], _format_size(size)) for stream, size in counts.bytes.most_common(10)]
+    write_table(("largest sessions", "records", "size"), largest)
 
 
-def _build_call_row(call: Mapping[str, Any], classes: Mapping[str, str]) -> tuple[Any, ...]:
-    kinds = ", ".join(classes.get(letter, letter) for letter in call["class"])
-    return kinds, call["method"], call["outcome"], call["count"]
+def _build_rows(counts: "Counts", reader: "JournalReader") -> list[tuple[str, str]]:
+    """Return the totals: what was counted, and how much of it there is."""
+    from bot.cli.journal.common import format_moment  # noqa: PLC0415 - heavy; `--help` needs none of it
+    from orchestrator.reports.reading.sentences import format_seconds  # noqa: PLC0415 - see above
+    from orchestrator.reports.stats import measure_inbox, measure_outbox, name_people  # noqa: PLC0415 - see above
+
+    unknown = sorted(counts.unknown_calls)
+    size, stream, seq, kind = counts.largest
+    kept = [(name, counts.decisions[name]) for name in _DECISIONS if name in counts.decisions]
+    refused = {reader.voice.describe_code(code): number for code, number in counts.refused.most_common()}
+    waits = ", ".join(f"{status} after {format_seconds(seconds)}" for status, seconds in counts.median_waits.items())
+    oldest = f", the oldest since {format_moment(counts.oldest_open_card)}" if counts.open_cards else ""
+    return [
+        ("counted", f"{counts.events} events {'since ' + format_moment(counts.since) if counts.since else 'from the first'}"),
+        ("turns", f"{counts.turns.total()}: {_format_pairs(counts.turns.most_common())}"),
+        ("messages", f"{counts.messages.total()}: {_format_pairs(name_people(counts, reader.voice).items())}"),
+        ("cards", _format_pairs(kept)),
+        ("median wait", waits or "—"),
+        ("open cards", f"{len(counts.open_cards)}{oldest}"),
+        ("refused by code", _format_pairs(refused.items())),
+        ("unknown outcomes", f"{len(unknown)} open {', '.join(item[:10] for item in unknown[:5])}".strip()),
+        ("looked up", _format_pairs(counts.reconciled.items())),
+        ("model", f"{counts.models.total()} answers in {round(counts.model_seconds, 1)} s: {_format_pairs(counts.models.most_common())}"),
+        ("tokens", f"{counts.prompt_tokens} of prompts, {counts.completion_tokens} of answers"),
+        ("model failures", f"{counts.failures.total()}: {_format_pairs(counts.failures.most_common(10))}" if counts.failures else "0"),
+        ("journal", f"{counts.records.total()} records, {_format_size(counts.bytes.total())}"),
+        ("largest record", f"{_format_size(size)}: {kind}, {stream} #{seq}" if size else "—"),
+        ("inbox", _format_age(measure_inbox(reader.store, reader.now))),
+        ("outbox", _format_age(measure_outbox(reader.store, counts, reader.now))),
+    ]
 
 
-def _format_pairs(numbers: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {number}" for name, number in numbers.items()) or "—"
+def _format_age(waiting: "Backlog") -> str:
+    from orchestrator.reports.reading.sentences import format_seconds  # noqa: PLC0415 - heavy; `--help` needs none of it
+
+    return "nothing waits" if waiting.oldest_seconds is None else f"the oldest for {format_seconds(waiting.oldest_seconds)}"
+
+
+def _format_pairs(numbers: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in numbers) or "—"
 
 
 def _format_size(count: int) -> str:

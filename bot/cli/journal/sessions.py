@@ -6,7 +6,7 @@ A group's id begins with a minus, so these commands explain how to write it.
 import re
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 from typer.core import TyperCommand
@@ -53,9 +53,9 @@ def show(
         lines = (render_event(event, reader.voice) for event in read_conversation(reader.store, stream, last=last, types=type_))
         if as_json:
             for line in lines:
-                write_json_lines([line])
+                write_json_lines([line.to_json()])
             return
-        rows_ = [(line["seq"], format_moment(line["ts"]), line["who"], line["words"]) for line in lines]
+        rows_ = [(line.event.seq, format_moment(line.event.ts), line.who, line.words) for line in lines]
         write_table(("#", "time", "who", "what happened"), rows_)
         if last and len(rows_) == last:
             _write([f"These are the newest {last}; --last 0 shows all."])
@@ -81,19 +81,12 @@ def replay(
         moment = parse_moment(until, reader.now)
         if step:
             for one in replay_steps(reader.store, stream, moment):
-                line = render_event(one.event, reader.voice)
-                changes = [hide_secrets(vars(change)) for change in one.changes]
+                event, words = one.event, render_event(one.event, reader.voice).words
                 if as_json:
-                    write_json_lines(
-                        [{"seq": line["seq"], "ts": line["ts"], "type": line["type"], "words": line["words"], "changes": changes}]
-                    )
+                    changes = [hide_secrets(vars(change)) for change in one.changes]
+                    write_json_lines([{"seq": event.seq, "ts": event.ts, "type": event.type, "words": words, "changes": changes}])
                     continue
-                _write(
-                    [
-                        f"#{line['seq']} {format_moment(line['ts'])} {line['words']}",
-                        *(f"    {text}" for text in format_changes(one.changes)),
-                    ]
-                )
+                _write([f"#{event.seq} {format_moment(event.ts)} {words}", *(f"    {text}" for text in format_changes(one.changes))])
             return
         then = replay_state(reader.store, stream, moment)
         if as_json:
@@ -132,7 +125,7 @@ def format_changes(changes: Iterable["Change"]) -> list[str]:
     """Return a line such as "~ agent.goals[0]: a → b" for each change; foreign text is escaped, secrets are hidden."""
     from orchestrator.reports.reading.journal_reader import hide_secrets, to_one_line  # noqa: PLC0415 - heavy; `--help` needs none of it
 
-    def told(value: Any) -> str:
+    def told(value: object) -> str:
         return to_one_line("nothing" if value in (None, "", [], {}) else hide_secrets(value), limit=160)
 
     found = []

@@ -1,10 +1,10 @@
 """Renders a replayed state as text. Pure."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from bot.cli.journal.common import format_moment
 from orchestrator.domain.card_view import Preview
+from orchestrator.engines.base import PlanStep
 from orchestrator.reports.reading.journal_reader import to_one_line, to_session_name
 from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.reading.sentences import describe_call, describe_changes, to_short_id
@@ -42,7 +42,9 @@ def format_state(then: ReplayedState, voice: Narrator) -> Iterator[str]:
     yield from _format_block(
         "done", (f"{format_moment(item['timestamp'])} {to_one_line(item['description'])}" for item in agent.done[-_MAX_SHOWN:])
     )
-    yield from _format_block("planned next", (describe_call(item.get("method"), item.get("params")) for item in agent.next_planned_actions))
+    yield from _format_block(
+        "planned next", (describe_call(item.method, item.params) for item in map(PlanStep.from_stored, agent.next_planned_actions))
+    )
     yield from _format_block(
         "subscriptions", (to_one_line(f"{item.get('event')} → {item.get('handler')}") for item in agent.event_bindings)
     )
@@ -72,7 +74,7 @@ def _format_question(question: Question | None) -> list[str]:
     return [f"which one “{to_one_line(question.reference)}” is: {options}"]
 
 
-def _iterate_current_records(agent: AgentState) -> Iterator[tuple[str, Any]]:
+def _iterate_current_records(agent: AgentState) -> Iterator[tuple[str, object]]:
     yield from ((key, value) for key, value in agent.objects.items() if key != "links" and value is not None)
 
 

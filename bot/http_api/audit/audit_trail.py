@@ -1,8 +1,8 @@
 """The endpoint `GET /audit`: who asked for which call, who decided, what was sent, and the outcome. Reads the journal, writes nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
@@ -13,10 +13,12 @@ from bot.http_api.server.endpoint_context import CursorText, EndpointContext, bu
 from bot.http_api.server.errors import ApiError, describe_errors
 from bot.http_api.server.tokens import Client
 from orchestrator.domain.actor import Actor
-from orchestrator.features.history.call_audit import CallAudit, CallFilter, CallPage
+from orchestrator.features.history.call_audit import AuditedCall, CallAudit, CallFilter
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.why.story import CallStory, Change, Decision, Run
 from orchestrator.reports.why.touched_records import parse_record
+from state.stored import JsonObject
 
 _EXAMPLES: Final = load_lexicon("api_examples")
 _KIND: Final = "a"
@@ -82,7 +84,7 @@ class AuditSent(ApiModel):
 
     at: Moment
     method: str = Field(examples=["crm.deal.update"])
-    params: Mapping[str, Any] = Field(examples=[{"id": 481, "fields": {"OPPORTUNITY": 1200000}}])
+    params: JsonObject = Field(examples=[{"id": 481, "fields": {"OPPORTUNITY": 1200000}}])
     answered_at: str = ""
     answer: str = Field("", description="What Bitrix24 said, shortened.", examples=["True"])
 
@@ -126,10 +128,8 @@ def build_audit_router(desk: EndpointContext) -> APIRouter:
         place = parse_cursor(asked.cursor, _KIND, 1)
         after = _validate_event_id(place[0]) if place else ""
         voice = _build_voice(desk, client)
-        found: CallPage = await auditor.load_page(
-            desk.build_viewer(client), _build_filter(asked, desk), voice, after=after, limit=asked.limit
-        )
-        records = [_to_record(story, voice) for story in found.stories]
+        found = await auditor.load_page(desk.build_viewer(client), _build_filter(asked, desk), voice, after=after, limit=asked.limit)
+        records = [_to_record(call, voice) for call in found.calls]
         return Audit(records=records, next=encode_cursor(_KIND, found.after) if found.after else None)
 
     return router
@@ -165,50 +165,45 @@ def _build_voice(desk: EndpointContext, client: Client) -> Narrator:
     return Narrator(lambda code, args: tr.translate(code, **args), name_of)
 
 
-def _to_record(story: Mapping[str, Any], voice: Narrator) -> AuditRecord:
+def _to_record(call: AuditedCall, voice: Narrator) -> AuditRecord:
+    story = call.story
     return AuditRecord(
-        id=story["effect_id"],
-        at=story["asked_at"],
-        session=story["session"],
-        method=story["method"],
-        call_class=story["class"],
-        records=story["records"],
-        changes=[_to_change(change) for change in story["changes"]],
-        outcome=story["outcome"],
-        asked_by=Person(id=story["by"], name=story["by_name"]),
-        reasons=[reason for reason in story["judged"]["reasons"] if story["judged"]["decision"] in {"asked", "refused"}],
-        confirmation_id=story["confirmation_id"],
-        decision=_to_decision(story, voice),
-        attempts=[
-            Attempt(by=Person(id=one["by"], name=voice.find_name(one["by"])), at=one["at"], code=one["code"]) for one in story["attempts"]
-        ],
-        sent=_to_sent(story),
-        undoes=story["undoes"],
-        erased=story["erased"],
-        complete=story["whole"],
+        id=story.effect_id,
+        at=call.asked_at,
+        session=story.session,
+        method=story.method,
+        call_class=story.call_class,
+        records=story.records,
+        changes=[_to_change(change) for change in story.changes],
+        outcome=call.outcome,
+        asked_by=Person(id=call.asked_by, name=call.asked_by_name),
+        reasons=story.judged.reasons if story.judged.decision in {"asked", "refused"} else (),
+        confirmation_id=story.confirmation_id,
+        decision=_to_decision(story.card.decided, voice) if story.card and story.card.decided else None,
+        attempts=[Attempt(by=Person(id=one.by, name=voice.find_name(one.by)), at=at, code=one.code) for at, one in call.attempts],
+        sent=_to_sent(story, story.run) if story.run and story.run.started_at else None,
+        undoes=story.undoes,
+        erased=story.erased,
+        complete=call.is_complete,
     )
 
 
-def _to_change(change: Mapping[str, Any]) -> AuditChange:
-    known = change["before_recorded"] and change["before"] is not None
-    before, after = str(change["before"]) if known else "", str(change["after"])
-    return AuditChange(record=change["record"], field=change["field"], name=change["name"], before=before, after=after)
+def _to_change(change: Change) -> AuditChange:
+    before = change.before if change.before_recorded else ""
+    return AuditChange(record=change.record, field=change.field, name=change.name, before=before, after=change.after)
 
 
-def _to_decision(story: Mapping[str, Any], voice: Narrator) -> AuditDecision | None:
-    decided = (story["card"] or {}).get("decided")
-    if decided is None:
-        return None
-    by = Person(id=decided["by"], name=voice.find_name(decided["by"])) if decided["by"] else None
-    superseded = decided.get("superseded") or {}
-    state = "superseded" if superseded else decided["status"]
-    reason = superseded.get("why") or decided["reason"]
-    return AuditDecision(state=state, by=by, at=decided["at"], via=format_via(decided["via"]), reason=reason)
+def _to_decision(decided: Decision, voice: Narrator) -> AuditDecision:
+    by = Person(id=decided.by, name=voice.find_name(decided.by)) if decided.by else None
+    superseded = decided.superseded
+    return AuditDecision(
+        state="superseded" if superseded else decided.status,
+        by=by,
+        at=decided.at,
+        via=format_via(decided.via),
+        reason=(superseded.why if superseded else "") or decided.reason,
+    )
 
 
-def _to_sent(story: Mapping[str, Any]) -> AuditSent | None:
-    run = story["run"]
-    if run is None or not run["started_at"]:
-        return None
-    answer = str(run.get("answer") or "")
-    return AuditSent(at=run["started_at"], method=story["method"], params=story["params"], answered_at=run["ended_at"], answer=answer)
+def _to_sent(story: CallStory, run: Run) -> AuditSent:
+    return AuditSent(at=run.started_at, method=story.method, params=story.params, answered_at=run.ended_at, answer=run.answer)

@@ -7,7 +7,7 @@ next one continues. Calls about one record are found by the record index, all ot
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final, cast
 
 from orchestrator.domain.effect_record import EffectRecord
 from orchestrator.features.history.record_index import RecordIndex, read_decision
@@ -18,6 +18,7 @@ from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.viewer import Viewer
 from orchestrator.reports.why.call_search import CallTrail
 from orchestrator.reports.why.call_story import build_story
+from orchestrator.reports.why.story import CallStory
 from state.clock import format_iso
 from state.events.calls import CallStarted
 from state.events.confirmations import ConfirmationRequested, DecisionRefused
@@ -25,7 +26,6 @@ from state.events.conversation import StepRefused
 from state.journal.async_store import AsyncStore
 from state.journal.store import EffectRow, Store, StoredEvent
 
-Story = dict[str, Any]
 _FirstEvent = ConfirmationRequested | CallStarted | StepRefused
 _FIRST: Final[Mapping[str, type[_FirstEvent]]] = {one.__name__: one for one in (ConfirmationRequested, CallStarted, StepRefused)}
 """The events with which a call first appears in the journal."""
@@ -54,11 +54,27 @@ class CallFilter:
     until: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditedCall:
+    """The story of a call with what an audit asks beside it."""
+
+    story: CallStory
+    asked_by: str
+    asked_by_name: str
+    asked_at: str
+    outcome: str
+    """As in the story, or that of the effect if the end of the call was not found."""
+    attempts: Sequence[tuple[str, DecisionRefused]]
+    """The attempts to decide it that did not count, and when."""
+    is_complete: bool
+    """Whether the end of the call was found."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class CallPage:
-    """Stories in the order of their requests; `after` is the place where the next page begins, "" if there is none."""
+    """Calls in the order of their requests; `after` is the place where the next page begins, "" if there is none."""
 
-    stories: Sequence[Story]
+    calls: Sequence[AuditedCall]
     after: str
 
 
@@ -71,15 +87,15 @@ class CallAudit:
 
     async def load_page(self, viewer: Viewer, wanted: CallFilter, voice: Narrator, *, after: str, limit: int) -> CallPage:
         """Return the next calls that the viewer may see. Raises StoreError."""
-        found: list[Story] = []
+        found: list[AuditedCall] = []
         looked, last = 0, after
         async for event in self._read_first_events(wanted, max(after, _event_id_at(wanted.since))):
             if len(found) == limit or looked == MAX_SCANNED:
-                return CallPage(stories=found, after=last)
+                return CallPage(calls=found, after=last)
             looked, last = looked + 1, event.id
             if self._is_match(event, viewer, wanted) and await self._is_about(event, wanted.person):
-                found.append(await self.store.read(_build_story, event, voice, viewer, wanted.record))
-        return CallPage(stories=found, after="")
+                found.append(await self.store.read(_audit_call, event, voice, viewer, wanted.record))
+        return CallPage(calls=found, after="")
 
     async def _read_first_events(self, wanted: CallFilter, after: str) -> AsyncIterator[StoredEvent]:
         """Iterate over the first events of calls after that place, up to the end of the requested time."""
@@ -132,26 +148,30 @@ def _find_decider(store: Store, first: StoredEvent) -> str:
         return ""
     if approved_by := EffectRecord.model_validate(row.call).approved_by:
         return approved_by
-    past: Any = DamageTolerantStore(store)
+    past = cast("Store", DamageTolerantStore(store))
     trail, _ = _collect_trail(past, first, row.effect_id, row)
     decisions = filter(None, map(read_decision, reversed(trail.events)))  # an approval may have led to no call
     return next((decision.by for decision in decisions), "")
 
 
-def _build_story(store: Store, first: StoredEvent, voice: Narrator, viewer: Viewer, record: str) -> Story:
+def _audit_call(store: Store, first: StoredEvent, voice: Narrator, viewer: Viewer, record: str) -> AuditedCall:
     """Return the story of the call, including attempts to decide it that did not count."""
-    past: Any = DamageTolerantStore(store)
+    past = cast("Store", DamageTolerantStore(store))
     begun = _read_first(first)
     effect_id = build_effect_id(begun.slot) if isinstance(begun, StepRefused) else begun.effect_id
     row = None if isinstance(begun, StepRefused) else store.find_effect(effect_id)
-    trail, whole = _collect_trail(past, first, effect_id, row)
-    story = build_story(trail, past, voice=voice, catalogue=viewer.deps.catalogue, record=record).to_json()
-    if not whole and row is not None:
-        story["outcome"] = _OUTCOMES.get(row.status, row.status)
-    refused = [(event.ts, DecisionRefused.from_data(event.data)) for event in trail.events if event.type == DecisionRefused.__name__]
-    attempts = [{"by": one.by, "at": at, "code": one.code, "via": one.via} for at, one in refused]
+    trail, is_complete = _collect_trail(past, first, effect_id, row)
+    story = build_story(trail, past, voice=voice, catalogue=viewer.deps.catalogue, record=record)
     by = _find_requester(first)
-    return story | {"attempts": attempts, "by": by, "by_name": voice.find_name(by), "asked_at": first.ts, "whole": whole}
+    return AuditedCall(
+        story=story,
+        asked_by=by,
+        asked_by_name=voice.find_name(by),
+        asked_at=first.ts,
+        outcome=story.outcome if is_complete or row is None else _OUTCOMES.get(row.status, row.status),
+        attempts=[(event.ts, DecisionRefused.from_data(event.data)) for event in trail.events if event.type == DecisionRefused.__name__],
+        is_complete=is_complete,
+    )
 
 
 def _collect_trail(store: Store, first: StoredEvent, effect_id: str, row: EffectRow | None) -> tuple[CallTrail, bool]:

@@ -3,14 +3,15 @@
 Records of the journal stay unchanged, so its hash chain holds; without the key their personal data is unreadable (docs/erasure.md).
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from orchestrator.domain.address import list_possible_keys
+from orchestrator.gate.call.serialization import StoredOrder
 from orchestrator.language.text import replace_yo
 from orchestrator.reports.erasure.redaction import erase_from_record, erase_name
 from orchestrator.reports.erasure.trace_search import Probes, Trace, collect_log_names, search_file, search_logs, search_texts
@@ -19,7 +20,7 @@ from state import canonical
 from state.audit_log.interaction_log import DamagedArchive, erase_user, list_users, read_records, transform_user
 from state.clock import generate_id
 from state.events.base import Event, type_names
-from state.events.calls import CallOutcomeUnknown
+from state.events.calls import CallOutcomeUnknown, CallSucceeded
 from state.events.confirmations import ConfirmationSuperseded
 from state.events.people import PersonErased
 from state.journal.encryption import DamagedCiphertext
@@ -157,7 +158,7 @@ def inspect_person(store: SqlStore, person: str, place: ErasureFiles, *, name: s
             unread += 1
         else:
             in_clear += _collect_probes(event, person, probes)
-            digests.add(str(event.data.get("result_blob") or ""))
+            digests.add(_find_answer(event))
     shared = _find_shared_answers(store, set(mine), digests - {""})
     for text in (
         *erasure.iterate_inputs(person),
@@ -201,12 +202,10 @@ def erase(store: SqlStore, found: PersonSurvey, place: ErasureFiles, *, now: dat
     dropped = erasure.drop_damaged(person, now)
     _close_open(store, person, now)
     unname = partial(erase_name, person=person, names=names)
-    removed = erasure.erase(person, now, digests=found.answers, change=unname)
+    removed = Counter(erasure.erase(person, now, digests=found.answers, change=unname))
     # A session opened for the first time during the erasure did not see its lease expire: erase again what it wrote meanwhile.
-    for name, count in erasure.erase(person, now, digests=found.answers, change=unname).items():
-        removed[name] = removed.get(name, 0) + count
-    removed["person_keys"] = removed.get("person_keys", 0) + dropped
-    removed["log records"] = erase_user(place.logs, person)
+    removed.update(erasure.erase(person, now, digests=found.answers, change=unname))
+    removed.update({"person_keys": dropped, "log records": erase_user(place.logs, person)})
     change = partial(erase_from_record, person=person, names=names)
     rewritten = {user: transform_user(place.logs, user, change) for user in list_users(place.logs) if user != person}
     erasure.purge_disk()
@@ -266,6 +265,11 @@ def _read_event(store: SqlStore, stream: str, seq: int) -> StoredEvent | None:
     return found[0] if found and found[0].seq == seq else None
 
 
+def _find_answer(event: StoredEvent) -> str:
+    """Return the digest of the large answer of a call; "" for any other event."""
+    return CallSucceeded.from_data(event.data).result_blob if event.type == CallSucceeded.__name__ else ""
+
+
 def _find_shared_answers(store: SqlStore, mine: set[tuple[str, int]], digests: set[str]) -> set[str]:
     """Return the large answers that somebody else got too.
 
@@ -274,10 +278,10 @@ def _find_shared_answers(store: SqlStore, mine: set[tuple[str, int]], digests: s
     shared, after = set[str](), ""
     try:
         while digests and (page := store.scan(["CallSucceeded"], after=after)):
-            shared |= {str(event.data["result_blob"]) for event in page if (event.stream, event.seq) not in mine}
+            shared |= {_find_answer(event) for event in page if (event.stream, event.seq) not in mine}
             after = page[-1].id
     except _UNREADABLE:
-        shared = {str(event.data["result_blob"]) for event in _read_one_by_one(store) if (event.stream, event.seq) not in mine}
+        shared = {_find_answer(event) for event in _read_one_by_one(store) if (event.stream, event.seq) not in mine}
     return shared & digests
 
 
@@ -305,17 +309,23 @@ def _close_open(store: SqlStore, person: str, now: datetime) -> None:
         row = store.find_effect(effect_id)
         if row is None or status == "unknown":
             continue
-        event, becomes = _build_closing_event(effect_id, status, row.call)
+        event, becomes = _build_closing_event(effect_id, status, StoredOrder.from_data(row.call))
         change = EffectChange(effect_id=effect_id, expect=(status,), status=becomes)
         _commit(store, stream, event, now=now, actor="system", effects=[change])
 
 
-def _build_closing_event(effect_id: str, status: str, call: Mapping[str, Any]) -> tuple[Event, EffectStatus]:
+def _build_closing_event(effect_id: str, status: str, order: StoredOrder) -> tuple[Event, EffectStatus]:
     if status == "started":
-        sent, place = call["call"], {key: call[key] for key in ("turn_id", "slot", "confirmation_id")}
-        unknown = CallOutcomeUnknown(effect_id=effect_id, method=sent["method"], call_class="".join(sent["classes"]), **place)
+        unknown = CallOutcomeUnknown(
+            effect_id=effect_id,
+            turn_id=order.turn_id,
+            slot=order.slot,
+            confirmation_id=order.confirmation_id,
+            method=order.call.method,
+            call_class=order.call_class,
+        )
         return unknown, "unknown"
-    return ConfirmationSuperseded(confirmation_id=call["confirmation_id"], effect_id=effect_id, why="erased"), "superseded"
+    return ConfirmationSuperseded(confirmation_id=order.confirmation_id, effect_id=effect_id, why="erased"), "superseded"
 
 
 def _record_erasure(store: SqlStore, done: ErasureResult, *, now: datetime, by: str) -> None:

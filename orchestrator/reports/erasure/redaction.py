@@ -1,9 +1,10 @@
 """Removes one person from other people's records: the name beside their key, and their words in records of their session."""
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import overload
 
 from state.journal.encryption import find_key_owner
+from state.stored import JsonObject
 
 _NAME = "_name"
 _BY = "_by"
@@ -16,7 +17,11 @@ _KEPT = frozenset(
 _KEPT_INSIDE = frozenset({"confirmation_id", "effect_id", "method", "status", "requested_by", "fingerprint", "call_class", "notice"})
 
 
-def erase_name(value: Any, person: str, names: Collection[str]) -> Any:
+@overload
+def erase_name(value: JsonObject, person: str, names: Collection[str]) -> dict[str, object]: ...
+@overload
+def erase_name(value: object, person: str, names: Collection[str]) -> object: ...
+def erase_name(value: object, person: str, names: Collection[str]) -> object:
     """Return `value` with the person's name blank wherever it is the name of a requester or decider."""
     if isinstance(value, Mapping):
         return {key: "" if _is_their_name(key, value, person, names) else erase_name(item, person, names) for key, item in value.items()}
@@ -25,7 +30,7 @@ def erase_name(value: Any, person: str, names: Collection[str]) -> Any:
     return value
 
 
-def _is_their_name(key: str, mapping: Mapping[str, Any], person: str, names: Collection[str]) -> bool:
+def _is_their_name(key: str, mapping: JsonObject, person: str, names: Collection[str]) -> bool:
     if key == "name":
         return mapping.get("key") == person
     if key == "who":
@@ -36,18 +41,18 @@ def _is_their_name(key: str, mapping: Mapping[str, Any], person: str, names: Col
     return by == person if by else mapping[key] in names
 
 
-def erase_from_record(record: Mapping[str, Any], person: str, names: Collection[str]) -> dict[str, Any]:
+def erase_from_record(record: JsonObject, person: str, names: Collection[str]) -> dict[str, object]:
     """Return a record of somebody else's log without the person.
 
     Of a record made in the person's own session only the fields that do not hold their words stay.
     """
-    bare: dict[str, Any] = erase_name(record, person, names)
+    bare = erase_name(record, person, names)
     if find_key_owner("", str(record.get("session", ""))) != person:
         return bare
     return {key: _strip_item(key, item) for key, item in bare.items() if key in _KEPT}
 
 
-def _strip_item(key: str, item: Any) -> Any:
+def _strip_item(key: str, item: object) -> object:
     match item:
         case Mapping() if key in {"confirmation", "outcome"}:
             return {name: value for name, value in item.items() if name in _KEPT_INSIDE}

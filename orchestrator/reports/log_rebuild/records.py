@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from orchestrator.domain.effect_record import EffectOutcome, EffectRecord, StoredCall
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outputs import Notice
+from orchestrator.engines.base import PlanStep
 from orchestrator.engines.crm_agent.blocks import Step, parse
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.decide import freeze_check
-from orchestrator.reports.reading.stored_views import EffectOrder, EffectOutcome, PlanStep
 from orchestrator.runtime.audit import CONFIRMATION_KEYS
 from state.canonical import loads
 from state.card import NO_CARD
@@ -148,7 +149,9 @@ def _build_outcome(end: Event, store: Store) -> tuple[str, str, Record]:
         case CallSucceeded() | CallRefused() | CallOutcomeUnknown() | OutcomeReconciled():
             row, status = store.find_effect(end.effect_id), _find_status(end)
             kept = {key: value for key, value in (row.outcome or {}).items() if key != "preview"} if row else {}
-            sent = EffectOrder.model_validate(row.call if row else {}).call  # of an erased person only an outline of the call is left
+            sent = (
+                EffectRecord.model_validate(row.call if row else {}).call or StoredCall()
+            )  # of an erased person only an outline of the call is left
             method = "" if isinstance(end, OutcomeReconciled) else end.method
             base = {"status": status, "effect_id": end.effect_id, "method": method or sent.method}
             told = {"status": status, "call": sent.params, "result": _load_answer(end, store), "notice": ""}
@@ -181,7 +184,7 @@ def _build_calls(
     if plan is None:
         return
     for number, (step, item) in enumerate(zip(steps, plan.steps, strict=False), start=1):
-        planned, slot = PlanStep.model_validate(item), f"{turn.turn_id}/{plan.iteration}/{number}"
+        planned, slot = PlanStep.from_stored(item), f"{turn.turn_id}/{plan.iteration}/{number}"
         result = turn.results.get(slot)
         base: Record = {"call_id": build_effect_id(slot), "method": planned.method, "proposed": planned.params}
         if result is not None:

@@ -8,11 +8,11 @@ from bitrix.client.portal_events import RECORDS
 from orchestrator.domain.address import CHANNEL_WORDS
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.outcome import CommandReport
+from orchestrator.engines.base import PlanStep
 from orchestrator.reports.reading import feature_sentences
 from orchestrator.reports.reading.damaged_records import UNREADABLE_TEXT, UnreadableEvent
 from orchestrator.reports.reading.journal_reader import bind_reader, describe_gap, format_words, to_one_line
 from orchestrator.reports.reading.narrator import Narrator
-from orchestrator.reports.reading.stored_views import PlanStep
 from state.events import calls, confirmations, conversation, people, portal, talking, transfer
 from state.journal.store import StoredEvent
 from state.stored import JsonObject
@@ -133,7 +133,7 @@ def _describe_model_failure(_voice: Narrator, said: conversation.ModelFailed, ev
 def _describe_plan(_voice: Narrator, said: conversation.PlanRecorded, event: StoredEvent) -> str:
     if event.erased:
         return f"the model proposed {describe_gap(event)} (mode {said.mode})"
-    steps = [PlanStep.model_validate(step) for step in said.steps]
+    steps = [PlanStep.from_stored(step) for step in said.steps]
     listed = "; ".join(describe_call(step.method or "?", step.params) for step in steps)
     only = "" if said.executed else ", only recorded"
     many = f"{len(steps)} step{'' if len(steps) == 1 else 's'}"

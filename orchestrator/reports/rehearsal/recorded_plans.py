@@ -6,11 +6,11 @@ from typing import Final, Literal
 
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.errors import ModelClientError
+from orchestrator.engines.base import PlanStep
 from orchestrator.engines.crm_agent.blocks import parse
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.reports.reading.damaged_records import UnreadableEvent
 from orchestrator.reports.reading.journal_reader import bind_reader, read_stream
-from orchestrator.reports.reading.stored_views import PlanStep
 from state.events import fold
 from state.events.calls import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded
 from state.events.confirmations import (
@@ -140,7 +140,7 @@ class _Reader:
         """Record the plan with the current state of the session; later events add the results of its steps."""
         turn = self._get_turn(said.turn_id, event)
         turn.plans += 1
-        entries = [PlanStep.model_validate(entry) for entry in said.steps]
+        entries = [PlanStep.from_stored(entry) for entry in said.steps]
         steps = [_build_step(entry, number) for number, entry in enumerate(entries, start=1)]
         _set_flags(steps, turn.answer)
         made = RecordedPlan(
@@ -223,8 +223,8 @@ class _Reader:
 
 def _build_step(entry: PlanStep, number: int) -> RecordedStep:
     step = RecordedStep(slot=entry.slot, number=number, method=entry.method, params=entry.params, comment=entry.comment)
-    if entry.problem:
-        step.name_problem, step.fate, step.detail = entry.problem.code, "unnamed", entry.problem.detail
+    if problem := entry.name_problem:
+        step.name_problem, step.fate, step.detail = problem.code, "unnamed", problem.detail
     return step
 
 

@@ -12,9 +12,9 @@ from typing import Final
 import orjson
 
 from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.engines.base import PlanStep
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.reports.reading.journal_reader import MILLISECOND, PAGE, AmbiguousName, NotFound, scan_events
-from orchestrator.reports.why.story import PlanStep
 from orchestrator.reports.why.touched_records import TouchedRecord, find_created_record, find_touched_records
 from state.events.calls import CallStarted, CallSucceeded, OutcomeReconciled
 from state.events.confirmations import ConfirmationDenied, ConfirmationRequested
@@ -168,7 +168,7 @@ def _find_touched(event: StoredEvent, catalogue: Catalogue, number: str) -> Iter
 
 def read_steps(event: StoredEvent) -> list[PlanStep]:
     """Return the steps of a PlanRecorded."""
-    return [PlanStep.model_validate(step) for step in PlanRecorded.from_data(event.data).steps]
+    return [PlanStep.from_stored(step) for step in PlanRecorded.from_data(event.data).steps]
 
 
 def _read_planned(event: StoredEvent) -> list[PlanStep]:

@@ -7,6 +7,7 @@ from typing import Final
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.outcome import CommandReport
+from orchestrator.engines.base import PlanStep
 from orchestrator.gate.approve.undo_policy import parse_undo_slot
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.targets import find_definition
@@ -22,7 +23,6 @@ from orchestrator.reports.why.story import (
     Doubt,
     GateVerdict,
     Look,
-    PlanStep,
     Proposal,
     Request,
     Run,
@@ -163,7 +163,7 @@ def _build_proposal(trail: CallTrail) -> Proposal | None:
         model=to_one_line(answer.model, limit=80) if answer is not None else "",
         iteration=iteration,
         thought=to_one_line(thought[1], limit=300) if thought else ERASED if event is not None and event.erased else "",
-        step=PlanStep.model_validate(hide_secrets(step.model_dump(include={"method", "params", "comment"}, exclude_unset=True))),
+        step=PlanStep.from_stored(hide_secrets(step.select(("method", "params", "comment")))),
     )
 
 

@@ -4,24 +4,16 @@ Their texts are in English and safe to show. Programs get `to_json` of a story, 
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, InstanceOf, model_serializer
+from pydantic import Field, InstanceOf, PlainSerializer, model_serializer
 
 from orchestrator.domain.card_view import PreviewLine
 from orchestrator.domain.frozen import View
 from orchestrator.domain.outcome import CommandReport
+from orchestrator.engines.base import PlanStep
 from state.card import Card
 from state.stored import JsonObject
-
-
-class PlanStep(View):
-    """One step of a recorded plan, as the model wrote it, with names resolved."""
-
-    slot: str = ""
-    method: str = ""
-    params: JsonObject = Field(default_factory=dict)
-    comment: str = ""
 
 
 class Change(PreviewLine):
@@ -66,7 +58,7 @@ class Proposal(View):
     model: str
     iteration: int
     thought: str
-    step: PlanStep
+    step: Annotated[InstanceOf[PlanStep], PlainSerializer(PlanStep.to_stored)]
 
 
 class GateVerdict(View):

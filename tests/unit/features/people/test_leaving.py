@@ -140,12 +140,12 @@ async def test_ops_read_the_registry_in_sentences(office: Office) -> None:
     await office.start()
     voice = Narrator(lambda code, args: code)
     events = office.world.sql.read_events(STREAM)
-    lines = [render_event(event, voice)["words"] for event in events]
+    lines = [render_event(event, voice).words for event in events]
     assert lines[0].startswith("cli:ops made a link (invite:")
     assert "Глеб Седов (tg:666) joined as manager, employee 8, by link invite:" in lines[1]
     assert lines[2] == "Глеб Седов (tg:666) lost access: the portal lists them as dismissed"
     blank = replace(events[1], erased=True, data={**events[1].data, "name": "", "time_zone": ""})
-    assert "tg:666) joined as manager" in render_event(blank, Narrator(lambda code, args: code))["words"]
+    assert "tg:666) joined as manager" in render_event(blank, Narrator(lambda code, args: code)).words
 
 
 async def test_removing_somebody_who_joined_and_stands_in_the_file_gives_no_access_back(office: Office) -> None:
