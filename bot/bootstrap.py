@@ -1,4 +1,4 @@
-"""The one composition root: builds a working product from the settings. Only this module names concrete parts of every layer."""
+"""The composition root of the core: builds the orchestrator with its clients and store from the settings; `process.py` adds the doors."""
 
 import asyncio
 import contextlib

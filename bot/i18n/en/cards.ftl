@@ -114,6 +114,7 @@ toast-running = Got it, checking…
 toast-denied = Denied
 card-outdated = This card is out of date: see /pending
 card-in-topic = The topic of this card is closed: here it can only be carried out or declined. Open the topic and send /pending there
+# A press that came too late: the card is already decided. The card itself says card-expired-at and its neighbours.
 card-already-approved = Already approved: { $who }, { $at }
 card-already-executed = Already done: { $who }, { $at }
 card-already-denied = Already denied: { $who }, { $at }

@@ -1,4 +1,4 @@
-# Why the gate refused or asks. Codes: orchestrator/gate/reasons.py; a test compares them with this file.
+# Why the gate refused or asks. Codes: orchestrator/gate/call/reasons.py; a test compares them with this file.
 
 ## Refusals
 gate-method-odd = I do not understand the command name “{ $method }”
@@ -231,68 +231,3 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-taint-value] { gate-taint-value }
    *[other] { $text }
   }
-
-## Heading of a card: what to do, and to what
-verb-add-deal = Create the deal
-verb-update-deal = Change the deal
-verb-delete-deal = Delete the deal
-verb-set-deal = Replace the parts of the deal
-verb-get-deal = Open the deal
-verb-list-deal = Find deals
-verb-add-lead = Create the lead
-verb-update-lead = Change the lead
-verb-delete-lead = Delete the lead
-verb-get-lead = Open the lead
-verb-list-lead = Find leads
-verb-add-contact = Create the contact
-verb-update-contact = Change the contact
-verb-delete-contact = Delete the contact
-verb-get-contact = Open the contact
-verb-list-contact = Find contacts
-verb-add-company = Create the company
-verb-update-company = Change the company
-verb-delete-company = Delete the company
-verb-get-company = Open the company
-verb-list-company = Find companies
-verb-add-item = Create the item
-verb-update-item = Change the item
-verb-delete-item = Delete the item
-verb-get-item = Open the item
-verb-list-item = Find items
-verb-add-task = Set the task
-verb-update-task = Change the task
-verb-delete-task = Delete the task
-verb-get-task = Open the task
-verb-list-task = Find tasks
-verb-start-task = Start the task
-verb-pause-task = Pause the task
-verb-defer-task = Defer the task
-verb-complete-task = Complete the task
-verb-renew-task = Resume the task
-verb-approve-task = Accept the task
-verb-disapprove-task = Send the task back
-verb-attach-task = Attach a file to the task
-verb-add-activity = Plan the activity
-verb-update-activity = Change the activity
-verb-delete-activity = Delete the activity
-verb-get-activity = Open the activity
-verb-list-activity = Find activities
-verb-add-comment = Add the comment
-verb-update-comment = Change the comment
-verb-delete-comment = Delete the comment
-verb-list-comment = Read comments
-verb-add-checklistitem = Add the checklist item
-verb-update-checklistitem = Change the checklist item
-verb-complete-checklistitem = Tick the checklist item
-verb-delete-checklistitem = Remove the checklist item
-verb-add-productrow = Add the product
-verb-update-productrow = Change the product
-verb-delete-productrow = Remove the product
-verb-set-productrow = Replace the products
-verb-add-event = Create the calendar event
-verb-update-event = Change the calendar event
-verb-delete-event = Delete the calendar event
-verb-bind-binding = Subscribe to events of the portal
-verb-unbind-binding = Unsubscribe from events of the portal
-verb-add-message = Send the message
-verb-notify-message = Send the notification

@@ -116,6 +116,7 @@ toast-running = Принято, проверяю…
 toast-denied = Отклонено
 card-outdated = Карточка устарела: посмотрите /pending
 card-in-topic = Тема этой карточки закрыта: здесь её можно только выполнить или отклонить. Откройте тему и пришлите там /pending
+# Нажатие опоздало: карточка уже решена. На самой карточке стоит card-expired-at и её соседи.
 card-already-approved = Уже одобрено: { $who }, { $at }
 card-already-executed = Уже выполнено: { $who }, { $at }
 card-already-denied = Уже отклонено: { $who }, { $at }

@@ -1,4 +1,4 @@
-# Почему шлюз отказал или спрашивает. Коды — в orchestrator/gate/reasons.py; тест сверяет их с этим файлом.
+# Почему шлюз отказал или спрашивает. Коды — в orchestrator/gate/call/reasons.py; тест сверяет их с этим файлом.
 
 ## Отказы
 gate-method-odd = Не понял название команды «{ $method }»
@@ -245,68 +245,3 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-taint-value] { gate-taint-value }
    *[other] { $text }
   }
-
-## Заголовок карточки: что сделать и с чем
-verb-add-deal = Создать сделку
-verb-update-deal = Изменить сделку
-verb-delete-deal = Удалить сделку
-verb-set-deal = Заменить состав сделки
-verb-get-deal = Открыть сделку
-verb-list-deal = Найти сделки
-verb-add-lead = Создать лид
-verb-update-lead = Изменить лид
-verb-delete-lead = Удалить лид
-verb-get-lead = Открыть лид
-verb-list-lead = Найти лиды
-verb-add-contact = Создать контакт
-verb-update-contact = Изменить контакт
-verb-delete-contact = Удалить контакт
-verb-get-contact = Открыть контакт
-verb-list-contact = Найти контакты
-verb-add-company = Создать компанию
-verb-update-company = Изменить компанию
-verb-delete-company = Удалить компанию
-verb-get-company = Открыть компанию
-verb-list-company = Найти компании
-verb-add-item = Создать элемент
-verb-update-item = Изменить элемент
-verb-delete-item = Удалить элемент
-verb-get-item = Открыть элемент
-verb-list-item = Найти элементы
-verb-add-task = Поставить задачу
-verb-update-task = Изменить задачу
-verb-delete-task = Удалить задачу
-verb-get-task = Открыть задачу
-verb-list-task = Найти задачи
-verb-start-task = Начать задачу
-verb-pause-task = Приостановить задачу
-verb-defer-task = Отложить задачу
-verb-complete-task = Завершить задачу
-verb-renew-task = Возобновить задачу
-verb-approve-task = Принять задачу
-verb-disapprove-task = Вернуть задачу на доработку
-verb-attach-task = Приложить файл к задаче
-verb-add-activity = Запланировать дело
-verb-update-activity = Изменить дело
-verb-delete-activity = Удалить дело
-verb-get-activity = Открыть дело
-verb-list-activity = Найти дела
-verb-add-comment = Добавить комментарий
-verb-update-comment = Изменить комментарий
-verb-delete-comment = Удалить комментарий
-verb-list-comment = Прочитать комментарии
-verb-add-checklistitem = Добавить пункт чек-листа
-verb-update-checklistitem = Изменить пункт чек-листа
-verb-complete-checklistitem = Отметить пункт чек-листа
-verb-delete-checklistitem = Убрать пункт чек-листа
-verb-add-productrow = Добавить товар
-verb-update-productrow = Изменить товар
-verb-delete-productrow = Убрать товар
-verb-set-productrow = Заменить товары
-verb-add-event = Создать событие в календаре
-verb-update-event = Изменить событие в календаре
-verb-delete-event = Удалить событие из календаря
-verb-bind-binding = Подписаться на события портала
-verb-unbind-binding = Отписаться от событий портала
-verb-add-message = Отправить сообщение
-verb-notify-message = Отправить уведомление
