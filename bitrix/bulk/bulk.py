@@ -13,7 +13,7 @@ from bitrix.bulk.lists import LISTS, IdList
 from bitrix.bulk.offset_pages import stream_pages
 from bitrix.bulk.query import IdQuery
 from bitrix.bulk.sender import BulkOptions, Progress, Sender, yield_in_order
-from bitrix.bulk.walk import walk
+from bitrix.bulk.walk import walk_by_id
 from bitrix.client.client import BitrixClient
 from bitrix.errors import is_missing
 
@@ -44,7 +44,7 @@ async def _stream_portions(
     sender: Sender, method: str, params: Mapping[str, Any], ids: IdList | None
 ) -> AsyncGenerator[tuple[list[Any], int | None], None]:
     if ids is not None:
-        async with aclosing(walk(sender, IdQuery(method, params, ids))) as portions:
+        async with aclosing(walk_by_id(sender, IdQuery(method, params, ids))) as portions:
             async for rows in portions:
                 yield rows, None
         return

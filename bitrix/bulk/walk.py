@@ -44,7 +44,7 @@ class _Window:
     seen: bool = False
 
 
-async def walk(sender: Sender, query: IdQuery) -> AsyncGenerator[Rows, None]:
+async def walk_by_id(sender: Sender, query: IdQuery) -> AsyncGenerator[Rows, None]:
     """Yield the rows of a list in portions, with ascending ids.
 
     Raises what `Sender.read` raises, and `OutcomeUnknown` if the list is inconsistent. Rows added above the greatest id after the start are

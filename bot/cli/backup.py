@@ -39,12 +39,12 @@ def backup(
     from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
     from state.clock import SystemClock  # noqa: PLC0415 - see above
     from state.journal.store import StoreError  # noqa: PLC0415 - see above
-    from state.transfer.backup import create  # noqa: PLC0415 - see above
+    from state.transfer.backup import create_backup  # noqa: PLC0415 - see above
 
     settings, clock = load_settings(), SystemClock()
     path = to if to.suffix == SUFFIX and not to.is_dir() else to / f"sdelka-{clock.now():%Y%m%dT%H%M%SZ}{SUFFIX}"
     try:
-        made = create(
+        made = create_backup(
             settings.database.get_secret_value(),
             settings.log_dir,
             path,

@@ -34,7 +34,7 @@ def move(
     """
     from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
     from state.journal.store import StoreError  # noqa: PLC0415 - see above
-    from state.transfer.move import move as bring  # noqa: PLC0415 - see above
+    from state.transfer.move import move_database as bring  # noqa: PLC0415 - see above
 
     settings = load_settings()
     try:

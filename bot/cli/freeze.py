@@ -82,8 +82,8 @@ def _set_switch(store: "Store", *, reason: str, off: bool) -> "SwitchResult":
     def attempt() -> "SwitchResult":
         hand = _build_hand()
         if off:
-            return freeze_switch.release(store, hand, None, [build_news_row("released", hand)])
-        return freeze_switch.freeze(store, hand, reason, [build_news_row("frozen", hand, reason=reason)])
+            return freeze_switch.release_writes(store, hand, None, [build_news_row("released", hand)])
+        return freeze_switch.freeze_writes(store, hand, reason, [build_news_row("frozen", hand, reason=reason)])
 
     return _retry_while_busy(attempt, PATIENCE)
 

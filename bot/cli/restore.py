@@ -80,7 +80,7 @@ def _restore_archive(archive: "Archive", settings: Settings, gone: "Sequence[Era
     from orchestrator.reports.erasure.erase import ErasureFiles  # noqa: PLC0415 - see restore
     from orchestrator.reports.restore import prepare_restored  # noqa: PLC0415 - see restore
     from state.clock import SystemClock  # noqa: PLC0415 - see restore
-    from state.transfer.restore import restore as bring  # noqa: PLC0415 - see restore
+    from state.transfer.restore import restore_backup as bring  # noqa: PLC0415 - see restore
 
     made: list[RestoreReport] = []
 

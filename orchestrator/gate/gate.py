@@ -211,10 +211,10 @@ class Gate:
 
     async def _run(self, case: _Case, call: Call, facts: Facts) -> Outcome:
         if call.reads_only:
-            return await executor.read(self._build_order(case, call, facts, {}), self._performers[call.kind], case.ledger)
+            return await executor.run_read(self._build_order(case, call, facts, {}), self._performers[call.kind], case.ledger)
         order = self._build_order(case, call, facts, await build_offline_label(call, facts, case.actor))
         try:
-            done = await run_within_cap(executor.write, order, self._deps, case.actor, case.ledger)
+            done = await run_within_cap(executor.run_write, order, self._deps, case.actor, case.ledger)
         except WriteStopped:  # frozen just now: nothing was stored and nothing was sent
             done = freeze_check.build_freeze_refusal(await self._deps.switch.fetch_freeze())
         return await self._refuse(case, done) if isinstance(done, Refuse) else done

@@ -15,7 +15,7 @@ from orchestrator.language.money_format import CURRENCY_AFTER, CURRENCY_BEFORE, 
 from orchestrator.language.number_words import PATTERN, read_words
 from orchestrator.language.text import Locale, fold
 
-__all__ = ["LARGEST", "Sum", "SumReason", "UnclearSum", "find_sums", "format_sum", "format_sum_short", "parse_sum"]
+__all__ = ["LARGEST", "Sum", "SumReason", "UnclearSum", "find_amounts", "format_sum", "format_sum_short", "parse_sum"]
 
 LARGEST: Final = Decimal(10) ** 12
 SumReason = Literal["no_sum", "two_readings", "negative", "too_large", "below_kopeck", "more_than_sum"]
@@ -51,7 +51,7 @@ def parse_sum(text: str, *, locale: Locale = "ru") -> Sum:
     return _to_sum(reading)
 
 
-def find_sums(text: str, *, locale: Locale = "ru") -> list[tuple[Sum, int, int]]:
+def find_amounts(text: str, *, locale: Locale = "ru") -> list[tuple[Sum, int, int]]:
     """Return every certain sum in a sentence with its start and end; dates, times, phones and other numbers are left out.
 
     A number counts as money if it has a currency, a multiplier or groups of three, or if a word such as «сумма» precedes it.

@@ -115,7 +115,7 @@ def _find_revived(store: SqlStore, gone: Sequence[ErasedPerson]) -> list[str]:
 
 
 def _erase_again(store: SqlStore, person: str, place: ErasureFiles, *, now: datetime, by: str) -> int:
-    done = erase.erase(store, erase.inspect_person(store, person, place), place, now=now, by=by)
+    done = erase.erase_person(store, erase.inspect_person(store, person, place), place, now=now, by=by)
     return len(done.remains)
 
 

@@ -84,7 +84,7 @@ class Backlog(NamedTuple):
     """The age of the oldest one; None if nothing waits."""
 
 
-def count(store: Store, since: datetime | None = None) -> Counts:
+def count_journal(store: Store, since: datetime | None = None) -> Counts:
     """Count the whole journal; what is open and the sizes do not depend on `since`."""
     counts = Counts(since=format_iso(since) if since else "")
     for event in scan_events(store):

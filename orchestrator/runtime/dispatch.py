@@ -55,7 +55,7 @@ async def quarantine_input(row: InboxRow, session: Session, tools: Tools) -> Non
         return
     current = session.state.turn
     events = [TurnFinished(turn_id=row.id, reason="failed")] if current and current.turn_id == row.id else []
-    over = [timers.drop(row, session)] if row.kind == "timer" else []
+    over = [timers.build_timer_deletion(row, session)] if row.kind == "timer" else []
     came_back = row.attempts > SET_ASIDE  # restored from a backup: it may have been handled since
     reply = build_reply(Notice(code="restored-not-worked") if came_back else Notice(code="failed", args={"id": row.id[-8:]}))
     told = outbox.build_reply_row(session.key, reply, session.now, key=f"gave-up:{row.id}")

@@ -55,7 +55,7 @@ def is_cancelled(row: InboxRow, session: Session) -> bool:
     return int(row.received_at.timestamp() * 1000) < find_stop_time(session.state, row.actor_key)
 
 
-def wake(store: AsyncStore) -> None:
+def wake_workers(store: AsyncStore) -> None:
     """Wake the workers for an input that a handler put into another lane; nothing else reports such inputs."""
     for listener in store.listeners:
         listener()

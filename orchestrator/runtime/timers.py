@@ -42,15 +42,15 @@ async def run_timer(row: InboxRow, session: Session, tools: Tools) -> None:
             await run_expiry(row, session, tools)
         case recovery.RECHECK:
             later = await recovery.reconcile_when_settled(CallTimerDue.model_validate(row.body).effect_id, session, tools)
-            await session.commit(actor="system", timers=[later or drop(row, session)], inbox_done=[row.id])
+            await session.commit(actor="system", timers=[later or build_timer_deletion(row, session)], inbox_done=[row.id])
         case kind if (handler := tools.features.timers.get(kind)) is not None:
             await handler(row, session, tools)
         case other:
-            await session.commit(actor="system", timers=[drop(row, session)])  # otherwise the timer would stay due for ever
+            await session.commit(actor="system", timers=[build_timer_deletion(row, session)])  # otherwise the timer would stay due for ever
             await tools.store.finish_inbox(row.id, "quarantined", f"unknown timer {other}")
 
 
-def drop(row: InboxRow, session: Session) -> Timer:
+def build_timer_deletion(row: InboxRow, session: Session) -> Timer:
     """Return the deletion of the input's timer; without it the timer would stay due for ever."""
     return Timer(id=TimerDue.model_validate(row.body).timer, due_at=session.now, session=session.key, kind="", delete=True)
 

@@ -18,7 +18,7 @@ from typing import BinaryIO, NamedTuple, cast
 from state.audit_log.chain import find_ends
 from state.audit_log.ledger import ArchiveEntry, Ledger, build_ledger_path, read_ledger, write_ledger
 from state.audit_log.locks import build_archive_lock_path, build_lock_path, hold_lock
-from state.audit_log.staging import build_committed_path, clear, finish, resolve_log, sync_folder, write_durably
+from state.audit_log.staging import build_committed_path, clear_staged_files, finish_move, resolve_log, sync_folder, write_durably
 
 _SEGMENT = re.compile(r"(?P<log>[^.]+\.jsonl)\.(?P<stamp>\d{8}T\d{6}Z)(?:-(?P<count>\d{3,}))?(?P<packed>\.gz)?", re.ASCII)
 LEVEL = 6
@@ -76,7 +76,7 @@ def list_logs(folder: Path) -> list[Path]:
     return [folder / name for name in sorted(names)]
 
 
-def set_aside(log: Path, now: datetime) -> None:
+def move_to_segment(log: Path, now: datetime) -> None:
     """Rename `log` to a segment so that a new live file can begin. The caller holds the log's lock."""
     stamp, count = now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ"), 0
     known = list_segments(log)
@@ -96,8 +96,8 @@ def pack_and_prune(log: Path, keep: int) -> bool:
         with hold_lock(build_archive_lock_path(log), seconds=0):
             if build_committed_path(log).exists():
                 with hold_lock(build_lock_path(log)) as lock:
-                    finish(log, lock)
-            clear(log)
+                    finish_move(log, lock)
+            clear_staged_files(log)
             for segment in list_segments(log):
                 _pack(log, segment.path.with_suffix("") if segment.is_packed else segment.path)
             _remove_oldest(log, keep)

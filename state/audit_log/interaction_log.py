@@ -93,7 +93,7 @@ class InteractionLogger:
             if rotated:
                 os.close(descriptor)
                 descriptor = -1
-                archives.set_aside(path, self._clock.now())
+                archives.move_to_segment(path, self._clock.now())
                 descriptor = _open_live(path)
             size = _write(descriptor, line)
             locks.write_head(lock, head._replace(size=size))

@@ -33,8 +33,8 @@ def erase_user(folder: Path, user: str) -> int:
     if not folder.is_dir():
         return 0
     with hold_lock(build_archive_lock_path(log)), hold_lock(build_lock_path(log)) as lock:
-        staging.finish(log, lock)
-        staging.clear(log)
+        staging.finish_move(log, lock)
+        staging.clear_staged_files(log)
         count = sum(_count_records(path) for path in (*(segment.path for segment in list_segments(log)), log))
         for path in list_data_files(log):
             path.unlink()
@@ -57,13 +57,13 @@ def transform_user(folder: Path, user: str, change: Change, *, clock: Clock | No
     if not folder.is_dir() or log not in archives.list_logs(folder):
         return 0
     with hold_lock(build_archive_lock_path(log)):
-        staging.clear(log)
+        staging.clear_staged_files(log)
         with hold_lock(build_lock_path(log)) as lock:
-            staging.finish(log, lock)
+            staging.finish_move(log, lock)
         try:
             return _transform(log, user, change, clock or SystemClock())
         finally:
-            staging.clear(log)
+            staging.clear_staged_files(log)
 
 
 def _transform(log: Path, user: str, change: Change, clock: Clock) -> int:
@@ -82,7 +82,7 @@ def _transform(log: Path, user: str, change: Change, clock: Clock) -> int:
         old = read_head(lock)
         live += work.build_note(user, clock, old.n if old else 0, old.hash if old else NOTHING)
         work.close(live)
-        staging.commit(log, lock)
+        staging.commit_staged_files(log, lock)
     return work.differing
 
 

@@ -47,16 +47,16 @@ def hold_in_place(log: Path) -> Iterator[int]:
         time.sleep(locks.LOCK_POLL_SECONDS)  # the holder of the archive lock is waiting for our lock
 
 
-def commit(log: Path, lock: int) -> None:
+def commit_staged_files(log: Path, lock: int) -> None:
     """Make the staged files valid and move them into place; the caller holds both locks."""
     new = build_staging_path(log)
     sync_folder(new)
     new.rename(build_committed_path(log))
     sync_folder(log.parent)
-    finish(log, lock)
+    finish_move(log, lock)
 
 
-def finish(log: Path, lock: int) -> None:
+def finish_move(log: Path, lock: int) -> None:
     """Move valid files into place and remove those they replace; idempotent. The caller holds both locks."""
     new = build_committed_path(log)
     if not new.is_dir():
@@ -77,7 +77,7 @@ def finish(log: Path, lock: int) -> None:
     shutil.rmtree(done)
 
 
-def clear(log: Path) -> None:
+def clear_staged_files(log: Path) -> None:
     """Remove staged files that never became valid and files already installed; the caller holds the archive lock."""
     shutil.rmtree(build_staging_path(log), ignore_errors=True)
     shutil.rmtree(log.with_name(f".{log.name}.installed"), ignore_errors=True)
@@ -118,7 +118,7 @@ def _sync(path: Path) -> None:
 def _try_finish(log: Path, lock: int) -> bool:
     try:
         with hold_lock(build_archive_lock_path(log), seconds=0):
-            finish(log, lock)
+            finish_move(log, lock)
     except TimeoutError:
         return False
     return True

@@ -92,7 +92,7 @@ def _fill(data: dict[str, Any], blanks: Mapping[str, Any]) -> None:
             data[name] = personal.build_fresh(blank)
 
 
-def join(type_name: str, version: int, clear: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
+def join_parts(type_name: str, version: int, clear: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
     """Join the clear and the personal part of stored data, upcast, with blanks for missing fields.
 
     For an event of an erased person, `told` is empty.

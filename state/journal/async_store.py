@@ -175,7 +175,7 @@ class AsyncStore:
         return await self._reader.call(function, self._store, *args, **kwargs)
 
     async def write(self, function: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `function(store, …)`, which writes (such as `freeze_switch.freeze`), as one call."""
+        """Run `function(store, …)`, which writes (such as `freeze_switch.freeze_writes`), as one call."""
         done = await self._writer.call(function, self._store, *args, **kwargs)
         if self._hints is not None:
             self._hints.tell()

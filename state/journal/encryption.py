@@ -73,7 +73,7 @@ def find_key_owner(actor: str, session: str) -> str:
     return actor if ":" in actor else ":".join(session.split(":", 2)[:2])
 
 
-def pack(text: str) -> bytes:
+def compress_text(text: str) -> bytes:
     """Compress `text` for encryption."""
     raw = text.encode()
     if len(raw) < _SHORTEST:

@@ -68,7 +68,7 @@ def find_freeze(store: Store) -> FreezeState | None:
     return _add_words(found, store) if found.seq else found
 
 
-def freeze(store: Store, hand: SwitchOperator, reason: str = "", tell: Sequence[InboxRow] = ()) -> SwitchResult:
+def freeze_writes(store: Store, hand: SwitchOperator, reason: str = "", tell: Sequence[InboxRow] = ()) -> SwitchResult:
     """Freeze writes: when this returns, no process starts a write any more. Changes nothing if writes are frozen already.
 
     `tell` are inputs that are stored in the same commit. Raises SwitchBusy or StoreError; then nothing has changed.
@@ -88,7 +88,7 @@ def freeze(store: Store, hand: SwitchOperator, reason: str = "", tell: Sequence[
         store.release(lease)
 
 
-def release(store: Store, hand: SwitchOperator, seq: int | None = None, tell: Sequence[InboxRow] = ()) -> SwitchResult:
+def release_writes(store: Store, hand: SwitchOperator, seq: int | None = None, tell: Sequence[InboxRow] = ()) -> SwitchResult:
     """Let writes start again; with `seq` only if it is still that freeze. Raises SwitchBusy or StoreError; then nothing has changed."""
     lease = _acquire_lease(store, hand)
     try:

@@ -17,14 +17,14 @@ class ClosedDatabase(StoreError):
     """The database is marked as closed: it was moved elsewhere, or filling it did not finish."""
 
 
-def refuse(connection: Connection) -> None:
+def refuse_closed_database(connection: Connection) -> None:
     """Raise ClosedDatabase with a message for people if the database is marked; works with any schema or none."""
-    found = read(connection)
+    found = read_mark(connection)
     if found is not None:
-        raise ClosedDatabase(describe(found))
+        raise ClosedDatabase(describe_mark(found))
 
 
-def describe(mark: Mapping[str, Any]) -> str:
+def describe_mark(mark: Mapping[str, Any]) -> str:
     """Return what the mark means, as a message for people."""
     at = mark.get("at", "an unknown time")
     if mark.get("why") == "moved":
@@ -33,7 +33,7 @@ def describe(mark: Mapping[str, Any]) -> str:
     return f"the {mark.get('by', 'copying')} that began to fill this database at {at} did not come to its end: run it again, it begins anew"
 
 
-def read(connection: Connection) -> dict[str, Any] | None:
+def read_mark(connection: Connection) -> dict[str, Any] | None:
     """Return the mark, or None if there is none."""
     if not inspect(connection).has_table("values"):
         return None
@@ -47,13 +47,13 @@ def read(connection: Connection) -> dict[str, Any] | None:
     return told if isinstance(told, dict) else {}
 
 
-def close(connection: Connection, why: Why, **told: str) -> None:
+def set_mark(connection: Connection, why: Why, **told: str) -> None:
     """Mark the database as closed, within the caller's transaction."""
     value = orjson.dumps({"why": why, "at": format_iso(SystemClock().now()), **told}).decode()
-    remove(connection)
+    remove_mark(connection)
     connection.execute(text('INSERT INTO "values" (key, value) VALUES (:key, :value)'), {"key": KEY, "value": value})
 
 
-def remove(connection: Connection) -> None:
+def remove_mark(connection: Connection) -> None:
     """Remove the mark, within the caller's transaction."""
     connection.execute(text('DELETE FROM "values" WHERE key = :key'), {"key": KEY})

@@ -82,10 +82,10 @@ def find_key_owner(commit: Commit) -> str:
 def build_drafts(commit: Commit) -> list[Draft]:
     """Encode the events before the transaction begins. Raises NotCanonical if one cannot be stored."""
     written = commit.encoded_events or [codec.encode(event) for event in commit.events]
-    return [Draft(one, encryption.pack(one.personal_text) if one.personal_text else b"") for one in written]
+    return [Draft(one, encryption.compress_text(one.personal_text) if one.personal_text else b"") for one in written]
 
 
-def write(transaction: Transaction, statements: Statements, steps: Sequence[Step], after: int | None) -> list[StoredEvent]:
+def write_commit(transaction: Transaction, statements: Statements, steps: Sequence[Step], after: int | None) -> list[StoredEvent]:
     """Write everything in the steps of one stream, which must end at `after` if that is given. Returns the stored events.
 
     Raises StaleEpoch or EffectConflict if the steps come too late.

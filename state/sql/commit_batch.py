@@ -59,7 +59,7 @@ class CommitCall(Transaction):
         return _MEANING.get(code)
 
 
-def send(transaction: Transaction, changes: Changes) -> None:
+def send_commit(transaction: Transaction, changes: Changes) -> None:
     """Apply all changes of a commit durably, or raise and apply none."""
     transaction.call(COMMIT, orjson.dumps(changes))
 

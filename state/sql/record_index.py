@@ -57,7 +57,7 @@ class _Sum:
             self.digest ^= int.from_bytes(sha256("\n".join(one).encode()).digest())
 
 
-def fill(connection: Connection, tell: Callable[[int, int], None]) -> None:
+def fill_record_index(connection: Connection, tell: Callable[[int, int], None]) -> None:
     """Fill the empty table from the journal; `tell` is called now and then with the number of records read and the total."""
     ask = build_tolerant_ask(connection)
     total = connection.execute(select(func.count()).where(events.c.type.in_(TYPES))).scalar_one()

@@ -66,7 +66,7 @@ def to_stored_event(row: Row, prev: str, secrets: Mapping[str, str]) -> StoredEv
             raise DamagedCiphertext(f"the sealed text of {build_place(head)} names a key that was never made")
         if secret != encryption.ERASED:
             told = canonical.loads(encryption.decrypt(secret, text, build_place(head)))
-    shown = codec.join(head.type, head.v, clear, told)
+    shown = codec.join_parts(head.type, head.v, clear, told)
     raw = record_text(head, data)
     return StoredEvent(**head._asdict(), data=shown, raw=raw, prev=prev, hash=hash_, erased=bool(text) and not told)
 

@@ -16,25 +16,25 @@ class NewerDatabase(StoreError):
     """A newer version of this program has changed the database."""
 
 
-def upgrade(dialect: Dialect) -> None:
+def upgrade_schema(dialect: Dialect) -> None:
     """Run the missing migrations in one transaction. Raises NewerDatabase for a newer schema, ClosedDatabase if it is marked as closed."""
     with dialect.engine.begin() as connection:
         dialect.lock_schema(connection)
         present = read_revision(connection)
         if present:
-            closed_mark.refuse(connection)
-        migrate(dialect, connection, present)
+            closed_mark.refuse_closed_database(connection)
+        migrate_schema(dialect, connection, present)
 
 
-def migrate(dialect: Dialect, connection: Connection, present: str, to: str = HEAD) -> None:
+def migrate_schema(dialect: Dialect, connection: Connection, present: str, to: str = HEAD) -> None:
     """Migrate from schema `present` ("" = none) to `to`, within the caller's transaction."""
     if present != to:
         _run_migrations(connection, present, to)
     if dialect.batches_commits and to == HEAD:
-        server_functions.create(connection)
+        server_functions.create_server_functions(connection)
 
 
-def check(dialect: Dialect) -> None:
+def check_schema(dialect: Dialect) -> None:
     """Raise StoreError if the schema is not the current one; changes nothing."""
     with dialect.engine.connect() as connection:
         present = read_revision(connection)

@@ -262,7 +262,7 @@ _TUPLES, _SQLSTATE = 2, ord("C")
 """Constants of libpq: PGRES_TUPLES_OK, PG_DIAG_SQLSTATE."""
 
 
-def create(connection: Connection) -> None:
+def create_server_functions(connection: Connection) -> None:
     """Create the functions that are missing."""
     for name, params, returns, body in _ALL:
         if not connection.exec_driver_sql(f"SELECT to_regproc('{name}') IS NOT NULL").scalar():

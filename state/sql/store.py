@@ -52,7 +52,7 @@ def open_store(url: str) -> "SqlStore":
     """
     with translate_errors(), open_database(url) as dialect:
         try:
-            schema.upgrade(dialect)
+            schema.upgrade_schema(dialect)
         except BaseException:
             dialect.engine.dispose()
             raise
@@ -66,7 +66,7 @@ def open_reader(url: str) -> "SqlStore":
     """
     with translate_errors(), open_read_only(url) as dialect:
         try:
-            schema.check(dialect)
+            schema.check_schema(dialect)
         except BaseException:
             dialect.engine.dispose()
             raise
@@ -155,7 +155,7 @@ class SqlStore:
 
         def locked() -> list[StoredEvent]:
             with self._database.write() as transaction:
-                return writing.write(transaction, self._statements, steps, commit.after)
+                return writing.write_commit(transaction, self._statements, steps, commit.after)
 
         # First with the remembered end; if that is outdated, with the end as read; if others keep interfering, under a lock.
         for _ in range(2 if self._gathers else 0):
@@ -170,10 +170,10 @@ class SqlStore:
             known = None
         if known is not None and all(writing.find_key_owner(step) in known.keys for step, _ in steps):
             gathering = CommitBatch(None, self._statements, known)
-            stored = writing.write(gathering, self._statements, steps, commit.after)
+            stored = writing.write_commit(gathering, self._statements, steps, commit.after)
         else:
             with self._database.begin(partial(CommitBatch, statements=self._statements, known=known)) as gathering:
-                stored = writing.write(gathering, self._statements, steps, commit.after)
+                stored = writing.write_commit(gathering, self._statements, steps, commit.after)
         self._send(gathering.collect_changes())
         if len(self._known) >= REMEMBERED:
             self._known.clear()
@@ -182,7 +182,7 @@ class SqlStore:
 
     def _send(self, changes: Changes) -> None:
         with self._database.begin(CommitCall) as transaction:
-            commit_batch.send(transaction, changes)
+            commit_batch.send_commit(transaction, changes)
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         """Return events of the stream with seq > `after`, in order. Raises UnknownEvent for one of a newer program."""

@@ -15,7 +15,7 @@ from state.audit_log.locks import build_archive_lock_path, build_lock_path, hold
 from state.audit_log.staging import list_data_files, resolve_log
 from state.clock import format_iso, generate_id
 from state.journal.store import StoreError
-from state.sql.closed_mark import ClosedDatabase, describe
+from state.sql.closed_mark import ClosedDatabase, describe_mark
 from state.transfer.archive import ArchiveWriter, NotWritten, Progress, create_archive
 from state.transfer.manifest import FORMAT, MANIFEST, ErasedPerson, Heads, Manifest, Part, TablePart, check_log_name
 from state.transfer.table_reader import DatabaseReading, NothingThere, TableShape, TableSummer, open_reading, render_lines
@@ -37,7 +37,7 @@ class CreatedBackup:
     size: int
 
 
-def create(
+def create_backup(
     url: str, logs: Path, to: Path, *, now: Callable[[], datetime], program: str, progress: Progress = lambda _: None
 ) -> CreatedBackup:
     """Write the backup to the file `to`. If it fails, raises NotWritten or another StoreError and leaves no file."""
@@ -58,7 +58,7 @@ def _write_backup(url: str, logs: Path, to: Path, *, now: Callable[[], datetime]
         if not before.schema:
             raise NothingThere("the database is empty: there is nothing to back up")
         if before.mark is not None:
-            raise ClosedDatabase(describe(before.mark))
+            raise ClosedDatabase(describe_mark(before.mark))
         erased = _list_erased(before)
     with create_archive(to) as file:
         writer = ArchiveWriter(file)

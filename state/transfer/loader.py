@@ -75,7 +75,7 @@ class DatabaseLoader:
         self._by = by
         with self._begin() as connection:
             present = KNOWN_TABLES & set(inspect(connection).get_table_names())
-            mark = closed_mark.read(connection) if present else None
+            mark = closed_mark.read_mark(connection) if present else None
             if present and (mark is None or mark.get("why") != "incomplete"):
                 raise NotEmpty("there is a database already: only an empty place is filled, so that nothing is overwritten")
             for name in sorted(present):
@@ -84,8 +84,8 @@ class DatabaseLoader:
     def begin(self, revision: str) -> None:
         """Create the tables of that schema and mark the database as incomplete."""
         with self._begin() as connection:
-            schema.migrate(self._dialect, connection, "", revision)
-            closed_mark.close(connection, "incomplete", by=self._by)
+            schema.migrate_schema(self._dialect, connection, "", revision)
+            closed_mark.set_mark(connection, "incomplete", by=self._by)
 
     def fill(self, tables: Iterable[tuple[TableShape, Iterable[Rows]]]) -> None:
         """Insert all rows in one transaction. Raises StoreError if a table or its columns do not belong to the schema."""
@@ -110,7 +110,7 @@ class DatabaseLoader:
         """Migrate from the schema of the rows to the current one."""
         with self._begin() as connection:
             self._dialect.lock_schema(connection)
-            schema.migrate(self._dialect, connection, schema.read_revision(connection))
+            schema.migrate_schema(self._dialect, connection, schema.read_revision(connection))
 
     def build_store(self) -> SqlStore:
         """Return the filled database as a store; the mark stays."""
@@ -119,7 +119,7 @@ class DatabaseLoader:
     def finish(self) -> None:
         """Remove the mark: from now on it is a normal database."""
         with self._begin() as connection:
-            closed_mark.remove(connection)
+            closed_mark.remove_mark(connection)
 
     def begin_change(self) -> AbstractContextManager[Connection]:
         """Begin a transaction for changes before `finish`."""

@@ -47,7 +47,7 @@ def format_url(url: str) -> str:
     return f"PostgreSQL {parsed.host or 'localhost'}/{parsed.database}"
 
 
-def move(source: str, target: str, progress: Progress = lambda _: None) -> MoveResult:
+def move_database(source: str, target: str, progress: Progress = lambda _: None) -> MoveResult:
     """Copy every row of `source` into the empty `target`, read both again, compare, and mark the source as moved.
 
     Raises InUse, NothingThere, SamePlace or NotEmpty before anything is changed. After any other error the source is unchanged and the
@@ -61,7 +61,7 @@ def move(source: str, target: str, progress: Progress = lambda _: None) -> MoveR
             if found.schema != HEAD:
                 raise NothingThere(f"there is no database of schema {HEAD} in {format_url(source)}: start the bot once, then move it")
             if found.mark is not None and (found.mark.get("why") != "moved" or found.mark.get("to") != format_url(target)):
-                raise closed_mark.ClosedDatabase(closed_mark.describe(found.mark))
+                raise closed_mark.ClosedDatabase(closed_mark.describe_mark(found.mark))
             loading = stack.enter_context(open_for_loading(target, by="move"))
             loading.begin(found.schema)
             counted = {shape.name: TableSummer() for shape in found.shapes}
@@ -72,7 +72,7 @@ def move(source: str, target: str, progress: Progress = lambda _: None) -> MoveR
         loading.upgrade()  # creates the functions of PostgreSQL
         # From here on the target counts. The source is closed first, so that at no moment both can be started on.
         with held.begin() as connection:
-            closed_mark.close(connection, "moved", to=format_url(target))
+            closed_mark.set_mark(connection, "moved", to=format_url(target))
         loading.finish()
     return MoveResult(
         rows={name: one.sum().rows for name, one in counted.items()}, heads=heads, source=format_url(source), target=format_url(target)
@@ -93,12 +93,12 @@ def clear_moved_mark(url: str) -> str:
     with hold_exclusively(url) as held, held.begin() as connection:
         was = _read_move_target(connection)
         if was:
-            closed_mark.remove(connection)
+            closed_mark.remove_mark(connection)
         return was
 
 
 def _read_move_target(connection: Connection) -> str:
-    mark = closed_mark.read(connection)
+    mark = closed_mark.read_mark(connection)
     if mark is None:
         return ""
     if mark.get("why") != "moved":

@@ -28,7 +28,7 @@ class RestoreMismatch(StoreError):
     """What was stored differs from what the backup or the source holds."""
 
 
-def restore(archive: Archive, url: str, logs: Path, *, settle: Settle, progress: Progress = lambda _: None) -> None:
+def restore_backup(archive: Archive, url: str, logs: Path, *, settle: Settle, progress: Progress = lambda _: None) -> None:
     """Restore the database and the audit logs, upgrade the schema and call `settle`; nobody can start on it before all that is done.
 
     Raises BadBackup, NewerDatabase, NotEmpty and InUse before anything is written; StoreUnwritable and RestoreMismatch after.

@@ -114,7 +114,7 @@ class DatabaseReading:
         with dialect.engine.connect() as connection:
             there = inspect(connection)
             present = set(there.get_table_names()) & {*metadata.tables, "alembic_version"}
-            self.mark = closed_mark.read(connection) if "values" in present else None
+            self.mark = closed_mark.read_mark(connection) if "values" in present else None
             """Why nobody may start on the database, None if anybody may."""
             shapes = [_read_shape(there, name) for name in sorted(present - {"alembic_version"})]
         if self.is_sqlite:

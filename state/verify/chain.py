@@ -55,7 +55,7 @@ def check_next(chain: Chain, raw: RawReader) -> Iterator[int]:
         yield chain.seq - begun
         whole = whole and chain.seq == begun + LEAP
     # The rest is verified record by record: the end, or the first unsound record and everything after it.
-    yield from walk(chain, raw.read_records(chain.stream, chain.seq))
+    yield from verify_rows(chain, raw.read_records(chain.stream, chain.seq))
 
 
 @contextmanager
@@ -90,7 +90,7 @@ def _pass_sound(chain: Chain) -> Iterator[Callable[..., bool]]:
     chain.set_back += set_back
 
 
-def walk(chain: Chain, pages: Iterable[list[Record]]) -> Iterator[int]:
+def verify_rows(chain: Chain, pages: Iterable[list[Record]]) -> Iterator[int]:
     """Verify rows that were fetched, in any condition, and add a finding for each that is not as it was written."""
     middle = b',"stream":' + orjson.dumps(chain.stream) + b',"ts":"'
     frames: dict[tuple[bytes, int, bytes], tuple[bytes, bytes]] = {}

@@ -126,10 +126,10 @@ def explain_closed(url: str) -> str:
     """Return why nobody may start on this database, "" if anybody may. Raises StoreError if it cannot be read."""
     try:
         with _connect(url) as connection:
-            mark = closed_mark.read(connection)
+            mark = closed_mark.read_mark(connection)
     except (SQLAlchemyError, OSError) as error:
         raise _build_error(error) from None
-    return closed_mark.describe(mark) if mark is not None else ""
+    return closed_mark.describe_mark(mark) if mark is not None else ""
 
 
 def run_quick_check(path: Path, seconds: float) -> list[str] | None:

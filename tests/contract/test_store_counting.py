@@ -113,10 +113,10 @@ class TestCount:
         """A start that was kept back costs nothing."""
         held, ops = lease(store), SwitchOperator(key="cli:root", name="root", via="cli", at=NOW)
         begin(store, held, start("a", 1))
-        assert freeze_switch.freeze(store, ops).changed
+        assert freeze_switch.freeze_writes(store, ops).changed
         with pytest.raises(WriteStopped):
             begin(store, held, start("b", LIMIT - 1))
-        assert freeze_switch.release(store, ops).changed
+        assert freeze_switch.release_writes(store, ops).changed
         begin(store, held, start("b", LIMIT - 1))
 
     def test_what_nobody_counts_any_more_goes(self, store: SqlStore) -> None:

@@ -36,7 +36,7 @@ class TestSwitch:
         assert freeze_switch.find_freeze(store) is None
         store.commit(step(held, effects=[start("before")]))
 
-        assert freeze_switch.freeze(store, OLGA, "проверка").changed
+        assert freeze_switch.freeze_writes(store, OLGA, "проверка").changed
         with pytest.raises(WriteStopped):
             store.commit(step(held, said(), effects=[start("during")]))
         store.commit(step(held, effects=[start("reminder", though_frozen=True)]))
@@ -45,24 +45,24 @@ class TestSwitch:
         assert store.find_effect("during") is None
         assert [item.type for item in store.read_events(STREAM)] == ["MessageReceived"]
         assert store.find_effect("before").status == "succeeded"  # type: ignore[union-attr]
-        assert freeze_switch.release(store, OPS).changed
+        assert freeze_switch.release_writes(store, OPS).changed
         store.commit(step(held, said(), effects=[start("during")]))
         assert verify(store.read_events(STREAM)).seq == 2
 
     def test_who_when_and_why_are_known_and_journalled(self, store: SqlStore) -> None:
         """The value holds no name; a second freeze changes nothing, and a button of an earlier freeze lifts no later one."""
-        freeze_switch.freeze(store, OLGA, "проверка")
+        freeze_switch.freeze_writes(store, OLGA, "проверка")
         now = freeze_switch.find_freeze(store)
         assert now is not None
         assert (now.by, now.name, now.reason, now.seq, now.at[:19]) == ("tg:1", "Ольга", "проверка", 1, "2026-11-21T12:00:00")
         assert "Ольга" not in str(store.get_value(SWITCH))
         assert "проверка" not in str(store.get_value(SWITCH))
-        assert freeze_switch.freeze(store, OPS, "ещё раз") == freeze_switch.SwitchResult(changed=False, state=now)
+        assert freeze_switch.freeze_writes(store, OPS, "ещё раз") == freeze_switch.SwitchResult(changed=False, state=now)
 
-        assert freeze_switch.release(store, OPS, 1).changed
-        assert not freeze_switch.release(store, OPS).changed
-        freeze_switch.freeze(store, OPS)
-        late = freeze_switch.release(store, OLGA, 1)
+        assert freeze_switch.release_writes(store, OPS, 1).changed
+        assert not freeze_switch.release_writes(store, OPS).changed
+        freeze_switch.freeze_writes(store, OPS)
+        late = freeze_switch.release_writes(store, OLGA, 1)
         assert not late.changed
         assert late.state is not None
         assert late.state.seq == 3
@@ -81,7 +81,7 @@ class TestSwitch:
         assert freeze_switch.find_freeze(store) is not None
         with pytest.raises(WriteStopped):
             store.commit(step(held, effects=[start()]))
-        assert freeze_switch.release(store, OPS).changed
+        assert freeze_switch.release_writes(store, OPS).changed
         store.commit(step(held, effects=[start()]))
 
     def test_a_commit_of_a_lost_session_moves_no_switch(self, store: SqlStore) -> None:
@@ -96,7 +96,7 @@ class TestSwitch:
         """Somebody who died in the middle holds it for seconds; nothing changes meanwhile."""
         lease(store, freeze_switch.SESSION)
         with pytest.raises(freeze_switch.SwitchBusy):
-            freeze_switch.freeze(store, OLGA)
+            freeze_switch.freeze_writes(store, OLGA)
         assert freeze_switch.find_freeze(store) is None
 
 
@@ -135,7 +135,7 @@ def test_no_process_starts_a_write_after_the_freeze_returned(world: World) -> No
     mine = world.open()
     ready.wait()
     _until(lambda: len(started) > 30)
-    freeze_switch.freeze(mine, OPS)
+    freeze_switch.freeze_writes(mine, OPS)
     journalled = len(mine.scan(("CallStarted",), limit=100_000))  # the database at the moment in which the switch returned
     frozen.set()
     for thread in threads:
@@ -161,7 +161,7 @@ def test_a_start_under_way_and_a_freeze_wait_for_each_other(world: World) -> Non
             ended.append(error)
 
     def freezes() -> None:
-        ended.append(freeze_switch.freeze(watch, OPS))
+        ended.append(freeze_switch.freeze_writes(watch, OPS))
 
     with psycopg.connect(libpq(world.url), autocommit=True) as look, psycopg.connect(libpq(world.url)) as other:
         for work, lock, value in ((starts, "pg_advisory_xact_lock", "x"), (freezes, "pg_advisory_xact_lock_shared", "")):
@@ -180,7 +180,7 @@ def test_a_start_under_way_and_a_freeze_wait_for_each_other(world: World) -> Non
             found = ended.pop()
             if work is starts:
                 assert isinstance(found, WriteStopped)
-                assert freeze_switch.release(watch, OPS).changed
+                assert freeze_switch.release_writes(watch, OPS).changed
             else:
                 assert found.changed  # type: ignore[attr-defined]
 
@@ -191,10 +191,10 @@ def test_a_commit_statement_by_statement_obeys_too(world: World) -> None:
     store = world.open()
     store._gathers = False
     held = lease(store)
-    assert freeze_switch.freeze(store, OPS).changed
+    assert freeze_switch.freeze_writes(store, OPS).changed
     with pytest.raises(WriteStopped):
         store.commit(step(held, effects=[start()]))
-    assert freeze_switch.release(store, OPS).changed
+    assert freeze_switch.release_writes(store, OPS).changed
     store.commit(step(held, effects=[start()]))
 
 

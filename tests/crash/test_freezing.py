@@ -36,7 +36,7 @@ def begun(store: SqlStore) -> list[str]:
 def froze(store: SqlStore) -> list[str]:
     """Throw the switch; what had been started when it returned. A database that others write to is tried again, as the switch does."""
     hand = SwitchOperator(key="cli:root", name="root", via="cli", at=SystemClock().now())
-    assert freeze_switch.freeze(store, hand).changed
+    assert freeze_switch.freeze_writes(store, hand).changed
     return begun(store)
 
 
@@ -63,7 +63,7 @@ async def test_nothing_starts_once_the_switch_was_thrown(seed: int, script: str,
             assert {row.status for row in _effects(store)} <= {"succeeded", "requested"}
 
             hand = SwitchOperator(key="cli:root", name="root", via="cli", at=SystemClock().now())
-            assert freeze_switch.release(store, hand).changed
+            assert freeze_switch.release_writes(store, hand).changed
             later = {**common, "port": world.port, "generation": 1, "script": "", "settles": True}
             assert await asyncio.to_thread(nursery.run, later) == 0
             assert begun(store) == before  # what was refused is not remembered, what waits is not approved

@@ -81,10 +81,10 @@ def stats(
     from bot.cli.journal.common import open_journal  # noqa: PLC0415 - heavy; `--help` needs none of it
     from bot.cli.ops import write_json_lines  # noqa: PLC0415 - see above
     from orchestrator.reports.reading.journal_reader import parse_time  # noqa: PLC0415 - see above
-    from orchestrator.reports.stats import as_report, count  # noqa: PLC0415 - see above
+    from orchestrator.reports.stats import as_report, count_journal  # noqa: PLC0415 - see above
 
     with open_journal() as reader:
-        counts = count(reader.store, parse_time(since, reader.now) if since else None)
+        counts = count_journal(reader.store, parse_time(since, reader.now) if since else None)
         if as_json:
             write_json_lines([as_report(counts, reader.store, reader.voice, reader.now)])
             return

@@ -80,7 +80,7 @@ def _ask_confirmation(found: "PersonSurvey", *, yes: bool, force: bool) -> None:
 
 
 def _erase_person(store: "SqlStore", found: "PersonSurvey", place: "ErasureFiles", *, as_json: bool) -> int:
-    from orchestrator.reports.erasure.erase import erase as erase_person  # noqa: PLC0415 - see bot.cli.ops
+    from orchestrator.reports.erasure.erase import erase_person  # noqa: PLC0415 - see bot.cli.ops
     from state.clock import SystemClock  # noqa: PLC0415 - see bot.cli.ops
 
     done = erase_person(store, found, place, now=SystemClock().now(), by=f"cli:{getpass.getuser()}")

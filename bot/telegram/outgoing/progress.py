@@ -18,7 +18,7 @@ from bot.rendering.progress import Step, render_progress
 from bot.telegram.intake.people import ChatPeople
 from bot.telegram.outgoing.delivery_state import DeliveryState, parse_chat
 from bot.telegram.outgoing.sender import Sender
-from bot.telegram.view.entities import is_blank, render_entities, split
+from bot.telegram.view.entities import is_blank, render_entities, split_entities
 from bot.telegram.view.keyboards import build_stop_keyboard
 from bot.telegram.view.message_builder import Piece
 from orchestrator.domain.outputs import Notice
@@ -321,5 +321,5 @@ class Progress:
         tr = self._people.build_translator(show.session)
         words = strip_unknown_links(show.text, self._hosts, locale=tr.locale)
         steps = [Step.model_validate(step) for step in show.steps.values()]
-        piece = split(*render_entities(render_progress(steps, show.note, words, tr)))[-1]
+        piece = split_entities(*render_entities(render_progress(steps, show.note, words, tr)))[-1]
         return ("", []) if is_blank(piece[0]) else piece

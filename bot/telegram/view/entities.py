@@ -35,7 +35,7 @@ def count_units(text: str) -> int:
     return len(text.encode("utf-16-le")) // 2
 
 
-def split(text: str, entities: list[MessageEntity], *, limit: int = LIMIT) -> list[tuple[str, list[MessageEntity]]]:
+def split_entities(text: str, entities: list[MessageEntity], *, limit: int = LIMIT) -> list[tuple[str, list[MessageEntity]]]:
     """Split a text into parts of at most `limit` UTF-16 units, each with its entities; a surrogate pair is never cut.
 
     An entity that would be cut moves to the next part as a whole if it fits; a longer one continues there.

@@ -13,7 +13,7 @@ from bot.rendering.kinds import render_message
 from bot.rendering.replies import MAX_ROWS, render_reply
 from bot.rendering.spans import Spans, to_plain_text
 from bot.telegram.outgoing.delivery_state import parse_chat
-from bot.telegram.view.entities import LIMIT, count_units, is_blank, render_entities, split, trim_text
+from bot.telegram.view.entities import LIMIT, count_units, is_blank, render_entities, split_entities, trim_text
 from bot.telegram.view.keyboards import Markup, build_card_keyboard, build_keyboard, build_reply_keyboard
 from orchestrator.domain.card_view import CardView
 from orchestrator.domain.outputs import File, Notice, Reply, Table, build_reply
@@ -112,14 +112,14 @@ def _build_trimmed(text: Spans, markup: Markup | None, files: Sequence[Attachmen
 
 def _build_beginning(text: Spans, closing: str) -> Piece:
     """Return one message: as much of the text as fits, and a line that says where the rest is."""
-    head, marks = split(*render_entities(text), limit=LIMIT - count_units(closing) - 1)[0]
+    head, marks = split_entities(*render_entities(text), limit=LIMIT - count_units(closing) - 1)[0]
     said = MessageEntity(type="bold", offset=count_units(head) + 1, length=count_units(closing))
     return f"{head}\n{closing}", [*marks, said]
 
 
 def _split_text(text: Spans) -> tuple[Piece, ...]:
     """Split the text into messages without blank ones, which Telegram refuses."""
-    return tuple(piece for piece in split(*render_entities(text)) if not is_blank(piece[0]))
+    return tuple(piece for piece in split_entities(*render_entities(text)) if not is_blank(piece[0]))
 
 
 def _attach_table(title: str, table: Table, tr: Translator) -> Attachment:

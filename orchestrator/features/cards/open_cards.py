@@ -17,7 +17,7 @@ from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.gate.approve import confirmations
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Receive, Tools
-from orchestrator.runtime.input_filter import build_system_row, wake
+from orchestrator.runtime.input_filter import build_system_row, wake_workers
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor
 from state.card import Card
@@ -55,7 +55,7 @@ async def show_pending(row: InboxRow, session: Session, tools: Tools, *, find_el
     rows = await build_pending_rows(session, tools.store, of_others=count)
     await session.commit(actor=actor.key, outbox=rows, inbox_new=wanted, inbox_done=[row.id])
     if wanted:
-        wake(tools.store)
+        wake_workers(tools.store)
 
 
 async def build_pending_rows(session: Session, store: AsyncStore, *, of_others: int = 0) -> list[OutboxRow]:

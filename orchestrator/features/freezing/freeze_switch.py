@@ -51,12 +51,12 @@ class LiveSwitch:
         """Freeze writes: none starts once this returns, and administrators are told. Raises StoreError; nothing has changed then."""
         self._free_at = None
         tell = [build_news_row("frozen", hand, reason=reason)]
-        return await _retry_while_busy(lambda: self._store.write(freeze_switch.freeze, hand, reason, tell))
+        return await _retry_while_busy(lambda: self._store.write(freeze_switch.freeze_writes, hand, reason, tell))
 
     async def release(self, hand: SwitchOperator, seq: int | None = None) -> SwitchResult:
         """Release the freeze, with `seq` only if that one still holds; administrators are told. Raises StoreError."""
         tell = [build_news_row("released", hand)]
-        return await _retry_while_busy(lambda: self._store.write(freeze_switch.release, hand, seq, tell))
+        return await _retry_while_busy(lambda: self._store.write(freeze_switch.release_writes, hand, seq, tell))
 
     async def _read_switch(self) -> FreezeState | None:
         before = self._clock()

@@ -92,7 +92,7 @@ def add_lead(entry: Card, lead: Actor, tools: Tools) -> LeadAssignment:
     )
 
 
-async def remember(asked: LeadAssignment, entry: Card, session: Session) -> bool:
+async def record_assignment(asked: LeadAssignment, entry: Card, session: Session) -> bool:
     """Record who is asked from now on; return whether anything changed."""
     event = asked.build_event(entry)
     if event is not None:
@@ -161,7 +161,7 @@ async def transfer_card(entry: Card, session: Session, tools: Tools) -> list[Out
     Leads who no longer decide get a copy without buttons.
     """
     before = list(entry.told or ())
-    if not await remember(compute_assignment(entry, tools), entry, session):
+    if not await record_assignment(compute_assignment(entry, tools), entry, session):
         return []
     entry = session.state.cards[entry.confirmation_id]
     left = [lead for lead in before if lead not in entry.told and tools.refresh_actor(Actor(key=lead, name=""))]  # others read nothing more

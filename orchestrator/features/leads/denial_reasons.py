@@ -10,7 +10,7 @@ from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.decisions import run_decision
 from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.input_filter import build_cross_session_row, wake
+from orchestrator.runtime.input_filter import build_cross_session_row, wake_workers
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from state.clock import format_iso
@@ -62,7 +62,7 @@ async def receive_reason(row: InboxRow, session: Session, tools: Tools) -> None:
     elif is_chat(home):
         passed = DenialReason(confirmation_id=said.confirmation_id, nonce=said.nonce, text=said.text)
         await session.commit(actor=row.actor_key, inbox_new=[_build_passed_row(passed, row, home, session)], inbox_done=[row.id])
-        wake(tools.store)
+        wake_workers(tools.store)
     else:
         await tools.store.finish_inbox(row.id, "quarantined", "a reason for no conversation")
 
@@ -77,7 +77,7 @@ async def _receive_after_click(row: InboxRow, text: str, session: Session, tools
     passed = _build_passed_row(DenialReason(confirmation_id=asked.confirmation_id, nonce=asked.nonce, text=text), row, asked.home, session)
     event = DenialReasonGiven(confirmation_id=asked.confirmation_id, by=person)
     await session.commit(event, actor=person, inbox_new=[passed], inbox_done=[row.id])
-    wake(tools.store)
+    wake_workers(tools.store)
 
 
 def _build_passed_row(said: DenialReason, row: InboxRow, home: str, session: Session) -> InboxRow:

@@ -30,7 +30,7 @@ def build_staffed_feature(store: AsyncStore, staff: Staff) -> Feature:
             assignment.KIND: assignment.transfer_waiting_cards,
             policy_news.KIND: partial(policy_news.tell_administrators, staff=staff),
         },
-        timers={confirmations.ARRIVED: lead_reminders.check_arrival, confirmations.REMIND: lead_reminders.remind},
+        timers={confirmations.ARRIVED: lead_reminders.check_arrival, confirmations.REMIND: lead_reminders.remind_leads},
         buttons={denial_reasons.PRESS: denial_reasons.ask_reason},
         periodic_tasks=(assignment.LeadsWatcher(store, staff).run,),
     )

@@ -17,7 +17,7 @@ from orchestrator.features.leads import assignment
 from orchestrator.gate.approve import confirmations
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.input_filter import build_cross_session_row, wake
+from orchestrator.runtime.input_filter import build_cross_session_row, wake_workers
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from state.canonical import dumps
@@ -60,7 +60,7 @@ async def show_pending_cards(row: InboxRow, session: Session, tools: Tools) -> N
         if actor is None or not assignment.is_asked(entry, actor, tools):
             continue
         if actor.key not in (entry.told or ()):
-            await assignment.remember(assignment.add_lead(entry, actor, tools), entry, session)
+            await assignment.record_assignment(assignment.add_lead(entry, actor, tools), entry, session)
             out.append(outbox.build_card_row(session.key, session.state.cards[entry.confirmation_id], session.now))
         out.append(_build_copy(session.state.cards[entry.confirmation_id], actor, session))
     await session.commit(actor=row.actor_key, outbox=out, inbox_done=[row.id])
@@ -84,7 +84,7 @@ async def request_details(row: InboxRow, session: Session, tools: Tools) -> None
         case _:
             toast, wanted = build_click_toasts(row, session, Notice(code="card-outdated")), []
     await session.commit(actor=actor.key, outbox=toast, inbox_new=wanted, inbox_done=[row.id])
-    wake(tools.store)
+    wake_workers(tools.store)
 
 
 async def send_details(row: InboxRow, session: Session, tools: Tools) -> None:

@@ -41,7 +41,7 @@ async def check_arrival(row: InboxRow, session: Session, tools: Tools) -> None:
     await session.commit(actor="system", outbox=told, timers=[_build_drop_timer(due, session)], inbox_done=[row.id])
 
 
-async def remind(row: InboxRow, session: Session, tools: Tools) -> None:
+async def remind_leads(row: InboxRow, session: Session, tools: Tools) -> None:
     """Remind the leads who were asked, once and not at night; ask others if none of them decides any more. Raises StoreError.
 
     `left` in the input are the leads who were not reminded yet. The card is sent again where it did not arrive.

@@ -66,7 +66,7 @@ async def apply_file_change(row: InboxRow, session: Session, tools: Tools, *, de
         log.warning("nobody knows who was dismissed: %s", error, extra={"action": "people_check_failed"})
 
 
-async def check(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
+async def check_employment(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
     """Ask the portal in one read who still works there, and set the timer of the next check. Raises StoreError."""
     try:
         await _compare_with_portal(session, tools, desk)

@@ -17,10 +17,10 @@ def build_feature(desk: PeopleContext) -> Feature:
             "people_press": partial(access_requests.dispatch_click, desk=desk),
             "preference": partial(preferences.set_preference, desk=desk),
             "person_removed": partial(access_removal.remove_person, desk=desk),
-            access_removal.START: partial(access_removal.check, desk=desk),
+            access_removal.START: partial(access_removal.check_employment, desk=desk),
             access_removal.FILE: partial(access_removal.apply_file_change, desk=desk),
             access_removal.LOST: access_removal.close_cards,
         },
-        timers={access_removal.TIMER: partial(access_removal.check, desk=desk)},
+        timers={access_removal.TIMER: partial(access_removal.check_employment, desk=desk)},
         commands={name: partial(preferences.run_command, desk=desk) for name in preferences.COMMANDS},
     )

@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 
 from state import canonical
 from state.clock import parse_iso
-from state.journal.encryption import DamagedCiphertext, PersonKey, decrypt, encrypt, pack
+from state.journal.encryption import DamagedCiphertext, PersonKey, compress_text, decrypt, encrypt
 from state.registry import Registry
 from state.session_state import SessionState
 
@@ -87,7 +87,7 @@ def seal_name(name: str, proof: Proof) -> str:
     if not name:
         return ""
     key = PersonKey(proof.fingerprint[:8], proof.unlock)
-    return encrypt(key, pack(canonical.to_storable_text(name)), proof.fingerprint)
+    return encrypt(key, compress_text(canonical.to_storable_text(name)), proof.fingerprint)
 
 
 def open_name(text: str, proof: Proof) -> str:

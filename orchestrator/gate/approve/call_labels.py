@@ -118,7 +118,9 @@ async def describe_proposal(effect: Effect, *, catalogue: Catalogue, portal: str
     call = normalize(effect, catalogue=catalogue, portal=portal, actor=actor, effect_id=effect_id)
     bare = build_doubt_args(effect_id, {"call": {"method": effect.method}, "confirmation_id": ""})
     if isinstance(call, Refuse):
-        spec = catalogue.find(effect.method) or effect_kinds.find(effect_kinds.resolve_kind(effect.kind, effect.method), effect.method)
+        spec = catalogue.find(effect.method) or effect_kinds.find_effect_kind(
+            effect_kinds.resolve_kind(effect.kind, effect.method), effect.method
+        )
         if spec is not None and set(spec.classes) <= {"R"}:
             return None
         return ProposalLabel(named=bare | (_describe_method(spec) if spec else {}))

@@ -203,7 +203,7 @@ def _build_leaf(key: str, method: str, params: JsonObject, catalogue: Catalogue)
         return
     about = targets.find_entity_name(spec, params, catalogue)
     own = about if spec.entity == "item" else spec.entity
-    aim = targets.find(spec, params, catalogue)
+    aim = targets.find_target(spec, params, catalogue)
     entities = targets.find_definitions(own, about, catalogue=catalogue)
     yield Call(
         kind="bitrix",

@@ -75,7 +75,7 @@ def find_current_record(call: Call, facts: Facts) -> JsonObject | None:
     return next((facts.records[target] for target in call.targets if facts.records.get(target) is not None), None)
 
 
-def list_written_sums(call: Call) -> Iterator[tuple[str, object]]:
+def list_written_amounts(call: Call) -> Iterator[tuple[str, object]]:
     """Yield the sums that the call writes, under the names used in its params, whether they are parseable or not."""
     return ((name, value) for name, value in extract_written_fields(call).items() if fields.to_field_key(name) in _SUMS)
 

@@ -48,7 +48,7 @@ def is_always_open(kind: EffectKind | str, method: str) -> bool:
     return kind == "schedule" and method == reminders.ADD
 
 
-def find(kind: str, method: str) -> Method | None:
+def find_effect_kind(kind: str, method: str) -> Method | None:
     """Return the definition of a method of that kind, or None; names are case-sensitive."""
     row = _ROWS.get(kind, {}).get(method.strip())
     if row is None:

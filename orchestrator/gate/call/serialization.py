@@ -102,7 +102,7 @@ def decode_call(data: JsonObject | StoredCall, catalogue: Catalogue) -> Call:
     Raises UndecodableCall when its method is no longer listed, and pydantic's ValidationError when a field is missing.
     """
     stored = StoredCall.model_validate(data)
-    spec = catalogue.find(stored.method) if stored.kind == "bitrix" else effect_kinds.find(stored.kind, stored.method)
+    spec = catalogue.find(stored.method) if stored.kind == "bitrix" else effect_kinds.find_effect_kind(stored.kind, stored.method)
     if spec is None:
         msg = f"{stored.method} is no longer in the catalogue"
         raise UndecodableCall(msg)

@@ -31,7 +31,7 @@ class TargetMatch:
         return bool(self.path) and not self.targets
 
 
-def find(spec: Method, params: JsonObject, catalogue: Catalogue) -> TargetMatch:
+def find_target(spec: Method, params: JsonObject, catalogue: Catalogue) -> TargetMatch:
     """Return the record that `params` refers to; its entity is "" when the kind of record cannot be parsed."""
     entity = find_entity_name(spec, params, catalogue)
     if not spec.target:

@@ -169,7 +169,7 @@ def find_written_sums(call: Call, facts: Facts) -> dict[str, object]:
 
 def _collect_sums(call: Call, record: JsonObject, *, moved: bool) -> Iterator[tuple[str, object]]:
     """Yield the future sums: written, computed from product rows, or unchanged but in another currency."""
-    found = dict(critical_fields.list_written_sums(call)) if call.entity not in _PARTS else {}
+    found = dict(critical_fields.list_written_amounts(call)) if call.entity not in _PARTS else {}
     for total in sums.calculate_row_totals(call, record):
         found[sums.SUM] = total
     if moved and not any(fields.to_field_key(name) == fields.to_field_key(sums.SUM) for name in found):

@@ -63,7 +63,7 @@ def _find_problems(call: Call, facts: Facts, actor: Actor) -> Iterator[Refuse]:
     known = facts.field_lists.get(find_list_name(call))
     if not known:
         return
-    for name in extract_checked_names(call):
+    for name in extract_names_to_check(call):
         if name not in known and not _is_taken(call, name, known):
             yield _refuse_unknown(call, name, known, actor, place)
     if not call.reads_only:
@@ -104,7 +104,7 @@ def _refuse_unknown(call: Call, name: str, known: Mapping[str, Field], actor: Ac
 def _check_locked_fields(call: Call, known: Mapping[str, Field], facts: Facts, place: str) -> Iterator[Refuse]:
     """Yield refusals of fields that only the portal writes, or that cannot change after creation."""
     record = critical_fields.find_current_record(call, facts)
-    for name, value in extract_checked_names(call).items():
+    for name, value in extract_names_to_check(call).items():
         field = known.get(name)
         if field is None or (call.spec.verb == "update" and critical_fields.has_value(call, name, value, record)):
             continue
@@ -142,7 +142,7 @@ def find_list_name(call: Call) -> str:
     return kind if kind in CRM.values() and family == f"crm.{kind}" and verb in {*_WRITES, "list"} else ""
 
 
-def extract_checked_names(call: Call) -> JsonObject:
+def extract_names_to_check(call: Call) -> JsonObject:
     """Return the names to check: the fields of a write except the system's own, or the conditions of a list's filter."""
     if call.reads_only:
         return permissions.extract_conditions(call.params.get("filter")) if call.spec.verb == "list" else {}
@@ -154,7 +154,7 @@ async def load_field_lists(call: Call, lists: FieldLists) -> Mapping[str, Mappin
     """Return the field lists that `call` needs, without those that the portal does not return."""
     found: dict[str, Mapping[str, Field]] = {}
     for leaf in call.leaves:
-        name, written = find_list_name(leaf), extract_checked_names(leaf)
+        name, written = find_list_name(leaf), extract_names_to_check(leaf)
         if not name or not (written or leaf.spec.verb == "add"):
             continue
         try:

@@ -66,7 +66,7 @@ class Order:
         return "".join(self.call.classes)
 
 
-async def read(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
+async def run_read(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
     """Run a call that changes nothing. It needs no intent, since repeating it is harmless; the plan it belongs to is stored first."""
     await ledger.flush_plan()
     started = time.monotonic()
@@ -78,7 +78,7 @@ async def read(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
     return _build_outcome(order, performed)
 
 
-async def write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
+async def run_write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
     """Store the intent, make the call once, store the outcome; a cancellation waits until the outcome is stored.
 
     Raises EffectConflict when this effect was started elsewhere, WriteStopped when writes are frozen, CapReached when

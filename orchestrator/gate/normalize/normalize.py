@@ -78,7 +78,7 @@ def build_call(spec: Method, given: JsonObject, bench: NormalizeContext, *, orig
     _check_kind_of_record(spec, named, about)
     done = fill_system_fields(spec, named, actor=bench.actor, origin=origin, entity=own)
     params.check_required(spec, done.params)
-    aim = targets.find(spec, done.params, bench.catalogue)
+    aim = targets.find_target(spec, done.params, bench.catalogue)
     tied = linked_records.find_bound_records(spec, done.params, bench.catalogue)
     _check_ties(tied)
     call = Call(
@@ -132,7 +132,7 @@ def _check_plain(call: Call, tied: Iterable[linked_records.LinkedRecord]) -> Non
 
 
 def _build_other_kind(kind: EffectKind, method: str, given: dict[str, object], bench: NormalizeContext) -> Call:
-    spec = effect_kinds.find(kind, method)
+    spec = effect_kinds.find_effect_kind(kind, method)
     if spec is None:
         hint = params.build_hint(method, effect_kinds.list_methods(kind))
         raise build_refusal("gate-method-unknown", method=f"{kind}: {method}", hint=hint)

@@ -19,7 +19,7 @@ from orchestrator.gate.call.reasons import refuse, wrap_in_batch
 from orchestrator.gate.call.targets import get_at_path
 from orchestrator.gate.normalize import batch
 from orchestrator.gate.normalize.batch import find_reference_key
-from orchestrator.language.money_parser import Sum, UnclearSum, find_sums, parse_sum
+from orchestrator.language.money_parser import Sum, UnclearSum, find_amounts, parse_sum
 from orchestrator.language.text import Locale
 from state.stored import JsonObject
 
@@ -78,7 +78,7 @@ def collect_sums(call: Call, facts: Facts) -> Iterator[RawSum]:
     """Yield the sums that the call writes, the present sum of its record, and the sums that the record will have."""
     record = critical_fields.find_current_record(call, facts)
     now, then = find_currencies(call, record)
-    written = list(critical_fields.list_written_sums(call)) if call.entity != _ROW else []
+    written = list(critical_fields.list_written_amounts(call)) if call.entity != _ROW else []
     yield from (RawSum(value=value, currency=then) for _, value in written)
     yield from (RawSum(value=total, currency=then) for total in calculate_row_totals(call, record))
     if call.entity != _ROW and _is_recalculated(call, record):
@@ -214,12 +214,12 @@ def _find_unsaid_currencies(leaf: Call, text: str) -> list[tuple[str, str]]:
     bare = (
         []
         if leaf.reads_only or leaf.kind != "bitrix"
-        else [(name, fields.parse_number(value)) for name, value in critical_fields.list_written_sums(leaf)]
+        else [(name, fields.parse_number(value)) for name, value in critical_fields.list_written_amounts(leaf)]
     )
     if leaf.named_currencies or not bare:
         return []
     own = {number for _, number in leaf.targets}
-    named = [found for found, _, _ in find_sums(text) if found.currency or found.amount not in own]
+    named = [found for found, _, _ in find_amounts(text) if found.currency or found.amount not in own]
     pairs: list[tuple[str, str]] = []
     for name, value in bare:
         beside = {found.currency or "" for found in named if found.amount == value} or {found.currency or "" for found in named}
@@ -244,7 +244,7 @@ def _check_currency(leaf: Call, call: Call, name: str, named: str, *, facts: Fac
     entity, number = leaf.targets[0] if leaf.targets else (leaf.entity, 0)
     about = {"entity": entity, "id": number, "field": field, "has": has, "named": named}
     written = critical_fields.extract_written_fields(leaf)[name]
-    counted = not leaf.named_currencies and all(found.amount != fields.parse_number(written) for found, _, _ in find_sums(text))
+    counted = not leaf.named_currencies and all(found.amount != fields.parse_number(written) for found, _, _ in find_amounts(text))
     if counted or not _is_of_record(leaf, name):
         return refuse("gate-named-other-currency", **about)
     return refuse("gate-sum-other-currency", sum=RawSum(value=written).plain, **about)

@@ -196,7 +196,7 @@ def _find_gaps(store: SqlStore, person: str, unread: int) -> Iterator[str]:
         yield f"{lost} of their records are sealed under a key that is not known as theirs: it was not removed"
 
 
-def erase(store: SqlStore, found: PersonSurvey, place: ErasureFiles, *, now: datetime, by: str) -> ErasureResult:
+def erase_person(store: SqlStore, found: PersonSurvey, place: ErasureFiles, *, now: datetime, by: str) -> ErasureResult:
     """Erase the person in spite of any obstacle, search for leftovers, and record it in the journal of `session:ops`. Raises StoreError."""
     erasure, person, names = store.open_erasure(), found.person, found.names
     dropped = erasure.drop_damaged(person, now)

@@ -87,7 +87,7 @@ class DamageTolerantStore:
         event = _parse_clear(raw, hash_)
         clear = {name: value for name, value in event.data.items() if name != encryption.FIELD}
         self.damaged_records.add((event.stream, event.seq))
-        return replace(event, data=codec.join(event.type, event.v, clear, {}))
+        return replace(event, data=codec.join_parts(event.type, event.v, clear, {}))
 
     def _list_all(self) -> list[Record]:
         if not self._order:

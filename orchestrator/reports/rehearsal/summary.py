@@ -68,7 +68,7 @@ class Summary:
             entry = self._reasons.setdefault((judged.now, code), ReasonCount(now=judged.now, reason=code, text=format_reason(reason)))
             entry.steps += 1
             if len(entry.examples) < EXAMPLES:
-                entry.examples.append(build_example(judged, rehearsed))
+                entry.examples.append(build_lookup_command(judged, rehearsed))
 
     def as_data(self) -> dict[str, object]:
         """Return all counts as JSON data, largest first."""
@@ -132,7 +132,7 @@ def format_moment(ts: str) -> str:
     return f"{ts[:19].replace('T', ' ')}Z"
 
 
-def build_example(judged: RehearsedStep, rehearsed: RehearsedPlan) -> dict[str, str]:
+def build_lookup_command(judged: RehearsedStep, rehearsed: RehearsedPlan) -> dict[str, str]:
     """Return where to look a step up: `journal why CALL` if it led to a call or card, else `journal show SESSION` at that time."""
     plan = rehearsed.plan
     return {"call": judged.step.call, "slot": judged.step.slot, "session": plan.session, "at": plan.at, "method": judged.step.method}

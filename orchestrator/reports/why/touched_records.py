@@ -11,7 +11,7 @@ from typing import Final
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.catalogue.names import CRM, to_field_key
 from bitrix.client.batch import BatchError, Command, parse_commands
-from orchestrator.gate.call.targets import as_id, find, find_entity_by_code, get_at_path
+from orchestrator.gate.call.targets import as_id, find_entity_by_code, find_target, get_at_path
 from state.stored import JsonObject
 
 _ADD = "add"
@@ -85,7 +85,7 @@ def _build_touched(command: Command, catalogue: Catalogue) -> TouchedRecord:
     spec = catalogue.find(command.method)
     if spec is None:
         return _guess_touched(command)
-    aim = find(spec, command.params, catalogue)
+    aim = find_target(spec, command.params, catalogue)
     target = next((f"{entity}:{number}" for entity, number in aim.targets), "")
     # A comment on a deal is a comment; an item of a smart process is of its own kind.
     created = aim.entity if spec.entity.startswith("@") or not spec.target_entity else spec.entity

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy import Column, Connection, Text
 
-from state.sql.record_index import fill
+from state.sql.record_index import fill_record_index
 
 revision = "0004"
 down_revision = "0003"
@@ -32,7 +32,7 @@ def upgrade() -> None:
     connection = op.get_bind()
     if connection.dialect.name == "postgresql":
         _end_older_programs(connection)
-    fill(connection, _tell)
+    fill_record_index(connection, _tell)
 
 
 def _tell(done: int, of: int) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from orchestrator.directory.value_references import format_sum_question
 from orchestrator.language.money_format import SIGNS
-from orchestrator.language.money_parser import LARGEST, Sum, UnclearSum, find_sums, format_sum, format_sum_short, parse_sum
+from orchestrator.language.money_parser import LARGEST, Sum, UnclearSum, find_amounts, format_sum, format_sum_short, parse_sum
 from orchestrator.language.text import Locale
 
 READ = [
@@ -150,7 +150,7 @@ SENTENCES = [
 @pytest.mark.parametrize(("text", "written"), SENTENCES)
 def test_sums_in_a_sentence_are_found_and_other_numbers_left_alone(text: str, written: list[str]) -> None:
     """Dates, times, phones, percents and record numbers are not money."""
-    assert [text[start:end] for _, start, end in find_sums(text)] == written
+    assert [text[start:end] for _, start, end in find_amounts(text)] == written
 
 
 AMOUNTS = st.decimals(min_value=0, max_value=LARGEST, places=2)
@@ -218,6 +218,6 @@ def test_any_text_is_a_sum_or_unclear(text: str) -> None:
     """Nothing but UnclearSum is raised, no result is negative or too large, and found places lie in the text in order."""
     with suppress(UnclearSum):
         assert 0 <= parse_sum(text).amount <= LARGEST
-    places = [place for _, *place in find_sums(text)]
+    places = [place for _, *place in find_amounts(text)]
     assert all(0 <= start < end <= len(text) for start, end in places)
     assert places == sorted(places)

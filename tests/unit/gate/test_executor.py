@@ -84,7 +84,7 @@ async def in_store(session: Session, world: World, **changed: Any) -> str:
 async def test_every_answer_ends_in_its_status(world: World, answer: CallResult, status: str, event: str, said: str) -> None:
     """While it acts the effect is `started`; afterwards effect, event and what the engine hears agree."""
     session, act = await world.session(), Act(world, answer)
-    outcome = await executor.write(order(world), act, session)
+    outcome = await executor.run_write(order(world), act, session)
     assert act.seen == ["", "started"]
     assert (await in_store(session, world), world.types()) == (status, ["CallStarted", event])
     assert (outcome.status, outcome.reason.code if outcome.reason else "") == (status, said)
@@ -99,7 +99,7 @@ async def test_a_batch_keeps_the_word_of_each_command(world: World) -> None:
     """Reports are in the event and in the outcome (S004-71)."""
     session = await world.session()
     report = CommandReport(key="a", method="user.current", status="error", error="no")
-    outcome = await executor.write(order(world), Act(world, Succeeded(result={}, commands=(report,))), session)
+    outcome = await executor.run_write(order(world), Act(world, Succeeded(result={}, commands=(report,))), session)
     assert outcome.commands == (report,)
     assert world.events("CallSucceeded")[0].data["commands"] == [report.model_dump()]
 
@@ -108,7 +108,7 @@ async def test_a_batch_keeps_the_word_of_each_command(world: World) -> None:
 async def test_a_second_start_of_one_effect_is_refused_before_it_acts(world: World) -> None:
     """Of two at once one acts; the other raises and has sent nothing."""
     session, act = await world.session(), Act(world, Succeeded(result=1))
-    found = await asyncio.gather(*(executor.write(order(world), act, session) for _ in range(4)), return_exceptions=True)
+    found = await asyncio.gather(*(executor.run_write(order(world), act, session) for _ in range(4)), return_exceptions=True)
     assert act.calls == 1
     assert sorted(type(item).__name__ for item in found) == ["EffectConflict", "EffectConflict", "EffectConflict", "Outcome"]
 
@@ -117,7 +117,7 @@ async def test_an_approved_order_starts_from_approved_only(world: World) -> None
     """An order with a confirmation does not start an effect that nobody approved."""
     session, act = await world.session(), Act(world, Succeeded(result=1))
     with pytest.raises(EffectConflict):
-        await executor.write(order(world, confirmation_id="c1"), act, session)
+        await executor.run_write(order(world, confirmation_id="c1"), act, session)
     assert (act.calls, world.types()) == (0, [])
 
 
@@ -127,7 +127,7 @@ async def test_no_intent_no_act(world: World, monkeypatch: pytest.MonkeyPatch) -
     session, act = await world.session(), Act(world, Succeeded(result=1))
     monkeypatch.setattr(world.sql, "commit", _fail_after(0, world.sql.commit))
     with pytest.raises(StoreUnwritable):
-        await executor.write(order(world), act, session)
+        await executor.run_write(order(world), act, session)
     assert act.calls == 0
 
 
@@ -138,7 +138,7 @@ async def test_an_outcome_that_cannot_be_stored_leaves_the_effect_started(world:
     with monkeypatch.context() as broken:
         broken.setattr(world.sql, "commit", _fail_after(1, world.sql.commit))
         with pytest.raises(StoreUnwritable):
-            await executor.write(order(world), act, session)
+            await executor.run_write(order(world), act, session)
     session = await world.session()
     assert (act.calls, await in_store(session, world)) == (1, "started")
     assert [row.effect_id for row in await session.list_effects("started")] == [build_effect_id("t1/1/1")]
@@ -160,7 +160,7 @@ async def test_a_lost_lease_stores_nothing_late(world: World) -> None:
     """Another process took the session over while the call was on its way: the late outcome is refused by the epoch."""
     session, act = await world.session(), Act(world, Succeeded(result=1))
     act.go.clear()
-    writing = asyncio.ensure_future(executor.write(order(world), act, session))
+    writing = asyncio.ensure_future(executor.run_write(order(world), act, session))
     await act.begun.wait()
     world.clock.advance(timedelta(minutes=5))
     await world.session(owner="two")
@@ -174,7 +174,7 @@ async def test_whoever_cancels_waits_for_the_outcome(world: World) -> None:
     """However often it is cancelled, a call on its way is heard to its end and its outcome stored."""
     session, act = await world.session(), Act(world, Succeeded(result=1))
     act.go.clear()
-    writing = asyncio.ensure_future(executor.write(order(world), act, session))
+    writing = asyncio.ensure_future(executor.run_write(order(world), act, session))
     await act.begun.wait()
     for _ in range(3):
         writing.cancel()
@@ -197,7 +197,7 @@ async def test_whoever_cancels_waits_for_the_outcome(world: World) -> None:
 async def test_a_read_needs_no_intent_and_is_never_unknown(world: World, answer: CallResult, event: str, status: str) -> None:
     """It is journalled with its params; repeating it does no harm, so a lost answer is simply no answer."""
     session, act = await world.session(), Act(world, answer)
-    outcome = await executor.read(order(world, "crm.deal.list", {"filter": {"ID": 5}}), act, session)
+    outcome = await executor.run_read(order(world, "crm.deal.list", {"filter": {"ID": 5}}), act, session)
     await session.flush()
     assert act.seen == ["", "absent"]
     assert world.types() == [event]
@@ -219,7 +219,7 @@ async def test_a_program_held_up_after_its_intent_does_not_act(world: World, mon
         return found
 
     monkeypatch.setattr(world.sql, "commit", paused)
-    outcome = await executor.write(order(world), act, session)
+    outcome = await executor.run_write(order(world), act, session)
     assert (outcome.status, act.calls, await in_store(session, world)) == ("refused", 0, "refused")
 
 
@@ -233,7 +233,7 @@ async def test_a_fault_of_ours_after_the_call_leaves_its_outcome_unknown(world: 
         raise KeyError("an answer nobody foresaw")
 
     monkeypatch.setattr(act, "execute", stumbling)
-    outcome = await executor.write(order(world), act, session)
+    outcome = await executor.run_write(order(world), act, session)
     assert (outcome.status, await in_store(session, world)) == ("unknown", "unknown")
     assert world.types() == ["CallStarted", "CallOutcomeUnknown"]
     assert [timer.kind for timer in world.sql.list_due_timers(world.clock.now() + timedelta(hours=1))] == ["reconcile"]

@@ -103,7 +103,7 @@ def opened(home: Home) -> Iterator[SqlStore]:
 def run(home: Home, person: str = CHAT) -> tuple[PersonSurvey, ErasureResult]:
     with opened(home) as store:
         found = erase.inspect_person(store, person, home.place)
-        return found, erase.erase(store, found, home.place, now=LATER, by="cli:ops")
+        return found, erase.erase_person(store, found, home.place, now=LATER, by="cli:ops")
 
 
 @pytest.fixture(name="command")

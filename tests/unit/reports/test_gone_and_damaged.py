@@ -28,7 +28,7 @@ def erased(copy: Path) -> Path:
     """Anna, who asked for nearly all, is erased."""
     store = open_store(build_sqlite_url(copy / "sdelka.db"))
     place = ErasureFiles(logs=copy / "logs", files=())
-    erase.erase(store, erase.inspect_person(store, CHAT, place), place, now=LATER, by="cli:ops")
+    erase.erase_person(store, erase.inspect_person(store, CHAT, place), place, now=LATER, by="cli:ops")
     store.close()
     return copy
 

@@ -24,11 +24,11 @@ async def api(tmp_path: Path) -> AsyncIterator[Api]:
 async def froze(api: Api, card: dict[str, Any]) -> dict[str, Any]:
     """Approved while this process believes that writes may start; the answer."""
     await api.world.gate.deps.switch.find_freeze()
-    assert freeze_switch.freeze(api.world.sql, OPS).changed
+    assert freeze_switch.freeze_writes(api.world.sql, OPS).changed
     answer = await api.decide(card)
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "frozen")
     assert len(api.world.events("ConfirmationReopened", key=OWN)) == 1
-    assert freeze_switch.release(api.world.sql, OPS).changed
+    assert freeze_switch.release_writes(api.world.sql, OPS).changed
     assert api.written == []
     return dict(answer.json())
 

@@ -13,7 +13,7 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.reports.log_rebuild.rebuild import rebuild_records
-from orchestrator.reports.stats import count
+from orchestrator.reports.stats import count_journal
 from state.card import Card
 from state.clock import generate_id
 from state.journal import freeze_switch
@@ -102,7 +102,7 @@ async def test_no_way_leads_to_a_write(world: World, way: Callable[[World], Awai
     world.outbox()
     before, begun = list(world.portal.ledger), len(world.events("CallStarted"))
     await world.gate.deps.switch.find_freeze()
-    assert freeze_switch.freeze(world.sql, HAND).changed
+    assert freeze_switch.freeze_writes(world.sql, HAND).changed
     if known:
         world.gate.deps.switch._free_at = None  # type: ignore[attr-defined]
     await world.work(*rows)
@@ -118,7 +118,7 @@ async def test_no_way_leads_to_a_write(world: World, way: Callable[[World], Awai
 async def test_every_kind_of_write_is_refused(world: World, wish: Any) -> None:
     """A batch that writes as well as reads, and what only sets the portal up, too."""
     session = await world.session()
-    freeze_switch.freeze(world.sql, HAND)
+    freeze_switch.freeze_writes(world.sql, HAND)
     found = await world.submit(session, effect(*wish))
     assert isinstance(found, Outcome)
     assert found.reason is not None
@@ -134,7 +134,7 @@ async def left_behind(world: World, by: Actor) -> Card:
     decision = Decision(confirmation_id=entry.confirmation_id, nonce=entry.nonce, approve=True, actor=by, via="button")
     await confirmations.approve(card(session, entry.confirmation_id), decision, session, ())
     await session.close()
-    freeze_switch.freeze(world.sql, HAND)
+    freeze_switch.freeze_writes(world.sql, HAND)
     world.gate.deps.switch._free_at = None  # type: ignore[attr-defined]  # as a process that has just begun
     return entry
 
@@ -168,10 +168,10 @@ async def test_rebuilt_logs_tell_both_approvals(world: World) -> None:
     entry = await world.asked(session, effect(*SUM))
     await session.close()
     await world.gate.deps.switch.find_freeze()
-    freeze_switch.freeze(world.sql, HAND)
+    freeze_switch.freeze_writes(world.sql, HAND)
     await world.work(press(entry))
-    assert list(count(world.sql).open_cards) == [entry.confirmation_id]
-    freeze_switch.release(world.sql, HAND)
+    assert list(count_journal(world.sql).open_cards) == [entry.confirmation_id]
+    freeze_switch.release_writes(world.sql, HAND)
     await world.work(*(await cards(world)))
     records = [record for _, record in rebuild_records(world.sql, f"session:{CHAT}", {}) if record["type"] == "decision"]
     assert [record["user_message"] for record in records] == ["frozen-card", "succeeded"]

@@ -63,11 +63,11 @@ def by_chat(rows: Sequence[OutboxRow]) -> dict[str, list[str]]:
 
 def freeze(world: World, reason: str = "проверка") -> None:
     """By another process: this one is not told."""
-    assert stored_switch.freeze(world.sql, HAND, reason).changed
+    assert stored_switch.freeze_writes(world.sql, HAND, reason).changed
 
 
 def release(world: World) -> None:
-    assert stored_switch.release(world.sql, HAND).changed
+    assert stored_switch.release_writes(world.sql, HAND).changed
 
 
 async def standing(world: World, entry: Card) -> Card:

@@ -111,7 +111,7 @@ async def test_an_erasure_covers_the_registry(tmp_path: Path, let_in: str) -> No
         assert called in found.names
         assert found.obstacles == ()
         assert found.in_clear == 0
-        done = erase.erase(store, found, place, now=NOW, by="cli:ops")
+        done = erase.erase_person(store, found, place, now=NOW, by="cli:ops")
         assert done.remains == ()
         assert done.unproven_reasons == ()
         assert isinstance(verify_stream(store, STREAM), Verified)

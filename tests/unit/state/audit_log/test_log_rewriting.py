@@ -153,7 +153,7 @@ def kill_at(step: int) -> Any:
         patch.object(Path, "mkdir", dying(Path.mkdir)),
         patch.object(os, "fsync", dying(os.fsync)),
         patch.object(os, "pwrite", dying(os.pwrite)),
-        patch.object(staging, "clear", dying(staging.clear)),
+        patch.object(staging, "clear_staged_files", dying(staging.clear_staged_files)),
         patch.object(staging.shutil, "copyfile", dying(staging.shutil.copyfile)),
         patch.object(staging.shutil, "rmtree", dying(staging.shutil.rmtree)),
     ), left

@@ -100,7 +100,7 @@ def test_what_is_folded_at_once_is_what_will_be_read(event: Event) -> None:
     assert written.data == canonical.loads(canonical.dumps(event.model_dump(mode="json")))
     clear, told = canonical.loads(written.clear), canonical.loads(written.personal_text or "{}")
     assert ("" if told else None) == clear.pop(codec.SEALED, None)
-    read = codec.join(written.type, written.v, clear, told)
+    read = codec.join_parts(written.type, written.v, clear, told)
     assert (written.data, list(written.data)) == (read, list(read))
     assert not clear.keys() & event.blanks.keys()
     assert not told or codec.insert_sealed(written.clear, "k.x") == canonical.dumps({**clear, codec.SEALED: "k.x"})

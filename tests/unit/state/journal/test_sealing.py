@@ -17,7 +17,7 @@ from state.events.confirmations import ConfirmationApproved
 from state.events.conversation import MessageReceived, ModelAnswered
 from state.events.portal import PortalEventReceived
 from state.journal import encryption, journal
-from state.journal.encryption import DamagedCiphertext, decrypt, encrypt, find_key_owner, generate_key, pack
+from state.journal.encryption import DamagedCiphertext, compress_text, decrypt, encrypt, find_key_owner, generate_key
 from state.journal.store import Commit, Lease, StaleEpoch, StoredEvent
 from state.sql import SqlStore, build_sqlite_url, open_store
 from tests.unit.state.events.state_events_kit import CORE, event_of
@@ -87,11 +87,11 @@ def test_what_is_sealed_opens_with_its_key_in_its_place_only(text: str, place: s
     """Any text comes back; another key, another place and another text do not open."""
     key = generate_key()
     text = text.encode("utf-8", "replace").decode()
-    made = encrypt(key, pack(text), place)
+    made = encrypt(key, compress_text(text), place)
     attempts = [(generate_key().secret, made, place), (key.secret, made, f"{place}!"), (key.secret, flipped(made), place)]
 
     assert decrypt(key.secret, made, place) == text
-    assert made != encrypt(key, pack(text), place)
+    assert made != encrypt(key, compress_text(text), place)
     with pytest.raises(DamagedCiphertext, match="was changed, or belongs elsewhere"):
         decrypt(*attempts[wrong])
 

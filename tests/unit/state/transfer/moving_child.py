@@ -19,19 +19,19 @@ def main() -> None:
 
     match what:
         case "backup":
-            from state.transfer.backup import create  # noqa: PLC0415 - each of the three imports what it needs: there are many starts
+            from state.transfer.backup import create_backup  # noqa: PLC0415 - each of the three imports what it needs: there are many starts
 
-            create(places[0], Path(places[1]), Path(places[2]), now=lambda: datetime.now(UTC), program="test", progress=progress)
+            create_backup(places[0], Path(places[1]), Path(places[2]), now=lambda: datetime.now(UTC), program="test", progress=progress)
         case "move":
-            from state.transfer.move import move  # noqa: PLC0415 - as above
+            from state.transfer.move import move_database  # noqa: PLC0415 - as above
 
-            move(places[0], places[1], progress)
+            move_database(places[0], places[1], progress)
         case "restore":
             from orchestrator.reports.erasure.erase import ErasureFiles  # noqa: PLC0415 - as above
             from orchestrator.reports.restore import prepare_restored  # noqa: PLC0415 - as above
             from state.clock import SystemClock  # noqa: PLC0415 - as above
             from state.transfer.archive import open_archive  # noqa: PLC0415 - as above
-            from state.transfer.restore import restore  # noqa: PLC0415 - as above
+            from state.transfer.restore import restore_backup  # noqa: PLC0415 - as above
 
             logs = Path(places[1])
             with open_archive(Path(places[2])) as archive:
@@ -41,7 +41,7 @@ def main() -> None:
                     prepare_restored(loading, archive.manifest, (), ErasureFiles(logs=logs), by="cli:ops", clock=SystemClock())
                     progress("settled")
 
-                restore(archive, places[0], logs, settle=settled, progress=progress)
+                restore_backup(archive, places[0], logs, settle=settled, progress=progress)
 
 
 if __name__ == "__main__":

@@ -21,9 +21,9 @@ from state.clock import FixedClock
 from state.findings import Finding
 from state.sql import SqlStore, build_sqlite_url, open_store
 from state.transfer.archive import open_archive
-from state.transfer.backup import CreatedBackup, create
+from state.transfer.backup import CreatedBackup, create_backup
 from state.transfer.manifest import ErasedPerson
-from state.transfer.restore import restore
+from state.transfer.restore import restore_backup
 from state.transfer.table_reader import open_reading
 from state.verify.journal import verify_journal
 from tests.unit.spine_kit import NOW
@@ -69,14 +69,14 @@ class Home:
 
     def back_up(self, path: Path) -> CreatedBackup:
         """A backup as of MADE_AT."""
-        return create(self.url, self.logs, path, now=lambda: MADE_AT, program="test")
+        return create_backup(self.url, self.logs, path, now=lambda: MADE_AT, program="test")
 
     def restore(self, path: Path, gone: tuple[ErasedPerson, ...] = ()) -> RestoreReport:
         """The backup in this home, on the tests' clock."""
         done: list[RestoreReport] = []
         with open_archive(path) as archive:
             place = ErasureFiles(logs=self.logs)
-            restore(
+            restore_backup(
                 archive,
                 self.url,
                 self.logs,

@@ -17,7 +17,7 @@ from bot.cli import restore as restore_command
 from state.events.conversation import MessageReceived
 from state.journal.store import Commit, StoreError
 from state.sql import open_store
-from state.sql.closed_mark import ClosedDatabase, close
+from state.sql.closed_mark import ClosedDatabase, set_mark
 from state.sql.dialect import open_database
 from state.transfer.archive import NotWritten
 from state.transfer.loader import NotEmpty
@@ -144,11 +144,11 @@ async def test_a_backup_that_nobody_could_use_is_not_made(homes: Homes, tmp_path
         home.back_up(tmp_path / "b" / "one.backup")
     await talk(home)
     with open_database(home.url) as dialect, dialect.engine.begin() as connection:
-        close(connection, "moved", to="PostgreSQL db/sdelka")
+        set_mark(connection, "moved", to="PostgreSQL db/sdelka")
     with pytest.raises(ClosedDatabase, match="moved to PostgreSQL db/sdelka"):
         home.back_up(tmp_path / "b" / "one.backup")
     with open_database(home.url) as dialect, dialect.engine.begin() as connection:
-        close(connection, "incomplete", by="restore")
+        set_mark(connection, "incomplete", by="restore")
     with pytest.raises(ClosedDatabase, match="did not come to its end"):
         home.store().__enter__()
 

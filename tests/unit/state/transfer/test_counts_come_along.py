@@ -9,7 +9,7 @@ import pytest
 
 from state.journal.daily_count import StartCount
 from state.journal.store import CapReached, Commit, EffectChange
-from state.transfer.move import move
+from state.transfer.move import move_database
 from tests.unit.state.transfer.moving_kit import Home, Homes
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -37,7 +37,7 @@ def restored(old: Home, new: Home, folder: Path) -> None:
 
 def moved(old: Home, new: Home, folder: Path) -> None:
     del folder
-    move(old.url, new.url)
+    move_database(old.url, new.url)
 
 
 @pytest.mark.parametrize("way", [restored, moved])

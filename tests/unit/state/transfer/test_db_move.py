@@ -13,7 +13,7 @@ from state.journal.store import StoreError
 from state.sql import build_sqlite_url, open_store
 from state.sql.closed_mark import ClosedDatabase
 from state.transfer.loader import InUse, NotEmpty
-from state.transfer.move import SamePlace, clear_moved_mark, move
+from state.transfer.move import SamePlace, clear_moved_mark, move_database
 from state.transfer.table_reader import NothingThere
 from tests.postgres_kit import libpq
 from tests.unit.spine_kit import CHAT, a_world, message, reply
@@ -41,7 +41,7 @@ async def test_to_postgresql_and_back(homes: Homes, old: Home, tmp_path: Path) -
     """Events to the byte, every table, the counting on of positions; a bot goes on there; the old one is refused with a sentence."""
     new, again = homes.home("new", "postgresql"), homes.home("again")
     before = old.rows()
-    moved = move(old.url, new.url)
+    moved = move_database(old.url, new.url)
     assert new.rows() == before == old.rows()
     assert moved.rows == {name: len(rows) for name, rows in before.items()}
     assert new.findings() == []
@@ -57,7 +57,7 @@ async def test_to_postgresql_and_back(homes: Homes, old: Home, tmp_path: Path) -
     positions = [row[0] for row in after["inbox"]]
     assert len(positions) == len(set(positions)) == len(before["inbox"]) + 1
     assert max(positions) > max(row[0] for row in before["inbox"])
-    move(new.url, again.url)
+    move_database(new.url, again.url)
     assert again.rows() == after
     assert again.findings() == []
     with pytest.raises(ClosedDatabase, match="was moved to SQLite"):
@@ -70,29 +70,29 @@ def test_it_refuses_what_is_in_use_full_or_missing(homes: Homes, old: Home, tmp_
     """Each with a sentence, and nothing is changed at either end."""
     new, before = homes.home("new", "postgresql"), old.rows()
     with FileLock(old.folder / "state" / "sdelka.lock"), pytest.raises(InUse, match="stop the bot"):
-        move(old.url, new.url)
+        move_database(old.url, new.url)
     with pytest.raises(NothingThere):
-        move(build_sqlite_url(tmp_path / "none.db"), new.url)
+        move_database(build_sqlite_url(tmp_path / "none.db"), new.url)
     with pytest.raises(SamePlace):
-        move(old.url, old.url)
+        move_database(old.url, old.url)
     with pytest.raises(NothingThere, match="no database of schema"):
-        move(new.url, old.url)
+        move_database(new.url, old.url)
     open_store(new.url).close()
     with pytest.raises(NotEmpty):
-        move(old.url, new.url)
+        move_database(old.url, new.url)
     with psycopg.connect(libpq(new.url), application_name="a bot"), pytest.raises(InUse, match=r"1 other connections .*a bot"):
-        move(new.url, homes.home("third").url)
+        move_database(new.url, homes.home("third").url)
     with pytest.raises(StoreError):
-        move(old.url, "postgresql://nobody@127.0.0.1:1/none")
+        move_database(old.url, "postgresql://nobody@127.0.0.1:1/none")
     assert old.rows() == before
     open_store(old.url).close()
 
 
 def test_what_was_moved_moves_no_second_time(homes: Homes, old: Home) -> None:
     """Elsewhere it goes on by now: a copy of the old one would be out of date."""
-    move(old.url, homes.home("new").url)
+    move_database(old.url, homes.home("new").url)
     with pytest.raises(ClosedDatabase, match="was moved to SQLite"):
-        move(old.url, homes.home("third").url)
+        move_database(old.url, homes.home("third").url)
 
 
 def test_a_damaged_value_is_not_carried_along(homes: Homes, old: Home) -> None:
@@ -101,7 +101,7 @@ def test_a_damaged_value_is_not_carried_along(homes: Homes, old: Home) -> None:
         connection.execute("UPDATE outbox SET body = x'00ff' WHERE pos = (SELECT min(pos) FROM outbox)")
     new = homes.home("new")
     with pytest.raises(StoreError, match="table outbox holds a value of another type"):
-        move(old.url, new.url)
+        move_database(old.url, new.url)
     open_store(old.url).close()
     with pytest.raises(ClosedDatabase, match="did not come to its end"):
         open_store(new.url)

@@ -7,7 +7,7 @@ from filelock import FileLock
 
 from bot.cli import db as db_command
 from state.sql import open_store
-from state.transfer.move import move
+from state.transfer.move import move_database
 from tests.unit.state.transfer.moving_kit import Homes, called
 
 ASKED = "Open SQLite"
@@ -24,7 +24,7 @@ def test_the_question_comes_after_the_look_whether_it_may_run(homes: Homes, tmp_
     monkeypatch.chdir(tmp_path)
     code, said = called(db_command.app, "reopen")
     assert (code, "was not marked as moved" in said, ASKED in said) == (0, True, False), said
-    move(old.url, new.url)
+    move_database(old.url, new.url)
     with FileLock(old.folder / "state" / "sdelka.lock", timeout=0):
         code, said = called(db_command.app, "reopen")
         assert (code, "stop the bot first" in said, ASKED in said, "a second time" in said) == (2, True, False, False), said

@@ -28,7 +28,7 @@ async def talk(home: Home) -> None:
 def erase(home: Home) -> None:
     place = ErasureFiles(logs=home.logs, files=tuple((home.folder / "state").iterdir()))
     with home.store() as store:
-        erasing.erase(store, erasing.inspect_person(store, CHAT, place), place, now=NOW, by="cli:ops")
+        erasing.erase_person(store, erasing.inspect_person(store, CHAT, place), place, now=NOW, by="cli:ops")
 
 
 def texts(home: Home) -> list[Any]:
@@ -73,10 +73,10 @@ async def test_a_newer_backup_beside_it_tells_of_the_erasure(old: Home, tmp_path
 def _later(home: Home, path: Path) -> None:
     from datetime import timedelta  # noqa: PLC0415 - only here
 
-    from state.transfer.backup import create  # noqa: PLC0415 - only here
+    from state.transfer.backup import create_backup  # noqa: PLC0415 - only here
     from tests.unit.state.transfer.moving_kit import MADE_AT  # noqa: PLC0415 - only here
 
-    create(home.url, home.logs, path, now=lambda: MADE_AT + timedelta(days=1), program="test")
+    create_backup(home.url, home.logs, path, now=lambda: MADE_AT + timedelta(days=1), program="test")
 
 
 async def test_the_list_of_erased_people_does_the_same(old: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 from state.sql import open_store
 from state.sql.closed_mark import ClosedDatabase
 from state.transfer.archive import BadBackup, open_archive
-from state.transfer.move import move
+from state.transfer.move import move_database
 from tests.forker import forked
 from tests.unit.state.transfer.moving_kit import Home, Homes
 
@@ -57,6 +57,6 @@ def test_a_killed_move_leaves_the_source_open(homes: Homes, talked: Home, kind: 
     assert talked.rows() == before
     with pytest.raises(ClosedDatabase, match=r"move .*did not come to its end"):
         open_store(place.url)
-    move(talked.url, place.url)
+    move_database(talked.url, place.url)
     assert place.rows() == before
     assert place.findings() == []

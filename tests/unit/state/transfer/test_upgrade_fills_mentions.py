@@ -20,7 +20,7 @@ from state.sql import record_index as filling
 from state.sql.dialect import open_database
 from state.sql.server_functions import COMMIT
 from state.sql.tables import mentions
-from state.transfer.move import move
+from state.transfer.move import move_database
 from tests.unit.state.transfer.moving_kit import KINDS, Home, Homes
 
 CHILD = Path(__file__).with_name("mentions_child.py")
@@ -51,7 +51,7 @@ def at_kind(homes: Homes, talked: Home, kind: str) -> Home:
     if kind == "file":
         return talked
     home = homes.home("served", kind)
-    move(talked.url, home.url)
+    move_database(talked.url, home.url)
     return home
 
 
@@ -88,7 +88,7 @@ def test_a_database_of_the_first_schema_is_filled(homes: Homes, talked: Home) ->
                 events.append({**head._asdict(), "data": data, "hash": prev})
     (home.folder / "state").mkdir(parents=True)
     with changing(home) as (connection, dialect):
-        schema.migrate(dialect, connection, "", "0001")
+        schema.migrate_schema(dialect, connection, "", "0001")
         for table, rows in {"events": events, "effects": effects}.items():
             names = ", ".join(f'"{name}"' for name in rows[0])
             places = ", ".join(f":{name}" for name in rows[0])

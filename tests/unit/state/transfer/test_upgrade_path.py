@@ -35,7 +35,7 @@ def filled(home: Home, revision: str) -> dict[str, list[dict[str, Any]]]:
     (home.folder / "state").mkdir(parents=True, exist_ok=True)
     rows = _rows(revision)
     with changing(home) as (connection, dialect):
-        schema.migrate(dialect, connection, "", revision)
+        schema.migrate_schema(dialect, connection, "", revision)
         for table, several in rows.items():
             for row in several:
                 names = ", ".join(f'"{name}"' for name in row)

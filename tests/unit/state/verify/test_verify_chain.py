@@ -13,7 +13,7 @@ from state.journal import journal
 from state.journal.journal import RecordHead
 from state.sql import build_sqlite_url
 from state.sql.raw_records import open_raw
-from state.verify.chain import Chain, check_next, walk
+from state.verify.chain import Chain, check_next, verify_rows
 
 STREAM = "session:tg:1"
 Rows = list[tuple[int, bytes, bytes, bytes, int, bytes, bytes, bytes]]
@@ -35,7 +35,7 @@ def looked_at(found: Rows) -> Chain:
     """The chain after these rows, two at a time."""
     chain = Chain(stream=STREAM)
     pages = [found[at : at + 2] for at in range(0, len(found), 2)]
-    assert sum(walk(chain, pages)) == len(found)
+    assert sum(verify_rows(chain, pages)) == len(found)
     return chain
 
 
@@ -69,7 +69,7 @@ def test_a_sound_chain_is_whole() -> None:
     whole = rows()
     chain = looked_at(whole)
     later = Chain(stream=STREAM, seq=2, hash=whole[1][-1].decode())
-    list(walk(later, [whole[2:]]))
+    list(verify_rows(later, [whole[2:]]))
 
     assert (chain.seq, chain.hash, chain.findings, chain.set_back) == (5, whole[-1][-1].decode(), [], 0)
     assert (later.seq, later.findings) == (5, [])

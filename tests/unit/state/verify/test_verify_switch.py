@@ -30,7 +30,7 @@ def turned(path: Path, *turns: str) -> dict[str, object]:
     store = open_store(build_sqlite_url(path))
     for turn in turns:
         hand = SwitchOperator(key="tg:1001", name="Ольга", via="cli", at=SystemClock().now())
-        made = freeze_switch.freeze(store, hand, "проверка") if turn == "freeze" else freeze_switch.release(store, hand)
+        made = freeze_switch.freeze_writes(store, hand, "проверка") if turn == "freeze" else freeze_switch.release_writes(store, hand)
         assert made.changed
     store.close()
     with closing(sqlite3.connect(path)) as connection:

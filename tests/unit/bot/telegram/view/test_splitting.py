@@ -7,7 +7,7 @@ from aiogram.types import MessageEntity
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bot.telegram.view.entities import LIMIT, is_blank, split, trim_text
+from bot.telegram.view.entities import LIMIT, is_blank, split_entities, trim_text
 
 
 def _units(text: str) -> int:
@@ -18,7 +18,7 @@ def _units(text: str) -> int:
 def test_what_is_drawn_as_one_sign_is_not_parted(sign: str) -> None:
     """A family cut in two is two other families, a flag two letters; every place of the cut within the sign."""
     for before in range(_units(sign) + 1):
-        pieces = [piece for piece, _ in split("ж" * (LIMIT - before) + sign * 20, [])]
+        pieces = [piece for piece, _ in split_entities("ж" * (LIMIT - before) + sign * 20, [])]
         assert "".join(pieces) == "ж" * (LIMIT - before) + sign * 20
         assert pieces[1] == sign * (len(pieces[1]) // len(sign))
         assert _units(pieces[0]) <= LIMIT
@@ -54,7 +54,7 @@ WORDS = st.lists(
 @example("а b" * 5000)
 @example("x" * 4095 + "\n\n" + "y" * 5000)
 def test_pieces_keep_the_limit_tear_nothing_and_add_up_to_the_text(text: str) -> None:
-    pieces = [piece for piece, _ in split(text, [])]
+    pieces = [piece for piece, _ in split_entities(text, [])]
     assert "".join(pieces) == text
     assert all(_units(piece) <= LIMIT for piece in pieces)
     assert all(piece for piece in pieces) or not text
@@ -65,11 +65,11 @@ def test_pieces_keep_the_limit_tear_nothing_and_add_up_to_the_text(text: str) ->
 @pytest.mark.parametrize("mark", ["\n\n", "\n", " "])
 def test_the_cut_is_at_the_last_paragraph_else_line_else_space(mark: str) -> None:
     text = "а" * 3000 + mark + "б" * 3000
-    assert [piece for piece, _ in split(text, [])] == ["а" * 3000 + mark, "б" * 3000]
+    assert [piece for piece, _ in split_entities(text, [])] == ["а" * 3000 + mark, "б" * 3000]
 
 
 def test_a_break_far_from_the_limit_does_not_make_a_tiny_piece() -> None:
-    assert _units(split("а\n\n" + "б" * 6000, [])[0][0]) == LIMIT
+    assert _units(split_entities("а\n\n" + "б" * 6000, [])[0][0]) == LIMIT
 
 
 @settings(max_examples=60, deadline=None)
@@ -77,7 +77,7 @@ def test_a_break_far_from_the_limit_does_not_make_a_tiny_piece() -> None:
 def test_entities_lie_inside_their_piece_and_cover_what_they_covered(text: str, places: list[tuple[int, int]]) -> None:
     total = _units(text)
     entities = [MessageEntity(type="bold", offset=start, length=min(length, total - start)) for start, length in places if start < total]
-    pieces = split(text, entities)
+    pieces = split_entities(text, entities)
     borders = [0]
     covered: list[set[int]] = [set() for _ in entities]
     for piece, marks in pieces:
@@ -99,16 +99,16 @@ def test_entities_lie_inside_their_piece_and_cover_what_they_covered(text: str, 
 
 def test_a_link_too_long_for_one_piece_leads_to_the_same_place_in_each() -> None:
     link = MessageEntity(type="text_link", offset=10, length=5000, url="https://example.org/")
-    (_, first), (_, second) = split("а" * 5010, [link])
+    (_, first), (_, second) = split_entities("а" * 5010, [link])
     assert [(mark.offset, mark.length, mark.url) for mark in (*first, *second)] == [(10, 4086, link.url), (0, 914, link.url)]
 
 
 def test_an_entity_is_not_cut_where_it_fits_into_the_next_piece() -> None:
     link = MessageEntity(type="text_link", offset=4000, length=200, url="https://example.org/")
-    (first, none), (second, marks) = split("а" * 4200, [link])
+    (first, none), (second, marks) = split_entities("а" * 4200, [link])
     assert (_units(first), none, _units(second)) == (4000, [], 200)
     assert [(mark.offset, mark.length) for mark in marks] == [(0, 200)]
 
 
 def test_a_shorter_limit_is_kept() -> None:
-    assert [_units(piece) for piece, _ in split("слово " * 500, [], limit=1500)] == [1500, 1500]
+    assert [_units(piece) for piece, _ in split_entities("слово " * 500, [], limit=1500)] == [1500, 1500]
