@@ -1,4 +1,4 @@
-"""Who acts, and in which safety mode."""
+"""Who acts, and the safety modes (how far the program may go: "shadow" only plans writes)."""
 
 from typing import Literal
 
@@ -16,7 +16,8 @@ MODES: tuple[Mode, ...] = ("shadow", "canary", "full")
 class Actor(Frozen):
     """Whoever a request is made for: a person of the access file, a named HTTP token, or the local user of the command line.
 
-    `sees` limits whose records the actor may touch; `max_mode` is the highest safety mode the actor may use.
+    `sees` limits whose records the actor may touch: the actor's own, all, or those of the listed users of the portal. `max_mode` is the
+    highest safety mode the actor may use.
     """
 
     key: str

@@ -12,7 +12,7 @@ CHAT_CHANNELS: Final = frozenset({"tg"})
 TALK_CHANNELS: Final = frozenset({"tg", "http", "cli"})
 """Channels in which people talk; other sessions are internal to the program, and no caller may read them."""
 CHANNEL_WORDS: Final[Mapping[str, str]] = {"tg": "in Telegram", "http": "through the API", "cli": "in the terminal"}
-"""The channels in the sentences of reports."""
+"""How each channel is named in the sentences of reports."""
 KEY_EXAMPLES: Final = 'a key such as "employee:7", "tg:1007" or "http:site"'
 _CHAT: Final = re.compile(r"-?[0-9]{1,20}(?::[0-9]{1,12})?", re.ASCII)
 
@@ -59,12 +59,15 @@ def is_chat(session: str) -> bool:
 
 
 def build_sibling_key(session: str, place: str) -> str:
-    """Return the key of a chat or person of the same messenger as `session`, which buttons name without it: "-100200300.5", "1007"."""
+    """Return the session key of the chat `place` ("-100200300.5", "1007"), in the messenger of `session`.
+
+    The data of a button names a chat in this short form, without the messenger and with a dot in place of the colon.
+    """
     return f"{Address.parse(session).channel}:{place.replace('.', ':')}"
 
 
 def list_possible_keys(text: str) -> list[str]:
-    """Return the keys that may be meant by `text`: the key itself, or a number in a messenger."""
+    """Return the session keys that `text` may stand for: the text itself, or the number of a chat in each messenger."""
     return [text, *(f"{channel}:{text}" for channel in sorted(CHAT_CHANNELS))]
 
 

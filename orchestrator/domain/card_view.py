@@ -12,13 +12,13 @@ from state.stored import JsonObject
 
 
 class PreviewLine(View):
-    """One change, in the words of the person who gets the card."""
+    """One changed field, its name and values in the language of the person who gets the card."""
 
     field: str = ""
     """The field's code in the portal."""
     name: str = ""
     before: str = ""
-    """The present value, "" for none."""
+    """The value before the change; "" if there is none."""
     after: str = ""
 
 
@@ -26,13 +26,13 @@ class PreviewPart(View):
     """One record and what a call changes in it."""
 
     verb: str = ""
-    """add, update, delete, batch, or the last word of an action's method."""
+    """The verb of the call: add, update, delete, batch, or for an action the last word of its method."""
     entity: str = ""
     id: int | str | None = None
     title: str = ""
     url: str = ""
     made_url: str = ""
-    """For a record that the call creates: the address of its page with {id} in place of the number."""
+    """For a record that the call creates: the address of its page, with {id} in place of the number that it will get."""
     lines: Sequence[PreviewLine] = ()
     key: str = ""
     """The name of the command in its batch; "" for a single call."""
@@ -41,32 +41,32 @@ class PreviewPart(View):
 
 
 class Preview(PreviewPart):
-    """The preview of a call: of one record, or with `items` of a batch."""
+    """What a card shows of a call: one record, or with `items` the records of a batch."""
 
     items: Sequence[PreviewPart] = ()
     count: int = 1
     sum: str = ""
     """The total of a batch's sums, formatted."""
     mode: str = ""
-    """The safety mode in which the call was planned, where it was none that writes."""
+    """The safety mode in which the call was only planned, not run; "" in a mode that writes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardView:
-    """A card as one chat shows it: the body of its row in the outbox, read."""
+    """A card as one chat shows it, parsed from the body of its row in the outbox."""
 
     card: Card
     preview: Preview
     reasons: Sequence[Notice]
-    """Why it asks."""
+    """The reasons why the call needs a confirmation."""
     commands: Sequence[CommandReport]
-    """Of a batch that ran: what became of each command."""
+    """For a batch that ran: the result of each of its commands."""
     stage: int = 1
-    """2 where the first of two taps was made."""
+    """1, or 2 after the first of two taps, when the card waits for the second one."""
     home: str = ""
-    """The session that the card belongs to, on the copy for a lead; "" in that session itself."""
+    """The session that the card belongs to, set on the copy for a lead (head of sales); "" in that session itself."""
     topic: str = ""
-    """The session of a card in a group's topic."""
+    """The session of the card if it stands in a topic of a group; otherwise ""."""
 
     @classmethod
     def from_card(cls, card: Card, *, stage: int = 1, home: str = "") -> Self:
@@ -87,7 +87,10 @@ class CardView:
 
     @property
     def is_waiting_for_lead(self) -> bool:
-        """Whether somebody other than the reader decides: the requester sees the card of a call that a lead must approve."""
+        """Whether somebody other than the reader decides this card.
+
+        That is so where the requester sees the card of a call that a lead (head of sales) must approve.
+        """
         return bool(self.card.told_names) and not self.home
 
     @property

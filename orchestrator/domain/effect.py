@@ -11,10 +11,11 @@ EffectKind = Literal["bitrix", "telegram", "mongo", "schedule", "http", "run"]
 
 
 class Provenance(Frozen):
-    """The origin of the words in an effect; the gate reads it to find taint.
+    """Where the words in an effect come from; the gate checks whether texts of other people could have caused the call.
 
-    `targets` are the records ("deal:481") that the person named or selected, that were the current object, or that this turn
-    created. `external` holds the label texts read in this turn. `prose` says whether free text written by others was read.
+    `targets` are the records ("deal:481") that the person named or selected, that the conversation was about, or that this turn created.
+    `external` holds the short texts (titles, names) of records read in this turn. `prose` says whether free text written by others was
+    read. `person_text` is what the person wrote.
     """
 
     prose: bool = False
@@ -36,4 +37,7 @@ class Effect(Frozen):
     confirmed: bool = False
     confirmation_decision: str | None = None
     slot: str = ""
-    """Place in the plan ("<turn>/<iteration>/<step>"): the same place gives the same effect id after a crash."""
+    """The place of the effect in the turn's plan: "<turn>/<iteration>/<step>".
+
+    The id of the effect is derived from it, so a turn that is repeated after a crash gives the same effect the same id.
+    """

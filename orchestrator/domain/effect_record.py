@@ -1,4 +1,4 @@
-"""What the effects table stores of one effect, as far as it is told to people: the call, who asked for it, and when it began.
+"""What the effects table stores of one effect, as far as people are told of it: the call, who asked for it, and when it began.
 
 Read it from `EffectRow.call` with `model_validate`. To run the call again, decode it (`orchestrator/gate/call/serialization.py`).
 """
@@ -20,7 +20,7 @@ class StoredCall(View):
     params: JsonObject = Field(default_factory=dict)
     entity: str = ""
     targets: Sequence[tuple[str, int]] = ()
-    """The records it is about, by kind and number."""
+    """The records that the call is about, each as kind and number: ("deal", 481)."""
     commands: Sequence["StoredCall"] = ()
 
     @property
@@ -30,19 +30,19 @@ class StoredCall(View):
 
 
 class EffectRecord(View):
-    """One effect; after an erasure there is no call and nobody's name or words."""
+    """One effect. After an erasure of the person's data `call` is None, and names and words are empty."""
 
     call: StoredCall | None = None
     requested_by: str = ""
     approved_by: str = ""
     actor: JsonObject = Field(default_factory=dict)
-    """The requester, for a call that waited for a decision."""
+    """The requester as a stored `Actor`, for a call that waited for a decision; {} for other calls."""
     slot: str = ""
     started_at: str = ""
     before: Mapping[str, JsonObject | None] = Field(default_factory=dict)
     """The records before the change: "deal:481" → its fields."""
     named: JsonObject = Field(default_factory=dict)
-    """The arguments of the sentence that names the call."""
+    """The arguments with which a message to people names the call."""
 
 
 class EffectOutcome(View):
@@ -50,8 +50,8 @@ class EffectOutcome(View):
 
     status: str = ""
     created: str = ""
-    """The record that the call created, for example "deal:481"."""
+    """The record that the call created, for example "deal:481"; "" if it created none."""
     commands: Sequence[JsonObject] = ()
-    """Of a batch, as `CommandReport`."""
+    """The results of the commands of a batch, each as a stored `CommandReport`."""
     reason: Notice | None = None
-    """What the person was told."""
+    """The message that the person got about the outcome; None if there was none."""

@@ -1,4 +1,4 @@
-"""Errors of the orchestrator, each with the one it is meant for. They know neither HTTP nor Telegram; `bot` translates them.
+"""Errors of the orchestrator; the tree says whom each one is meant for. None refers to HTTP or Telegram: `bot` translates them.
 
 SdelkaError
 ├── SettingsError        operations staff: a setting is missing or wrong; the message names it

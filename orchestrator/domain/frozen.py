@@ -12,7 +12,7 @@ class Frozen(BaseModel):
 
 
 class View(BaseModel):
-    """Base class of immutable values of JSON that was stored or that another version wrote: unknown fields are dropped.
+    """Base class of immutable values parsed from stored JSON; fields unknown to this version of the program are dropped.
 
     Read one with `model_validate`; its errors do not quote the value, because they are logged and it may hold what people wrote.
     """

@@ -1,7 +1,7 @@
-"""What the inputs of a session say: the bodies of inbox rows, by the kind of the row.
+"""The bodies of inbox rows (what has come into a session: messages, clicks, due timers), one class for each kind of row.
 
-Doors and features build one and store `to_json()`; the handler of the kind reads the stored body with `model_validate`, or `parse_input`
-where a row may be of any kind. Bodies are stored and may have been written by another version: a new field needs a default.
+Doors and features build one and store `to_json()`; the handler of the kind reads the stored body with `model_validate`, or with
+`parse_input` where a row may be of any kind. Bodies are stored and may have been written by another version: a new field needs a default.
 """
 
 from collections.abc import Mapping
@@ -16,33 +16,33 @@ DEFAULT_ENGINE: Final = "crm_agent"
 
 
 class Input(View):
-    """Base class of the bodies."""
+    """Base class of the bodies of inbox rows."""
 
     KIND: ClassVar[str] = ""
     """The kind of the inbox row, given as the argument `kind` of the class."""
 
     def __init_subclass__(cls, *, kind: str = "", **options: Unpack[ConfigDict]) -> None:
-        """Set the kind; a class without one has that of its base."""
+        """Set `KIND` from the class argument `kind`; a class without that argument has the kind of its base class."""
         cls.KIND = kind or cls.KIND
         super().__init_subclass__(**options)
 
 
 class Click(Input):
-    """The click behind an input and the card it is about, as far as an input of any kind has them."""
+    """The ids of a button click and of the card it is about, read from an input of any kind; "" where the input has none."""
 
     callback_id: str = ""
-    """The messenger's id of a click that still waits for its answer."""
+    """The messenger's id of a click whose sender still waits for an answer to it."""
     confirmation_id: str = ""
 
 
 class PlacedInput(Input):
-    """Base class of what a person sends into a chat: when, and where it stands."""
+    """Base class of messages that a person sends into a chat: when they were sent, and where they stand in the chat."""
 
     at: int | None = None
     """Seconds since 1970 on the messenger's clock; None where messages have no sending time."""
     message_id: int = 0
     reply_to: int | None = None
-    """The message that it replies to."""
+    """The id of the message that this one replies to; None if it is no reply."""
     album: str | None = None
     """The id that the messages of one album share."""
 
@@ -55,14 +55,20 @@ class TextMessage(PlacedInput, kind="message"):
     quoted: str = ""
     """Text of somebody else: forwarded, quoted, pasted; never an instruction."""
     origin: str = ""
-    """typed, button or voice; only a typed message is merged with others, and "" counts as typed otherwise."""
+    """How the text was entered: "typed", "button" or "voice".
+
+    Only a "typed" message is merged with others; in all other respects "" means the same as "typed".
+    """
     pieces: int | None = None
-    """The number of messages that it was merged from; None if it may still be merged."""
+    """The number of messages that this one was merged from; None if it may still be merged with others."""
     engine: str = DEFAULT_ENGINE
 
 
 class ChoiceMade(Click, kind="message"):
-    """The answer to a question about a name, by its option; a row of kind "message" as well."""
+    """The answer to the question which record or person a name means, given by choosing an option.
+
+    Its rows have the kind "message" too.
+    """
 
     answers: str
     """The id of the question."""
@@ -79,7 +85,7 @@ class VoiceMessage(PlacedInput, kind="voice"):
     forwarded: bool = False
     caption: str = ""
     heard: str | None = None
-    """The transcribed text, once there is one."""
+    """The transcribed text; None until the recording has been transcribed."""
 
 
 class EditedMessage(PlacedInput, kind="edited"):
@@ -96,7 +102,7 @@ class CardDecision(Click, kind="decision"):
     approve: StrictBool
     """Strict, because the string "no" is truthy: a client that sends words must not approve by accident."""
     via: str
-    """button, typed, cli or http."""
+    """How the person decided: "button", "typed", "cli" or "http"."""
     reason: str = ""
 
 
@@ -106,11 +112,11 @@ class Command(Input, kind="command"):
     name: str
     args: str = ""
     confirmation_id: str = ""
-    """The card, for the commands check and details."""
+    """The id of the card; set only for the commands check and details."""
 
 
 class FeatureClick(Click, kind="press"):
-    """A click on a button of a feature: the first word names the feature's handler."""
+    """A click on a button of a feature; the first of `words` names the feature's handler."""
 
     words: tuple[str, ...] = ()
     message_id: int = 0
@@ -125,7 +131,7 @@ class ReminderClick(Click, kind="reminder"):
 
 
 class TimerDue(Input, kind="timer"):
-    """A timer that has become due; the body that it was set with stands beside these fields."""
+    """A timer that has become due. The fields of the body with which it was set are added to these fields."""
 
     timer: str
     """The id of the timer."""
@@ -133,21 +139,21 @@ class TimerDue(Input, kind="timer"):
 
 
 class CallTimerDue(TimerDue):
-    """The timer of a call whose outcome is unknown."""
+    """The due timer of a call whose outcome is unknown."""
 
     effect_id: str
 
 
 class CardTimerDue(TimerDue):
-    """A timer of a card."""
+    """A due timer of a card: its expiry, or a check on the leads (heads of sales) who were asked to decide it."""
 
     confirmation_id: str
     left: tuple[str, ...] = ()
-    """The leads who were not reminded yet."""
+    """The leads who have not been reminded of the card yet."""
 
 
 class FieldValue(Input, kind="edit_value"):
-    """The new value of a field of a card, in reply to the question `ask`."""
+    """The new value for a field of a card, typed in reply to the question with the number `ask`."""
 
     confirmation_id: str
     ask: int
@@ -156,25 +162,25 @@ class FieldValue(Input, kind="edit_value"):
 
 
 class DenialReason(Input, kind="reason"):
-    """A lead's reason for a denial; without a card it belongs to the card of the lead's last click."""
+    """Why a lead (head of sales) denied a card; without a card id it belongs to the card on which the lead last pressed a button."""
 
     confirmation_id: str = ""
     nonce: str = ""
     home: str = ""
-    """The session of the card; "" once the input has reached it."""
+    """The session of the card; "" once the input has been passed on to that session."""
     text: str
     message_id: int = 0
 
 
 class PreferenceChange(Input, kind="preference"):
-    """A setting of a person, to be set to `value`."""
+    """A request to set a person's setting `preference` to `value`."""
 
     preference: str = ""
     value: str = ""
 
 
 class JoinRequest(Input, kind="join"):
-    """A link was opened: what is derived from its token."""
+    """Somebody opened an invitation link; the fields are derived from the link's token."""
 
     token_id: str
     unlock: str
@@ -182,18 +188,21 @@ class JoinRequest(Input, kind="join"):
 
 
 class AccessRequest(Input, kind="knock"):
-    """A stranger wrote."""
+    """A person who has no access wrote to the bot."""
 
 
 class PeopleClick(Input, kind="people_press"):
-    """A click on a button of the people screens, in the chat of that session."""
+    """A click on a button of the screens that manage people's access, in the chat `chat` of the row's session."""
 
     press: tuple[str, ...]
     chat: str
 
 
 class AccessFileChange(Input, kind="access_file"):
-    """The access file was changed: who is no longer in it, how many people it names, or the faults for which it was rejected."""
+    """The access file (who may use the bot) was changed.
+
+    `left` names the people who are no longer in it, `count` says how many it names, `faults` why the file was rejected ("" if it was not).
+    """
 
     left: tuple[str, ...]
     count: int
@@ -201,14 +210,17 @@ class AccessFileChange(Input, kind="access_file"):
 
 
 class AccessEnd(Input, kind="access_lost"):
-    """The end of a person's access: as an order of ops (kind "person_removed", no `why`), then in each session with a card of theirs."""
+    """The end of a person's access.
+
+    It comes first as an order of operations staff (kind "person_removed", no `why`), then in each session with a card of that person.
+    """
 
     person: str
     why: str = ""
 
 
 class FreezeNews(Input, kind="freeze_news"):
-    """Writes were frozen or released at an ISO time."""
+    """All writes to the portal were stopped ("frozen") or allowed again; `at` is the time in ISO format."""
 
     what: str
     at: str
@@ -230,11 +242,14 @@ _TYPES: Final[Mapping[str, type[Input]]] = {
 
 
 REQUEST_KINDS: Final = frozenset({TextMessage.KIND, VoiceMessage.KIND})
-"""The kinds of requests, which wait for their turn, are counted in the queue and are dropped by /stop."""
+"""The kinds of inbox rows that are requests: they wait for their turn, are counted in the queue and are dropped by /stop."""
 
 
 def parse_input(row: InboxRow) -> Input | None:
-    """Return what a person's input or a timer says; None for inputs of other kinds. Raises ValidationError for a malformed body."""
+    """Return the parsed body of a person's input or of a timer; None for rows of other kinds.
+
+    Raises ValidationError for a malformed body.
+    """
     if row.kind == ChoiceMade.KIND and row.body.get("answers"):
         return ChoiceMade.model_validate(row.body)
     known = _TYPES.get(row.kind)

@@ -1,4 +1,4 @@
-"""The bodies of messages that are no replies and no cards: features build them, the outbox keeps them, doors render them."""
+"""The bodies of messages other than replies and cards. Features build them, the outbox stores them, and `bot` renders them."""
 
 from collections.abc import Sequence
 
@@ -12,24 +12,24 @@ from state.stored import JsonObject
 
 
 class NewsAuthor(View):
-    """Who changed a record; `via` says that it was done through the bot."""
+    """Who changed a record; `via` says whether it was done through the bot."""
 
     name: str = ""
     via: bool = False
 
 
 class NewsItem(PreviewPart):
-    """What others changed in one record, or that they created or deleted it."""
+    """What other people changed in one record, or that they created or deleted it."""
 
     what: str = ""
-    """added, changed, first (nothing was known of the record before) or deleted."""
+    """"added", "changed", "deleted", or "first" for a change of a record of which the bot knew nothing before."""
     kind: str = ""
-    """The name of a smart process, for its items."""
+    """The name of the smart process (a kind of record that the company defined) for its items; "" for other records."""
     who: Sequence[NewsAuthor] = ()
 
 
 class NewsBody(View):
-    """A message of kind "news"; `more` records beside the listed ones have changed."""
+    """A message of kind "news": changes made by other people. `more` counts the changed records that are not listed."""
 
     items: Sequence[NewsItem] = ()
     more: int = 0
@@ -41,7 +41,7 @@ class HistoryEntry(PreviewPart):
     """One change in the history of a record: a call of the bot, or a change in the portal."""
 
     what: str = ""
-    """call or portal."""
+    """"call" for a call of the bot, "portal" for a change in the portal."""
     when: str = ""
     by: str = ""
     decided_by: str = ""
@@ -67,25 +67,31 @@ class HistoryBody(View):
     page: int = 0
     pages: int = 1
     screen: str = ""
-    """Identifies the message whose pages are turned."""
+    """Identifies the message: another page of the history with the same value replaces it."""
     entries: Sequence[HistoryEntry] = ()
 
 
 class CallLine(View):
-    """One call in a list: `named` holds the arguments of the sentence that names it, `preview` is the heading of an open card."""
+    """One call in a list.
+
+    `named` holds the arguments with which a message names the call; `preview` is the heading of an open card.
+    """
 
     who: str = ""
     method: str = ""
     named: JsonObject = Field(default_factory=dict)
     preview: Preview | None = None
     until: str = ""
-    """When an open card expires."""
+    """When the card expires, if it is open."""
     ref: str = ""
-    """The message that shows an open card."""
+    """The messenger's id of the message that shows the card, if it is open."""
 
 
 class CallGroup(View):
-    """The first lines of a list of calls, how many calls there are, and how many of them are not shown; `name` is whose they are."""
+    """The first lines of a list of calls.
+
+    `name` is the person whose calls they are, `count` how many calls there are, `more` how many of them are not shown.
+    """
 
     name: str = ""
     count: int = 0
@@ -94,7 +100,7 @@ class CallGroup(View):
 
 
 class TeamLine(View):
-    """How many records of one person (`name` "": of the whole team) are overdue, due today, closing and idle."""
+    """How many records of one person are overdue, due today, closing and idle; with `name` "" those of the whole team."""
 
     name: str = ""
     overdue: int = 0
@@ -104,17 +110,17 @@ class TeamLine(View):
 
 
 class AgendaSection(View):
-    """One list of a day under the heading `code`."""
+    """One list of a daily message; `code` is the message code of its heading."""
 
     code: str
     table: Table
 
 
 class DailyBody(View):
-    """A message of kind "daily": the digest, the answer to /today, the evening summary, or that a message of this day is lost."""
+    """A message of kind "daily": a person's list of what is due, sent each morning (digest) or evening, or in answer to /today."""
 
     what: str
-    """digest, today, evening or lost."""
+    """"digest", "today", "evening", or "lost" for the notice that a message of this day did not arrive."""
     day: str = ""
     sections: Sequence[AgendaSection] = ()
     team: Sequence[TeamLine] = ()
@@ -140,15 +146,15 @@ class ReminderBody(ReminderItem):
     """A message of kind "reminder": one reminder, or the list of those that wait."""
 
     what: str
-    """set, due, late, moved, dropped, list or elsewhere."""
+    """What happened to the reminder: "set", "due", "late", "moved", "dropped"; or "list" or "elsewhere"."""
     place: str = ""
-    """Tells the message with the button from the others about the same reminder."""
+    """Tells this message, on which a button was pressed, from the other messages about the same reminder."""
     items: Sequence[ReminderItem] = ()
     more: int = 0
 
 
 class EditableField(View):
-    """A field that can be changed on the card; `name` and `value` are as the card shows them."""
+    """A field of a call that the person can change before approving its card; `name` and `value` are as the card shows them."""
 
     code: str = ""
     name: str = ""
@@ -157,10 +163,10 @@ class EditableField(View):
 
 
 class EditBody(View):
-    """A message of kind "edit": which field of a card to change, its new value, or the result of the edit."""
+    """A message of kind "edit": it asks which field of a card to change, asks for its new value, or tells the result."""
 
     what: str
-    """fields, value or told."""
+    """"fields" (asks for the field), "value" (asks for its value) or "told" (the result)."""
     confirmation_id: str = ""
     fields: Sequence[EditableField] = ()
     notice: Notice | None = None
@@ -168,15 +174,15 @@ class EditBody(View):
     value: str = ""
     field_kind: str = ""
     objection: Notice | None = None
-    """What was wrong with the last answer."""
+    """What was wrong with the person's last answer; None if nothing was."""
     options: Sequence[str] = ()
-    """What the last answer may have meant."""
+    """The values that the person's last answer may have meant."""
     ask: int = 0
     private: bool = False
 
 
 class WaitingBody(View):
-    """A message of kind "waiting": links to the open cards of a group."""
+    """A message of kind "waiting": links to the open cards of a group chat."""
 
     chat: str = ""
     count: int = 0
@@ -184,7 +190,10 @@ class WaitingBody(View):
 
 
 class PeopleButton(View):
-    """A button of a people screen: `press` holds the words that come back on a click, `example` the code of a request to send."""
+    """A button of a screen that manages people's access.
+
+    `press` holds the words that come back on a click, `example` the message code of a request that the person may send.
+    """
 
     code: str = ""
     label: str = ""
@@ -194,7 +203,7 @@ class PeopleButton(View):
 
 
 class PeopleBody(View):
-    """A message of kind "people"; `about` is the person concerned, so that an erasure finds the name."""
+    """A message of kind "people" about somebody's access; `about` is that person, so that an erasure of their data finds the name."""
 
     code: str
     args: JsonObject = Field(default_factory=dict)

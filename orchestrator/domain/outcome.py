@@ -1,4 +1,4 @@
-"""The result of an effect, or the fact that a person must decide first."""
+"""What the gate returns for an effect: its result, or that a person must decide first."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -20,7 +20,7 @@ class CommandReport(Frozen):
 
 
 class Outcome(Frozen):
-    """The result of an effect. `unknown` means that it may or may not have happened, and a person must check."""
+    """The result of an effect. Status "unknown" means that the call may or may not have happened, and a person must check."""
 
     status: Literal["succeeded", "refused", "unknown", "planned"]
     effect_id: str
@@ -35,7 +35,7 @@ class Outcome(Frozen):
     """An English sentence for the model and for operations staff."""
     commands: tuple[CommandReport, ...] = ()
     call: JsonObject = Field(default_factory=dict)
-    """The exact params that the gate checked and that were sent."""
+    """The exact parameters of the call that the gate checked and that were sent."""
     entity: str = ""
     """The kind of record that the call is about, for example "deal"."""
     created: str = ""
@@ -43,17 +43,20 @@ class Outcome(Frozen):
     unchanged: tuple[str, ...] = ()
     """Fields that the portal left unchanged although it reported success; `reason` then tells the person so."""
     foreign_text: bool = False
-    """Whether `detail` or `commands` contain texts from the portal: reading them counts as reading prose (taint)."""
+    """Whether `detail` or `commands` contain texts from the portal.
+
+    Texts from the portal may be written by strangers: once the model has read them, the gate trusts the turn less.
+    """
     preview: JsonObject = Field(default_factory=dict)
     """What the confirmation card of a planned call would have shown."""
 
 
 class Pending(Frozen):
-    """The effect waits for a person's decision. The engine finishes the steps that need none and ends its turn."""
+    """The effect waits for a person's decision. The engine finishes the steps that need no decision and ends its turn."""
 
     effect_id: str
     confirmation_id: str
     method: str
     reasons: tuple[Notice, ...] = ()
     notice: Notice | None = None
-    """An extra message next to the card: this call has been waiting since an earlier request."""
+    """An extra message next to the card, for a card that has been waiting since an earlier request; otherwise None."""

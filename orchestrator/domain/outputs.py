@@ -37,14 +37,14 @@ class Row(Frozen):
 
 
 class Text(Frozen):
-    """Plain text written by the model or by code; markup in it is never interpreted."""
+    """Plain text written by the model or by code; formatting marks in it are shown as they are."""
 
     kind: Literal["text"] = "text"
     text: str
 
 
 class Table(Frozen):
-    """A list of records with count and sum over all pages, computed by code and never by the model."""
+    """A list of records with their count and sum. Both cover all pages and are computed by code, never by the model."""
 
     kind: Literal["table"] = "table"
     rows: tuple[Row, ...] = ()
@@ -89,7 +89,7 @@ class Toast(View):
 
 
 class Code(View):
-    """A message whose text is shown verbatim."""
+    """A message whose text is shown unchanged, as code."""
 
     text: str
 
