@@ -1,7 +1,7 @@
 """Labels of calls: the verb, kind of record, title and first changes by which a sentence for people names a call.
 
-A label is built before the call runs and stored with it, so that a call with unknown outcome can be named even when the portal
-does not answer. `describe_proposal` labels a change that was never made. Makes no decision and reads no portal.
+A label is built before the call runs and stored with it, so that a call with unknown outcome can be named even when the portal does not
+answer. `describe_proposal` labels a change that was only proposed. Nothing here makes decisions or reads the portal.
 """
 
 import logging
@@ -29,7 +29,10 @@ _VALUE = 60
 
 
 def build_call_label(call: Call, card: Preview) -> JsonObject:
-    """Return the arguments with which a notice names `call`, taken from its card; the sentence is `call-named` of `bot/i18n`."""
+    """Return the arguments with which a message to people names `call`, taken from its card.
+
+    The sentence that uses them is `call-named` in `bot/i18n`.
+    """
     if call.commands:
         titles = [item.title for item in card.items if item.title]
         return _build_label_args(call.method, verb="batch", count=len(card.items), title="», «".join(_truncate(titles, _TITLES)))
@@ -39,7 +42,10 @@ def build_call_label(call: Call, card: Preview) -> JsonObject:
 
 
 async def build_offline_label(call: Call, facts: Facts, actor: Actor) -> JsonObject:
-    """Label a call that has no card, using only `facts`: it costs no further reads, and on failure it returns {} instead of raising."""
+    """Return the label of a call that has no card, built only from `facts`, or {} if that fails.
+
+    It reads nothing from the portal and never raises.
+    """
     try:
         return build_call_label(call, await preview(call, facts, _NoNames(), locale=actor.locale, zone=actor.time_zone))
     except Exception:  # the label is optional: the call has been checked and runs without one
@@ -57,7 +63,7 @@ def _truncate(items: Sequence[str], most: int) -> list[str]:
 
 
 class _NoNames:
-    """A `Names` that asks no portal: every id stays a number."""
+    """An implementation of `Names` that reads nothing from the portal, so every id stays a number."""
 
     async def find_user_name(self, user_id: int) -> str:
         """Return ""."""
@@ -104,12 +110,12 @@ def _no_name(*what: object) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ProposalLabel:
-    """The label of a proposed change."""
+    """The label of a change that an engine proposed."""
 
     named: JsonObject
     """The arguments of the message `call-named` in `bot/i18n`, with the id of the effect."""
     essence: str = ""
-    """The essence of the call; "" where the proposal could not be normalized."""
+    """The checksum `Call.essence` of the call; "" where the proposal could not be normalized."""
 
 
 async def describe_proposal(effect: Effect, *, catalogue: Catalogue, portal: str, actor: Actor) -> ProposalLabel | None:
@@ -131,5 +137,5 @@ async def describe_proposal(effect: Effect, *, catalogue: Catalogue, portal: str
 
 
 def _describe_method(spec: Method) -> dict[str, str]:
-    """Return verb and kind of record of a method whose parameters tell nothing."""
+    """Return only the verb and the kind of record, for a proposal whose parameters could not be understood."""
     return {"verb": spec.verb if spec.verb != "action" else spec.name.rpartition(".")[2].lower(), "entity": spec.entity}

@@ -1,7 +1,8 @@
-"""The confirmation cards: request, decide, expire. `requested → approved | denied | expired | superseded`.
+"""The confirmation cards: requested, decided or expired. `requested → approved | denied | expired | superseded`.
 
-An approval is bound to the exact call, to the before-image shown and to a nonce; it counts once, and only a person gives it.
-A card that leads must decide is copied to their chats in the same commit that shows it in its own chat.
+An approval is bound to the exact call, to the before-image (the values before the change) that the card showed, and to a nonce. It counts
+once, and only a person gives it. A card that leads (heads of sales) must decide is copied to their chats in the same commit that shows it
+in its own chat.
 """
 
 import hashlib
@@ -37,12 +38,12 @@ TIMER = "confirmation_expires"
 REMIND = "lead_reminder"
 ARRIVED = "lead_arrived"
 LOOK_AFTER = timedelta(seconds=90)
-"""How long after the request to check whether the card was delivered to any lead."""
+"""How long after the request to check whether the card was delivered to any of the leads (heads of sales) who must decide it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """A person's decision by button, text or HTTP; `nonce` proves which card the person saw."""
+    """A person's decision about a card, by button, text or HTTP; `nonce` proves which version of the card the person saw."""
 
     confirmation_id: str
     nonce: str
@@ -54,7 +55,7 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class CardRequest:
-    """The content of a new card: the order that waits, the reasons for asking, and what the person will see."""
+    """The content of a new card: the call that waits (`order`), the reasons for asking, and what the person will see."""
 
     order: Order
     effect: Effect
@@ -62,26 +63,32 @@ class CardRequest:
     preview: Preview
     actor: Actor
     notified_leads: Sequence[Actor] = ()
-    """The leads to whom the card is shown in their own chats."""
+    """The leads (heads of sales) to whom the card is shown in their own chats."""
     replaces: str = ""
 
 
 def generate_nonce() -> str:
-    """Return a new nonce: it proves that somebody saw this card, and counts for one decision."""
+    """Return a new nonce (8 hex digits) for one card.
+
+    A decision must quote it, which proves that the person saw this card; it counts for one decision.
+    """
     return secrets.token_hex(4)
 
 
 def calculate_second_nonce(nonce: str) -> str:
-    """Return the nonce of the second tap; it is derived from the first, so that it survives a restart without being stored."""
+    """Return the nonce of the second tap.
+
+    It is derived from the first nonce, so that it survives a restart without being stored.
+    """
     return hashlib.sha256(f"{nonce}/2".encode()).hexdigest()[:8]
 
 
 async def request(
     asked: CardRequest, ledger: Ledger, ttl: timedelta, *, remind_after: timedelta = timedelta(hours=2), supersede: Sequence["Closing"] = ()
 ) -> ConfirmationRequested:
-    """Buffer the event of the new card and its effect as `requested`, together with the cards it supersedes.
+    """Buffer the new card, its effect with status `requested`, its timers, and the closings of the cards that it supersedes.
 
-    Everything is stored before the card is sent.
+    The caller commits them before the card is sent. Returns the event of the card.
     """
     now = ledger.now
     order = asked.order
@@ -129,14 +136,17 @@ async def request(
 
 @dataclass(frozen=True, kw_only=True)
 class Closing:
-    """An event that closes a card, with the matching change of its effect."""
+    """An event that closes a card, and the change of the card's effect that is stored with it."""
 
     event: Event
     change: EffectChange
 
 
 def build_closing(entry: Card, event: Event, status: EffectStatus, *expect: str) -> Closing:
-    """Build the closing of the card `entry` by `event`; the effect must still be in one of the `expect` states."""
+    """Build the closing of the card `entry` by `event`, which gives its effect the status `status`.
+
+    It can be stored only while the effect still has one of the statuses `expect` (default "requested").
+    """
     change = EffectChange(effect_id=entry.effect_id, expect=expect or ("requested",), status=status)
     return Closing(event=event, change=change)
 
@@ -147,17 +157,17 @@ def build_expiry_timer(entry: Card, ledger: Ledger) -> Timer:
 
 
 def drop_timer(entry: Card, ledger: Ledger) -> Timer:
-    """Build the timer row that deletes the card's expiry timer."""
+    """Build the timer row that, when committed, deletes the card's expiry timer."""
     return replace(_build_timer(TIMER, entry.confirmation_id, ledger, due=ledger.now), delete=True)
 
 
 def build_arrival_timer(entry: Card, ledger: Ledger) -> Timer:
-    """Build the timer that checks whether the card was delivered to the people asked now."""
+    """Build the timer that, 90 seconds from now, checks whether the card was delivered to the leads who are asked now."""
     return _build_timer(ARRIVED, entry.confirmation_id, ledger, due=ledger.now + LOOK_AFTER)
 
 
 def drop_timers(entry: Card, ledger: Ledger) -> list[Timer]:
-    """Build the timer rows that delete the card's expiry timer and the timers of the leads it was shown to."""
+    """Build the timer rows that, when committed, delete the card's expiry timer and the timers of the leads it was shown to."""
     kinds = (REMIND, ARRIVED) if entry.told else ()
     others = [replace(_build_timer(kind, entry.confirmation_id, ledger, due=ledger.now), delete=True) for kind in kinds]
     return [drop_timer(entry, ledger), *others]
@@ -170,10 +180,10 @@ def _build_timer(kind: str, confirmation_id: str, ledger: Ledger, *, due: dateti
 
 
 async def approve(entry: Card, decision: Decision, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
-    """Buffer the approval of a card; raises EffectConflict when somebody else has decided it meanwhile.
+    """Buffer the approval of a card; raises EffectConflict when somebody else has decided about the card meanwhile.
 
-    It is stored together with the intent of its call, or with the reason why the call does not run; until then the button click
-    stays in the inbox.
+    The caller commits it together with the intent to run the call, or with the reason why the call does not run; until then the button
+    click stays in the inbox.
     """
     event = ConfirmationApproved(
         confirmation_id=entry.confirmation_id,
@@ -232,13 +242,20 @@ async def expire(entry: Card, ledger: Ledger, outbox: Sequence[OutboxRow]) -> No
 
 
 def build_superseded_closing(entry: Card, *, why: str, by: str = "", expect: tuple[str, ...] = ("requested",)) -> Closing:
-    """Build the closing of a card that no longer matches the situation."""
+    """Build the closing of a card that no longer matches the situation.
+
+    `why` is the reason code; `by` says who or what replaced the card.
+    """
     event = ConfirmationSuperseded(confirmation_id=entry.confirmation_id, effect_id=entry.effect_id, why=why, by=by)
     return build_closing(entry, event, "superseded", *expect)
 
 
 def find_objection(entry: Card | None, decision: Decision, ledger: Ledger) -> Notice | None:
-    """Return why `decision` does not count, or None. Whether the person is entitled to decide is checked by `check_entitlement`."""
+    """Return the message why `decision` does not count, or None if it does.
+
+    Causes: the card is closed or expired, or the nonce is not the one of the card shown. Whether the person is entitled to decide is
+    checked by `check_entitlement`.
+    """
     if entry is None:
         return Notice(code="card-outdated")
     if entry.status != "requested":
@@ -256,9 +273,9 @@ def find_objection(entry: Card | None, decision: Decision, ledger: Ledger) -> No
 
 
 def describe_refuser(entry: Card) -> dict[str, str]:
-    """Return who refused the call: the portal, or this program before anything was sent.
+    """Return {"by": "portal"} or {"by": "bot"}: who refused the call of a refused card; {} for a card in another state.
 
-    Codes of the portal are in capitals or contain no dash.
+    Codes of the portal are in capitals or contain no dash; "bot" means that this program refused before anything was sent.
     """
     if entry.status != "refused":
         return {}
@@ -267,7 +284,10 @@ def describe_refuser(entry: Card) -> dict[str, str]:
 
 
 def check_entitlement(entry: Card, decision: Decision, catalogue: Catalogue) -> Notice | None:
-    """Return why the person may not decide, or None: only the requester may, or a lead or admin who may see the records."""
+    """Return the message why the person may not decide about this card, or None.
+
+    Only the requester may decide, or a lead (head of sales) or administrator who may see the card's records.
+    """
     actor = decision.actor
     if not actor.may_approve:
         return Notice(code="may-not-approve")
@@ -284,9 +304,9 @@ def check_entitlement(entry: Card, decision: Decision, catalogue: Catalogue) -> 
 
 
 def can_see_all(actor: Actor, before: BeforeImage, catalogue: Catalogue, *, asked_by: int | None) -> bool:
-    """Return whether the actor may see every record of this before-image.
+    """Return whether the actor may see every record of this before-image (the records before the change).
 
-    For a record that is still to be created, the actor must be allowed to see those of the employee `asked_by`.
+    For a record that is still to be created, the actor must be allowed to see the records of the employee `asked_by`.
     """
     visible = find_visible_users(actor)
     if not before and visible is not None and asked_by not in visible:
@@ -295,14 +315,17 @@ def can_see_all(actor: Actor, before: BeforeImage, catalogue: Catalogue, *, aske
 
 
 def _is_same_nonce(given: str, wanted: str) -> bool:
-    """Compare as bytes, since compare_digest accepts only ASCII strings, and a forged nonce may contain any character."""
+    """Return whether two nonces are equal.
+
+    They are compared as bytes, because compare_digest accepts only ASCII strings and a forged nonce may contain any character.
+    """
     return secrets.compare_digest(given.encode("utf-8", "surrogatepass"), wanted.encode())
 
 
 def add_card_copies(outbox: Sequence[OutboxRow]) -> Sequence[OutboxRow]:
-    """Return the rows of `outbox`, each card followed by its copies for the leads it names.
+    """Return the rows of `outbox`, each card followed by its copies for the leads (heads of sales) who must decide it.
 
-    The copies' bodies hold `home`, the session to which button clicks go. A second tap is requested only in the chat of the first one
+    The bodies of the copies hold `home`, the session to which button clicks go. A second tap is requested only in the chat of the first one
     (`at`); in the other chats the buttons stay as they were.
     """
     return [row for one in outbox for row in _copy_card(one)] if any(_has_notified_leads(row) for row in outbox) else outbox
@@ -328,14 +351,14 @@ def _copy_card(row: OutboxRow) -> Iterator[OutboxRow]:
 
 
 def find_notified_leads(order: Order, verdict: Ask, actor: Actor, deps: GateDeps) -> Sequence[Actor]:
-    """Return the leads to whom a request is shown; empty if the requester may decide it alone."""
+    """Return the leads (heads of sales) to whom the card is shown; empty if the requester may decide it alone."""
     if not _needs_other_approver(verdict, actor):
         return ()
     return deps.approvers.find_leads(actor, lambda lead: can_see_all(lead, order.before, deps.catalogue, asked_by=actor.bitrix_user_id))
 
 
 def build_no_lead_notice(leads: Sequence[Actor], verdict: Ask, actor: Actor) -> Notice | None:
-    """Return the notice for the person when another person has to decide and no lead is known; otherwise None."""
+    """Return the message that nobody can approve the call, when another person has to decide and no lead is known; otherwise None."""
     return Notice(code="lead-nobody") if _needs_other_approver(verdict, actor) and not leads else None
 
 

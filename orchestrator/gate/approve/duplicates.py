@@ -1,4 +1,4 @@
-"""Checks a request against what exists already: the same step from before a crash, an open card, unknown outcomes. Pure."""
+"""Compares a request with what exists already: the same step before a crash, an open card, calls with unknown outcome. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,20 +18,26 @@ FOUND_DONE = "the answer was lost, but the portal shows that it was done"
 
 
 def find_open_card(state: SessionState, wanted: str, actor: Actor) -> Card | None:
-    """Return this person's open card for exactly this request; in a group, another person's card stays that person's own."""
+    """Return this person's open card for exactly this request, or None; `wanted` is the essence (checksum) of the request.
+
+    In a group, the same request of another person has a card of its own.
+    """
     return next((entry for entry in _find_same_requests(state, wanted) if entry.requested_by == actor.key), None)
 
 
 def build_pending(entry: Card, *, method: str, turn_id: str) -> Pending:
-    """Return the open card of `entry` again, with a notice that it was waiting already unless this turn created it."""
+    """Return the result for a request whose card `entry` is open already.
+
+    It has a message that the card was waiting already, unless this turn created the card.
+    """
     notice = Notice(code="card-waits-already") if entry.turn_id != turn_id else None
     return Pending(effect_id=entry.effect_id, confirmation_id=entry.confirmation_id, method=method, notice=notice)
 
 
 def add_doubts(verdict: Verdict, call: Call, state: SessionState, actor: Actor) -> Verdict:
-    """Return `verdict` with doubts added: a write needs a card when it, or a step before it, may have happened without an answer.
+    """Return `verdict`, turned into a question to a person if this write, or a step before it, may have happened already.
 
-    The card also says if the same request of another person is waiting.
+    That is so when a call was made and its answer is missing. The card also says if the same request of another person is waiting.
     """
     if call.reads_only or not isinstance(verdict, Allow | Ask):
         return verdict
@@ -45,7 +51,7 @@ def add_doubts(verdict: Verdict, call: Call, state: SessionState, actor: Actor) 
 
 
 def restore_outcome(row: EffectRow) -> Outcome | Pending:
-    """Return the result of an effect submitted before, so that after a crash the turn continues from here and repeats nothing."""
+    """Return the stored result of an effect that was submitted before a crash, so that the repeated turn does nothing twice."""
     stored = StoredOrder.from_data(row.call)
     call, method = stored.call, stored.call.method
     if row.status in {"requested", "approved"}:

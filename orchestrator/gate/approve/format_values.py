@@ -33,7 +33,7 @@ _DELETED: Final = _WORDS.read_titles("removed")
 _ADDED: Final = _WORDS.read_titles("added")
 _FROM_COMMAND: Final = _WORDS.read_titles("from_command")
 UNKNOWN: Final = _WORDS.read_titles("unknown")
-"""What stood there is not in what was read."""
+"""Shown in place of an old value that was not among the data read from the portal."""
 MADE_BY: Final = _WORDS.read_titles("made_by_command")
 NAMED_BY: Final = _WORDS.read_titles("named_by_command")
 _TASK_STATUS: Final = {locale: _WORDS.read_table("task_statuses", locale) for locale in _LOCALES}
@@ -41,7 +41,7 @@ _TASK_STATUS: Final = {locale: _WORDS.read_table("task_statuses", locale) for lo
 
 @dataclass(frozen=True, kw_only=True)
 class Reader:
-    """For whom the card is formatted (language, time zone), and the source of names."""
+    """For whom values are formatted (language, time zone), and where names are looked up."""
 
     names: Names
     locale: Locale
@@ -68,7 +68,7 @@ class Context:
 
 
 async def format_value(value: object, kind: str, *, context: Context, reader: Reader) -> str:
-    """Format `value` by its `kind`; return EMPTY for an empty value."""
+    """Return `value` as text, formatted by its `kind` (money, date, user and so on); EMPTY for an empty value."""
     if value is None or value in ("", [], {}):
         return EMPTY
     if find_references(value):
@@ -93,17 +93,20 @@ async def format_value(value: object, kind: str, *, context: Context, reader: Re
 
 
 def format_plain(value: object, reader: Reader) -> str:
-    """Format any JSON value on one line, with hidden characters made visible and a visible mark where it is cut."""
+    """Return any JSON value as one line, with hidden characters made visible and a mark where the text is cut."""
     return escape_text(_flatten(value), locale=reader.locale)
 
 
 def format_steps(steps: Sequence[Step], reader: Reader) -> str:
-    """Format what happens to each phone or address: added, edited or removed. A value new to the record is never called an edit."""
+    """Return what happens to each phone or address (added, edited or removed), joined by "; ".
+
+    A value that is new to the record is never called an edit.
+    """
     return escape_text("; ".join(_format_step(step, reader.locale) for step in steps), locale=reader.locale) or EMPTY
 
 
 def format_multifield(kind: str, value: str) -> str:
-    """Return a phone number as people write it, any other value unchanged."""
+    """Return a phone number as people write it; a value of any other kind is returned unchanged."""
     return format_phone(value) if kind == "PHONE" else value
 
 
@@ -129,7 +132,7 @@ def _format_typed(value: str, value_type: str) -> str:
 
 
 async def format_own_value(name: str, value: object, *, context: Context, reader: Reader) -> str:
-    """Format the value of a custom field with the names that the portal defines for it; if there are none, return it unchanged."""
+    """Return the value of a custom field, with the names that the portal defines for its values; if there are none, unchanged."""
     if value is None or value in ("", [], {}) or find_references(value):
         return await format_value(value, "text", context=context, reader=reader)
     try:
@@ -163,7 +166,7 @@ async def _format_name(item: str, kind: str, *, context: Context, reader: Reader
 
 
 async def _name_or_default(name: Awaitable[str], otherwise: str, reader: Reader) -> str:
-    """Return the name, or `otherwise` where the portal cannot be asked: a card never fails for want of a name."""
+    """Return the name, or `otherwise` where the portal cannot be read: a card is shown even without the name."""
     try:
         found = await name
     except BitrixError:

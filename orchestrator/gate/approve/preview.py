@@ -1,6 +1,6 @@
-"""Builds the content of a card: old and new values, rendered from the very call that will be sent. Reads only names.
+"""Builds the content of a card: old and new values, taken from the very call that will be sent.
 
-Values that the code does not understand are shown unchanged; nothing that will be written is left out.
+From the portal it reads only names. Values that the code does not understand are shown unchanged; nothing that will be written is left out.
 """
 
 import logging
@@ -43,7 +43,7 @@ __all__ = ["Names", "preview"]
 log = logging.getLogger(__name__)
 
 KIND = "entityTypeId"
-"""The card line that names the kind of record; it stands for no change."""
+"""The `field` of the card line that names the kind of record; such a line shows no change."""
 _WORDS: Final = load_lexicon("card_fields")
 _KIND_NAME: Final = _WORDS.read_titles("kind_of_record")
 _LOST: Final = _WORDS.read_titles("lost")
@@ -71,7 +71,7 @@ _PARAMS: Final = {
     "at": "datetime",
     "record": "text",
 }
-"""How parameters read that are no fields of a record."""
+"""The kind by which each parameter that is not a field of a record is formatted."""
 _PARAM_NAMES: Final = {name: _WORDS.read_titles("params", name) for name in _PARAMS}
 
 
@@ -80,8 +80,8 @@ async def preview(
 ) -> Preview:
     """Return what a card shows of the call.
 
-    `user` is the person who gets the card; dates in the year of `now` are written without the year. Names that cannot be read are shown
-    as numbers, and no error is raised for them.
+    `user` is the portal user who gets the card; dates in the year of `now` are written without the year. Names that cannot be read are
+    shown as numbers, and no error is raised for them.
     """
     reader = Reader(names=names, locale=locale, zone=zone, user=user, now=now)
     if not call.commands:
@@ -128,7 +128,10 @@ def _find_verb(call: Call) -> str:
 
 
 async def _find_title(call: Call, facts: Facts, reader: Reader) -> str:
-    """Return the title of the record: the current one, or for a new record the future one; never the new title of an existing record."""
+    """Return the title of the record: its present one, or for a new record the future one.
+
+    For an existing record it is never the new title that the call writes.
+    """
     if not call.targets and call.unknown_target:
         return _describe_by_command(call, reader.locale)
     if not call.targets:
@@ -148,14 +151,14 @@ async def _find_title(call: Call, facts: Facts, reader: Reader) -> str:
 
 
 def _describe_by_command(call: Call, locale: Locale) -> str:
-    """Describe a record that only the answer of another command will identify."""
+    """Return words for a record that is known only once another command of the batch has been answered."""
     written = next((value for path in call.spec.target if find_references(value := get_at_path(call.params, path))), "")
     words = (MADE_BY if call.target_created else NAMED_BY)[locale]
     return escape_text(words.format(key=find_reference_key(written) or "?"), locale=locale, limit=_TITLE)
 
 
 async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
-    """Return one line per written field, the critical ones first; unchanged values are left out if others change."""
+    """Return one line for each written field, the critical fields first; unchanged values are left out if others change."""
     if call.spec.verb == "delete":
         return await _build_lost_lines(call, facts, reader)
     record = critical_fields.find_current_record(call, facts) if call.spec.verb != "add" else None
@@ -171,7 +174,10 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[Preview
 
 
 async def _build_lost_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
-    """Return what a deletion loses: sum, stage, owner, company; for a record that could not be read, a line that says so."""
+    """Return the lines of what a deletion loses: sum, stage, owner, company.
+
+    For a record that could not be read, the only line says so.
+    """
     record = critical_fields.find_current_record(call, facts)
     if record is None:
         return [PreviewLine(field="", name=_LOST[reader.locale], before="", after=UNKNOWN[reader.locale])]
@@ -205,7 +211,7 @@ async def _build_line(call: Call, name: str, value: object, *, record: JsonObjec
 
 
 async def _format_any_value(name: str, value: object, kind: str, *, context: Context, reader: Reader) -> str:
-    """Format a value by its kind, or, for a field that only the portal knows, with the portal's names. Never raises."""
+    """Return a value formatted by its kind, or, for a field that only the portal knows, with the portal's names. Never raises."""
     try:
         if kind:
             return await format_value(value, kind, context=context, reader=reader)
@@ -216,7 +222,7 @@ async def _format_any_value(name: str, value: object, kind: str, *, context: Con
 
 
 def _format_multifield_change(call: Call, name: str, value: object, *, record: JsonObject | None, reader: Reader) -> tuple[str, str]:
-    """Format a change of phones or addresses: the present values; what is added, edited or removed."""
+    """Return two texts for a change of phones or addresses: the present values, and what is added, edited or removed."""
     held = [element for element in multifields.parse_elements(record) if name.upper() in {element.kind, "FM"}]
     steps = find_steps(call, record).get(name)
     after = format_steps(steps, reader) if steps else format_plain(value, reader)  # what cannot be parsed is shown as it is sent
@@ -229,7 +235,7 @@ def _format_multifield_change(call: Call, name: str, value: object, *, record: J
 
 
 def _format_plain_phone(value: object) -> list[str]:
-    """Format a phone that the portal returns as plain text."""
+    """Return a list with the phone that the portal returned as plain text, formatted; empty for any other value."""
     return [format_phone(value)] if isinstance(value, str) else []
 
 
@@ -264,7 +270,7 @@ async def _find_field_title(call: Call, name: str, reader: Reader) -> str:
 
 
 def _build_context(call: Call, record: JsonObject | None, written: JsonObject) -> Context:
-    """Return the context with currency and funnel as they will be, or else as they are."""
+    """Return the context of a value, with the currency and funnel that the call writes, or else those of the record."""
     currency = fields.find_value(written, "CURRENCY_ID", call.entity) or fields.find_value(record or {}, "CURRENCY_ID", call.entity)
     category = fields.find_value(written, "CATEGORY_ID", call.entity) or fields.find_value(record or {}, "CATEGORY_ID", call.entity)
     funnel = fields.parse_number(category)
@@ -273,14 +279,17 @@ def _build_context(call: Call, record: JsonObject | None, written: JsonObject) -
 
 
 def _find_kept_sum(record: JsonObject | None, written: JsonObject, leaf: Call) -> JsonObject:
-    """Return the sum of a record whose sum the call does not write: it matters when the record is reassigned or moved."""
+    """Return {"OPPORTUNITY": the sum} of a record whose sum the call does not write; {} if it does or there is no record.
+
+    The total of a batch counts such sums too, because the record is, for example, reassigned or moved.
+    """
     if record is None or fields.has_field(written, "OPPORTUNITY", leaf.entity):
         return {}
     return {"OPPORTUNITY": fields.find_value(record, "OPPORTUNITY", leaf.entity)}
 
 
 async def _format_total(commands: Sequence[Call], facts: Facts, reader: Reader) -> str:
-    """Return the total sums, per currency, of the records that `commands` change, as they will be; "" if none has a sum."""
+    """Return the totals by currency of the records that `commands` change, with their new sums, as one text; "" if none has a sum."""
     found: list[tuple[Context, Decimal]] = []
     counted: set[tuple[str, int]] = set()
     for leaf in commands:

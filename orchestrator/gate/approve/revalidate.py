@@ -1,8 +1,8 @@
 """Checks that an approved card still describes what its call would do, and builds before-images. Pure.
 
-An approval covers what the card showed: the values, the number of taps, the second person, the reasons; anything more is asked
-again. A before-image holds only the fields the call touches, the owner and the title: an unrelated edit must not cost a second
-card, and the journal must not collect customers' texts.
+An approval covers what the card showed: the values, the number of taps, the second person, the reasons. If anything is added, a new card
+asks again. A before-image (the records before the change) holds only the fields the call touches, the owner and the title: an unrelated
+edit must not cost a second card, and the journal must not collect customers' texts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,9 +49,9 @@ def revalidate(
     verdict: Allow | Ask,
     fell: Sequence[Notice] = (),
 ) -> ReplacementCard | None:
-    """Return the new card, or None when the card `entry`, with its call in `stored`, still describes everything.
+    """Return the new card to show, or None when the card `entry`, with its call in `stored`, still describes everything.
 
-    `fell` holds notices about parts of the call that have nothing left to change.
+    `fell` holds the notices about parts of the call that have nothing left to change.
     """
     changed = build_before_image(call, facts) != stored.before or dict(call.params) != stored.call.params
     fresh = verdict if isinstance(verdict, Ask) else Ask(reasons=())
@@ -73,14 +73,14 @@ def _is_stricter(entry: Card, fresh: Ask) -> bool:
 
 
 def _build_reason_key(reason: Notice) -> tuple[str, ...]:
-    """Return what distinguishes one reason from another: its code, the command, the field or record it is about; amounts do not count."""
+    """Return the key by which two reasons count as the same: code, command, and the field or record. Amounts are not part of it."""
     return (reason.code, *(str(reason.args.get(name, "")) for name in ("reason", "key", "field", "entity", "id", "why")))
 
 
 def refuse_unchanged(verdict: Verdict, call: Call, facts: Facts) -> Verdict:
-    """Return `verdict`, or a refusal if the call is an update to values that the record has already: it is reported and not sent.
+    """Return `verdict`, or a refusal if the call is an update to values that the record has already.
 
-    In a batch such a command does no harm, so it is sent with the others.
+    The person is told so and nothing is sent. In a batch such a command does no harm, so it is sent with the others.
     """
     if not isinstance(verdict, Allow | Ask) or call.kind != "bitrix" or call.spec.verb != "update":
         return verdict
@@ -129,7 +129,10 @@ def find_context_field(name: str, entity: str) -> str:
 
 
 def _select_owner_fields(record: JsonObject | None, entity: Entity | None) -> dict[str, object] | None:
-    """Return title and owner of a record to which something is attached, so that the approver's rights are checked for it too."""
+    """Return title and owner of a record to which the call attaches something; None if it was not read.
+
+    They are in the before-image so that the approver's rights are checked for this record too.
+    """
     if record is None or entity is None:
         return None
     keys = {to_field_key(name, entity.name) for name in (entity.owner_field, *entity.also_owned_by, entity.title_field)}

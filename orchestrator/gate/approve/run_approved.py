@@ -1,7 +1,7 @@
 """Runs a call that a person approved: once, and only if the records, the mode and the rules are still as the card said.
 
-If the records or rules changed, the card is replaced by a new one; what may no longer run is refused for good. For a card restored
-from a backup the portal is read first, because its call may have run after the backup was made.
+If the records or rules changed, the card is replaced by a new one; what may no longer run is refused for good. For a card restored from a
+backup the portal is read first, because its call may have run after the backup was made.
 """
 
 from dataclasses import dataclass, replace
@@ -51,7 +51,7 @@ class DecisionResult:
     outcome: Outcome | None = None
     replaced_by: ConfirmationRequested | None = None
     reopened: bool = False
-    """Whether the approval had no effect: `notice` says why, and the card waits as before."""
+    """Whether the approval had no effect: `notice` then says why, and the card waits for a decision as before."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class _EvaluatedCall:
     actor: Actor
     verdict: Allow | Ask
     dropped: tuple[Notice, ...] = ()
-    """Notices about parts with nothing left to change: phones that somebody removed meanwhile."""
+    """Notices about parts of the call that have nothing left to change, such as phones that somebody removed meanwhile."""
 
 
 async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Ledger) -> DecisionResult:
@@ -104,7 +104,7 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
 
 
 async def find_freeze_notice(entry: Card, deps: GateDeps, ledger: Ledger) -> Notice | None:
-    """Return the notice that an otherwise valid card cannot be approved now because writes are frozen; None if it can."""
+    """Return the message that the card cannot be approved while writes are frozen (stopped for everybody); None if it can be approved."""
     standing = await deps.switch.find_freeze()
     row = await ledger.find_effect(entry.effect_id) if standing is not None else None
     if standing is None or (row is not None and _may_run_while_frozen(row)):
@@ -117,7 +117,10 @@ def _may_run_while_frozen(row: EffectRow) -> bool:
 
 
 async def _reopen_card(row: EffectRow, entry: Card, standing: FreezeState, ledger: Ledger) -> DecisionResult:
-    """Return the card to waiting until its own expiry, under a new nonce, so that repeats of the used button click run nothing."""
+    """Let the card wait again until its own expiry, because writes are frozen.
+
+    It gets a new nonce, so that repeats of the used button click run nothing.
+    """
     nonce = confirmations.generate_nonce()
     event = ConfirmationReopened(confirmation_id=entry.confirmation_id, effect_id=row.effect_id, why=freeze_check.CODE, nonce=nonce)
     change = EffectChange(effect_id=row.effect_id, expect=("approved",), status="requested")
@@ -126,7 +129,10 @@ async def _reopen_card(row: EffectRow, entry: Card, standing: FreezeState, ledge
 
 
 async def resume_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Ledger) -> DecisionResult:
-    """Continue `run_approved` after a crash: the approver may have lost access or have a lower mode by now."""
+    """Continue `run_approved` after a crash, with the approver's present mode.
+
+    The call is refused if the approver has no access any more.
+    """
     row = await ledger.find_effect(effect_id)
     entry = ledger.state.cards.get(StoredOrder.from_data(row.call).confirmation_id) if row is not None else None
     if row is not None and row.status == "approved" and entry is not None:
@@ -167,14 +173,17 @@ async def _evaluate_stored(
 
 
 async def _check_undo_conflict(stored: StoredOrder, new: ReplacementCard, deps: GateDeps) -> Refuse | None:
-    """Refuse an undo if somebody changed the values since: it restores older values and must not overwrite later changes."""
+    """Return the refusal of an undo if somebody changed the values since; None for other calls and unchanged values.
+
+    An undo restores older values and must not overwrite later changes.
+    """
     if not parse_undo_slot(stored.slot):
         return None
     return await check_undo_conflict(new.call, new.facts, stored.before, actor=new.actor, names=deps.names)
 
 
 async def _replace_card(row: EffectRow, entry: Card, new: ReplacementCard, deps: GateDeps, ledger: Ledger) -> DecisionResult:
-    """Close the card, because the record or the rules changed since it was shown, and request a new one that shows the present state."""
+    """Close the card, because the record or the rules changed since it was shown, and request a new card with the present state."""
     shown = await preview_for(new.actor, new.call, new.facts, deps.names, now=ledger.now)
     order = replace(
         build_order(row, new.call, approved_by=""),
@@ -227,7 +236,7 @@ async def _refuse_run(row: EffectRow, why: Refuse, ledger: Ledger) -> DecisionRe
 
 
 def build_order(row: EffectRow, call: Call, *, approved_by: str) -> Order:
-    """Build the order of a stored effect, with `call` as decoded from the store."""
+    """Build the order (what the executor runs) of a stored effect; `call` is the effect's call as decoded from the store."""
     stored = StoredOrder.from_data(row.call)
     return Order(
         effect_id=row.effect_id,
@@ -249,9 +258,9 @@ _UNCLEAR = Notice(code="came-back-unclear")
 
 
 async def check_restored_card(row: EffectRow, call: Call, deps: GateDeps) -> Refuse | None:
-    """Return why the approved call of a restored card must not run; None if it may.
+    """Return the refusal of the approved call of a card restored from a backup; None if the call may run.
 
-    It may run if the card is not restored from a backup, if the call certainly did not run, or if it is an update: running it twice
+    It may run if the card is not restored, if the call certainly did not run since the backup, or if it is an update: running it twice
     writes the same values, and that its record is unchanged is checked as for every card.
     """
     if RESTORED_CARD not in row.call or call.kind != "bitrix" or call.reads_only:
@@ -268,7 +277,10 @@ async def check_restored_card(row: EffectRow, call: Call, deps: GateDeps) -> Ref
 
 
 async def check_repeated_request(row: EffectRow | None, deps: GateDeps) -> Refuse | None:
-    """Return why the request of this effect must not be repeated, with the same or other values: a restored card may have run already."""
+    """Return the refusal to repeat the request of this effect, with the same or other values; None if it may be repeated.
+
+    The call of a card restored from a backup may have run already after the backup was made.
+    """
     if row is None or RESTORED_CARD not in row.call:
         return None
     try:

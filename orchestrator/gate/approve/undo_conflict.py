@@ -1,6 +1,7 @@
-"""Checks whether somebody changed, while the card of an undo waited, what the undo would restore. Reads only names.
+"""Checks whether somebody, while the card of an undo waited, changed the values that the undo would replace.
 
-For any other call a changed record leads to a new card; an undo is refused, since it must never overwrite later changes.
+From the portal it reads only names. For any other call a changed record leads to a new card; an undo is refused, since it must never
+overwrite later changes.
 """
 
 from collections.abc import Iterator
@@ -62,7 +63,7 @@ def _find_changed_fields(call: Call, facts: Facts, shown: BeforeImage) -> Iterat
 
 
 def _list_restored_fields(leaf: Call) -> Iterator[str]:
-    """List the fields the call writes and the fields that give them meaning: the same sum in another currency is another sum."""
+    """Yield the fields that the call writes, and the fields that give them meaning: the same sum in another currency is another sum."""
     found: dict[str, str] = {}
     for name in critical_fields.extract_written_fields(leaf):
         for one in (*(MULTIFIELDS if name.upper() == "FM" else (name,)), find_context_field(name, leaf.entity)):
@@ -78,12 +79,15 @@ def _is_same(leaf: Call, name: str, now: object, shown: object) -> bool:
 
 
 def build_last_editor_args(name: str) -> dict[str, str]:
-    """Return the arguments of a sentence that says who changed the record last, if known."""
+    """Return the message arguments that say who changed the record last; `name` is "" if that is not known."""
     return {"who": name, "known": "yes" if name else "no"}
 
 
 async def find_last_editor(record: Record, names: Names) -> str:
-    """Return who changed the record last, or "" if the portal does not say; that person need not have changed this field."""
+    """Return the name of the person who changed the record last; "" if the portal does not say.
+
+    That person need not have changed this very field.
+    """
     number = next(
         (found for name in _LAST_EDITOR_FIELDS if (found := fields.parse_number(fields.find_value(record, name))) is not None), None
     )

@@ -50,7 +50,7 @@ class CompletedCall:
 
 @dataclass(frozen=True, kw_only=True)
 class UndoPart:
-    """One write of a call that can be undone: its record, and the record's earlier fields ({} for a new record)."""
+    """One write of a call that can be undone: its record, and the record's earlier fields ({} for a record that the call created)."""
 
     call: Call
     target: Target
@@ -60,14 +60,17 @@ class UndoPart:
 
 
 def find_completed(found: EffectRow | Card) -> CompletedCall | None:
-    """Return the completed call behind an effect row or a confirmation entry of the state; None if it was not carried out."""
+    """Return the completed call behind an effect row, or behind a card of the session's state; None if the call was not carried out."""
     if isinstance(found, EffectRow):
         return _from_row(found) if found.status == "succeeded" else None
     return _from_entry(found) if found.status == "executed" and found.has("before") else None
 
 
 def is_undo_offered(found: EffectRow | Card, *, now: datetime, policy: Policy, catalogue: Catalogue) -> bool:
-    """Return whether to show an undo button. The present values of the records are only checked when it is pressed. Never raises."""
+    """Return whether to show an undo button. Never raises.
+
+    Whether the records still have the values of the call is checked only when the button is pressed.
+    """
     return bool(find_undo_deadline(found, now=now, policy=policy, catalogue=catalogue))
 
 
@@ -89,7 +92,10 @@ def calculate_deadline(done: CompletedCall, policy: Policy) -> datetime:
 
 
 def build_undo_slot(effect_id: str, attempt: int = 1) -> str:
-    """Build the slot of the effect that undoes `effect_id`. The store keeps one effect per slot, so nothing is undone twice."""
+    """Build the slot (place in a plan) of the effect that undoes `effect_id`.
+
+    The store keeps one effect per slot, so nothing is undone twice.
+    """
     return f"{SLOT}{effect_id}" if attempt == 1 else f"{SLOT}{effect_id}/{attempt}"
 
 
@@ -104,7 +110,10 @@ def build_undo_effect_id(effect_id: str, attempt: int = 1) -> str:
 
 
 def add_undo_status(entry: Card, entries: Mapping[str, Card], *, now: datetime, policy: Policy, catalogue: Catalogue) -> Card:
-    """Return a confirmation entry with what its card shows about undo: `undo_until`, or `undone_at` and `undone_by`."""
+    """Return the card `entry` with what it shows about undo: `undo_until`, or after an undo `undone_at` and `undone_by`.
+
+    `entries` are all cards of the session.
+    """
     back = next(
         (one for one in entries.values() if one.status == "executed" and parse_undo_slot(str(one.slot)) == entry.effect_id),
         None,
@@ -116,13 +125,19 @@ def add_undo_status(entry: Card, entries: Mapping[str, Card], *, now: datetime, 
 
 
 def find_original(entry: Card, entries: Mapping[str, Card]) -> Card | None:
-    """Return the entry that `entry` undoes, whose card changes with it; None if it is no undo or that call had no card."""
+    """Return the card whose call `entry` undoes and which must be shown anew with it.
+
+    None if `entry` is no undo or that call had no card.
+    """
     wanted = parse_undo_slot(str(entry.slot or ""))
     return next((one for one in entries.values() if wanted and one.effect_id == wanted), None)
 
 
 async def find_undoable(results: Iterable[object], ledger: Ledger, *, policy: Policy, catalogue: Catalogue) -> tuple[str, ...]:
-    """Return the undoable effects among those a turn carried out without a card; its reply offers their undo. Raises StoreError."""
+    """Return the ids of those effects that a turn carried out without a card and that can be undone; the reply offers it.
+
+    Raises StoreError.
+    """
     done = [item for item in results if isinstance(item, Outcome) and item.status == "succeeded" and item.call_class not in {"", "R"}]
     rows = [row for item in done if (row := await ledger.find_effect(item.effect_id)) is not None]
     free = [row for row in rows if not row.call.get("confirmation_id")]
@@ -130,7 +145,7 @@ async def find_undoable(results: Iterable[object], ledger: Ledger, *, policy: Po
 
 
 def build_replacement_id(effect_id: str) -> str:
-    """Return the effect id of the new card's call when the record changed while the old card waited."""
+    """Return the effect id of the call on the new card that replaced an approved card because the record changed."""
     return build_effect_id(f"{effect_id}/again")
 
 
@@ -185,7 +200,7 @@ def _from_entry(entry: Card) -> CompletedCall:
 
 
 def _list_leaves(done: CompletedCall, catalogue: Catalogue) -> Iterator[Call]:
-    """Yield the commands of a batch, else the call itself, by the present catalogue; nothing if it can no longer be parsed."""
+    """Yield the commands of a batch, or else the call itself, read with the present catalogue; nothing if it can no longer be parsed."""
     if done.method != "batch":
         yield from _build_leaf("", done.method, done.params, catalogue)
         return
@@ -240,7 +255,10 @@ def _build_part(call: Call, done: CompletedCall, *, policy: Policy, catalogue: C
 
 
 def _build_add_part(call: Call, undo: Method, done: CompletedCall, policy: Policy) -> UndoPart | Notice:
-    """Return the part for a new record if the policy allows its deletion. Its number is known from the effect, not from its card."""
+    """Return the part that deletes the record the call created, or the reason why that is not allowed.
+
+    The number of the record is known from the effect, not from its card.
+    """
     family = call.method.rpartition(".")[0]
     if undo.verb != "delete" or undo.name.rpartition(".")[0] != family or call.key or call.targets:
         return Notice(code="undo-none")
@@ -276,7 +294,10 @@ def _find_unrestorable(part: UndoPart) -> Iterator[Notice]:
 
 
 def is_writable(value: object) -> bool:
-    """Return whether the portal accepts a value in the form it returns it: not for file descriptions, and an empty list clears nothing."""
+    """Return whether the portal accepts a value in the form in which it returned it.
+
+    It does not for descriptions of files, and an empty list clears nothing.
+    """
     if isinstance(value, Mapping) or value in ([], ()):
         return False
     return not isinstance(value, list) or all(isinstance(item, str | int | float) for item in value)
@@ -288,5 +309,5 @@ def _is_same(call: Call, name: str, value: object, was: object) -> bool:
 
 
 def find_task_state(record: JsonObject) -> str:
-    """Return the state of a task; "" where the record does not contain it."""
+    """Return the state of a task as the portal's code; "" where the record does not contain it."""
     return next((str(found) for name in STATES if (found := fields.find_value(record, name)) not in (None, "")), "")
