@@ -50,7 +50,7 @@ class Budget(Limits):
 
     @model_validator(mode="after")
     def _has_prices(self) -> "Budget":
-        """Reject a limit in money without any price: it would never be reached."""
+        """Reject a limit in money when no price is set: without prices it would never be reached."""
         if not self.prices and any(limits.money_per_month is not None for limits in (self, *self.people.values())):
             raise ValueError("a limit in money needs `prices`, for example prices: {gpt-5-thinking: {input: 120, output: 960}}")
         return self
@@ -87,14 +87,17 @@ class Budget(Limits):
         return (price.input * tokens[0] + price.output * tokens[1]) / _MILLION if price is not None else Decimal(0)
 
     def describe_unpriced(self, model: str) -> str:
-        """Return a warning for operations staff if limits in money would not count this model for lack of a price; else ""."""
+        """Return a warning for operations staff if limits in money do not count this model because it has no price; otherwise ""."""
         in_money = any(limits.money_per_month is not None for limits in (self, *self.people.values()))
         if not in_money or self.find_price(model) is not None:
             return ""
         return f"budget.prices has no price for the model {model!r}: only its tokens are counted, so limits in money are never reached"
 
     def calculate_percent(self, used: Mapping[str, Tokens], limits: Limits) -> int | None:
-        """Return the used share of the limits in percent, the higher of the two, or None. It is below 100 until a limit is reached."""
+        """Return the used share of the limits in percent, the higher of the two (tokens, money); None without limits.
+
+        It is below 100 until a limit is reached.
+        """
         parts: list[int] = []
         if limits.tokens_per_month is not None:
             parts.append(_to_percent(Decimal(sum(sum(tokens) for tokens in used.values())), Decimal(limits.tokens_per_month)))
@@ -119,7 +122,10 @@ def to_month(moment: datetime, zone: str) -> int:
 
 
 def find_month_start(now: datetime) -> datetime:
-    """Return a time before the month of `now` began in any time zone, but less than a month before that."""
+    """Return a time before the month of `now` began in any time zone, but less than a month before that.
+
+    Reading the journal from this time finds the whole month of every person.
+    """
     latest = now - timedelta(hours=12)
     return latest.replace(day=1, hour=0, minute=0, second=0, microsecond=0) - timedelta(hours=14)
 

@@ -34,7 +34,7 @@ _CLASS_CODES = (("D", "gate-class-delete"), ("M", "gate-class-money"), ("N", "ga
 
 
 def collect_ask_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts) -> Iterator[Notice]:
-    """Yield every reason for a confirmation that lies in the call itself (S004-29, S004-37, S004-76)."""
+    """Yield the reasons why this call needs a confirmation: its class, its target, the fields it writes (S004-29, S004-37, S004-76)."""
     if call.reads_only:
         return
     yield from _collect_class_reasons(call)
@@ -55,7 +55,7 @@ def extract_written_fields(call: Call) -> JsonObject:
 
 
 def find_critical_fields(call: Call, policy: Policy) -> dict[str, object]:
-    """Return the written fields whose change needs a confirmation, except those that the system set."""
+    """Return the written fields (name → value) whose change needs a confirmation, except those that this program added."""
     names = to_field_keys(call.spec.critical, call.entity) | to_field_keys(policy.critical_fields, call.entity)
     return {
         name: value
@@ -66,7 +66,7 @@ def find_critical_fields(call: Call, policy: Policy) -> dict[str, object]:
 
 @lru_cache(maxsize=1024)  # its arguments are lists of the catalogue and the policy, so there are few
 def to_field_keys(names: tuple[str, ...] | frozenset[str], entity: str) -> frozenset[str]:
-    """Return the normalized keys of `names`."""
+    """Return the normalized keys of the field names `names`, by which the spellings of a field are compared."""
     return frozenset(fields.to_field_key(name, entity) for name in names)
 
 
@@ -76,12 +76,12 @@ def find_current_record(call: Call, facts: Facts) -> JsonObject | None:
 
 
 def list_written_amounts(call: Call) -> Iterator[tuple[str, object]]:
-    """Yield the sums that the call writes, under the names used in its params, whether they are parseable or not."""
+    """Yield (name, value) of each sum that the call writes, whether or not the value can be parsed."""
     return ((name, value) for name, value in extract_written_fields(call).items() if fields.to_field_key(name) in _SUMS)
 
 
 def to_field_code(call: Call, name: str) -> str:
-    """Return the catalogue's code of a field, for which `bot` has a name in words."""
+    """Return the catalogue's code of a field; `bot` has a name in words for each such code."""
     name = call.spec.stands_for.get(name, name)
     entity = call.entities.get(call.entity)
     return entity.by_key.get(fields.to_field_key(name, entity.name), name) if entity else name
@@ -120,7 +120,7 @@ def has_value(call: Call, name: str, value: object, record: JsonObject | None) -
 
 
 def _collect_add_reasons(call: Call, *, actor: Actor, facts: Facts) -> Iterator[Notice]:
-    """Yield why a new record needs a confirmation: a sum, another person, a later stage. A deadline of one's own needs none."""
+    """Yield the reasons why a new record needs a confirmation: it has a sum, names another person, or starts at a later stage."""
     speaker = frozenset() if actor.bitrix_user_id is None else frozenset({str(actor.bitrix_user_id)})
     for name, value in extract_written_fields(call).items():
         key = fields.to_field_key(name, call.entity)
@@ -142,7 +142,7 @@ def _is_later_stage(call: Call, key: str, value: object, facts: Facts) -> bool:
 
 
 def find_required_funnel(call: Call) -> str:
-    """Return the funnel ("deal:1") whose first stage is needed to check a new record; "" for calls that write no stage."""
+    """Return the funnel ("deal:1") whose first stage must be read to check a new record; "" for calls that write no stage."""
     if call.spec.verb != "add" or call.entity == "task":
         return ""
     names = (
@@ -153,7 +153,7 @@ def find_required_funnel(call: Call) -> str:
 
 
 def find_responsible_fields(call: Call, facts: Facts) -> Iterator[tuple[str, object]]:
-    """Yield the fields by which the call makes another person responsible for a record, with the values written."""
+    """Yield (name, value) of the fields by which the call makes another person responsible for a record."""
     if call.reads_only:
         return
     record = find_current_record(call, facts) if call.spec.verb != "add" else None

@@ -1,4 +1,4 @@
-"""The data of the gate: a Call (normalized effect), the Facts used to check it, and the Verdict. Pure data."""
+"""The data of the gate: a Call (normalized effect), the Facts used to check it, and the Verdict of the check. Pure data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,16 +12,16 @@ from state.canonical import dumps, hash_text
 from state.stored import JsonObject
 
 Target = tuple[str, int]
-"""A record, for example ("deal", 481)."""
+"""A record as kind and number, for example ("deal", 481)."""
 
 BeforeImage = Mapping[str, JsonObject | None]
-"""Records before a change: "deal:481" → the relevant fields, None for one that does not exist."""
+"""The before-image: records before a change, "deal:481" → the relevant fields, None for a record that does not exist."""
 
 FirstSums = Mapping[str, tuple[object, str]]
-"""Sums by the key of their field: the value and its currency."""
+"""The sums of a record by the key of their field; each is the value and its currency."""
 
 MARKS = frozenset({*names.list_origin_fields(in_items=False), *names.list_origin_fields(in_items=True)})
-"""Fields with which a record that we created is found again when the answer to the call was lost."""
+"""Origin fields, by which a record that this program created is found again when the answer to the call was lost."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,28 +48,37 @@ class Call:
     references: tuple[str, ...] = ()
     """Paths of params whose value contains `$result[...]`."""
     system_fields: frozenset[str] = frozenset()
-    """Fields set by normalization; they are not critical."""
+    """Fields that normalization added to the call; they need no confirmation."""
     entity: str = ""
-    """The kind of record its fields belong to: "deal", "item:177", or "activity" even if the target is the activity's deal."""
+    """The kind of record that the written fields belong to: "deal", "item:177", or "activity" even if the target is the activity's deal."""
     entities: Mapping[str, Entity] = field(default_factory=dict)
-    """Definitions of the kinds of record in `targets` and `entity`: how they are read and what their fields are called."""
+    """The catalogue's definitions of the kinds of record in `targets` and `entity`: how they are read and what their fields are called."""
     target_created: bool = False
     """Whether the id is `$result[...]` of an earlier add in the same batch, that is, a record that did not exist before."""
     ties: tuple[Target, ...] = ()
-    """Further records it attaches something to, such as the deal a task is linked to: checked like targets, but not shown as the target."""
+    """Further records to which the call attaches something, such as the deal to which a task is linked.
+
+    They are checked like targets, but not shown as the target.
+    """
     proposed_essence: str = ""
-    """The essence of the call as it was proposed, if the call was converted to another form since."""
+    """The essence of the call as it was proposed, if the call has been converted to another form since; otherwise ""."""
     named_currencies: tuple[tuple[str, str], ...] = field(default=(), compare=False)
-    """Fields whose sum was given with a currency, and that currency: checked when the call is proposed, never stored."""
+    """Fields whose sum was given with a currency, each as (field, currency).
+
+    They are checked when the call is proposed and never stored.
+    """
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over (portal, method, params)."""
+        """The SHA-256 checksum of (portal, method, params): an approval is valid only for this exact call."""
         return hash_text(dumps([self.portal, self.method, self.params]))
 
     @cached_property
     def essence(self) -> str:
-        """SHA-256 of the call without the marks that make every add unique: the same request has the same essence."""
+        """The SHA-256 checksum of the call without the origin marks that make every add unique.
+
+        The same request therefore always has the same essence, whenever it is made.
+        """
         if self.proposed_essence:
             return self.proposed_essence
         body = [[one.key, one.method, _strip_marks(one.params)] for one in self.commands] if self.commands else _strip_marks(self.params)
@@ -77,7 +86,7 @@ class Call:
 
     @property
     def listed_as(self) -> str:
-        """The method as a policy names it: crm.deal.get, mongo.delete_one."""
+        """The name of the method as a policy writes it: crm.deal.get, mongo.delete_one."""
         return self.method if self.kind == "bitrix" else f"{self.kind}.{self.method}"
 
     @cached_property
@@ -103,10 +112,10 @@ def _strip_marks(value: object) -> object:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """The data read before a call is checked, so that the check itself stays pure.
+    """The data read before a call is checked, so that the check itself reads nothing.
 
-    `records` holds the present state of each target (None = not found). `first_stages` maps "deal:0" and the like to the first
-    stage id of the funnel. `denied_…` say who denied this same call, when, and whether in this turn.
+    `records` holds the present state of each target (None = not found). `first_stages` maps funnels such as "deal:0" to their first stage
+    id. `denied_at`, `denied_by` and `denied_in_turn` say when and by whom this same call was denied, and whether in this turn.
     """
 
     records: Mapping[Target, JsonObject | None] = field(default_factory=dict)
@@ -114,26 +123,30 @@ class Facts:
     field_lists: Mapping[str, Mapping[str, Field]] = field(default_factory=dict)
     """The portal's field lists by name ("deal", "item:2"); a list that could not be read is missing."""
     dismissed_users: frozenset[int] = frozenset()
-    """Those of the people whom the call makes responsible who are not active employees."""
+    """Of the users whom the call makes responsible: those who are not active employees."""
     by_webhook: bool = False
     """Whether calls go through a webhook, for which some methods are not available."""
     denied_at: str = ""
     denied_by: str = ""
     denied_in_turn: bool = False
     written: int = 0
-    """The number of changes begun for this person within the last 24 hours."""
+    """The number of changes begun for the requester within the last 24 hours."""
     first_sums: Mapping[Target, FirstSums] = field(default_factory=dict)
-    """The sums of a record before our first change of them within the last day."""
+    """The sums of each record before this program first changed them within the last day."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Allow:
-    """The call runs now."""
+    """Verdict: the call runs now, without a question."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """A person must decide. `taps`: 2 for what cannot be undone; `lead`: a lead decides; `four_eyes`: not the requester."""
+    """Verdict: a person must decide.
+
+    `taps` is 2 for what cannot be undone; `lead` says that a lead (head of sales) decides, `four_eyes` that somebody other than the
+    requester decides.
+    """
 
     reasons: tuple[Notice, ...]
     taps: int = 1
@@ -143,7 +156,7 @@ class Ask:
 
 @dataclass(frozen=True, kw_only=True)
 class Refuse:
-    """The call will not run. `reason` is for the person, `detail` is English for the model and operations staff."""
+    """Verdict: the call will not run. `reason` is for the person, `detail` is English for the model and operations staff."""
 
     reason: Notice
     detail: str
@@ -153,7 +166,7 @@ class Refuse:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanOnly:
-    """Shadow mode: the call is recorded as a plan and never run."""
+    """Verdict in shadow mode: the call is recorded as a plan and never run."""
 
 
 Verdict = Allow | Ask | Refuse | PlanOnly

@@ -1,4 +1,7 @@
-"""The methods of effects other than portal calls. All except reminders are refused unless the policy opens their kind."""
+"""The methods of effects other than portal calls (messages, databases, HTTP).
+
+All but reminders are refused unless the policy opens their kind.
+"""
 
 from bitrix.catalogue.catalogue import Method, MethodClass, Verb
 from orchestrator.domain.effect import EffectKind
@@ -35,11 +38,14 @@ _REMINDER = Method(
     forced={reminders.PERSON: ""},
     owner="self",
 )
-"""A reminder for the requester alone, so it needs neither a card nor an opening by the policy; a card does not show the person."""
+"""The method reminder.add: a reminder for the requester alone.
+
+It therefore needs neither a card nor an opening by the policy, and a card does not show the person.
+"""
 
 
 def resolve_kind(kind: EffectKind, method: str) -> EffectKind:
-    """Return the kind of a proposed effect: a model only names methods, so reminder.add arrives as a portal call."""
+    """Return the kind of a proposed effect; reminder.add, which a model proposes like a portal call, has the kind "schedule"."""
     return "schedule" if kind == "bitrix" and method.strip() == reminders.ADD else kind
 
 
@@ -49,7 +55,7 @@ def is_always_open(kind: EffectKind | str, method: str) -> bool:
 
 
 def find_effect_kind(kind: str, method: str) -> Method | None:
-    """Return the definition of a method of that kind, or None; names are case-sensitive."""
+    """Return the definition of a method of that kind, or None if there is none; names are case-sensitive."""
     row = _ROWS.get(kind, {}).get(method.strip())
     if row is None:
         return None

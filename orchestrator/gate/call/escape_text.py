@@ -1,4 +1,4 @@
-"""Makes untrusted text safe to show on a card: nothing in it may hide, reverse the direction of text or fake a line. Pure."""
+"""Makes untrusted text safe to show on a card: it cannot hide parts, reverse the direction of text or imitate a line of the card. Pure."""
 
 import re
 import unicodedata
@@ -16,7 +16,10 @@ LIMIT = 200
 
 
 def escape_text(text: str, *, locale: Locale = "ru", limit: int = LIMIT) -> str:
-    """Return `text` as one line: invisible characters are shown by code, line breaks by a symbol, and a cut says how much is missing."""
+    """Return `text` as one line: invisible characters as their code, line breaks as a symbol.
+
+    A longer text is cut at `limit` characters, with a mark that says how many are missing.
+    """
     if len(text) <= limit and _PLAIN.fullmatch(text):
         return text.strip()
     normal = unicodedata.normalize("NFC", text)

@@ -32,7 +32,10 @@ MULTIFIELDS = frozenset({*(kind.lower() for kind in names.MULTIFIELDS), "fm"})
 
 
 def find_value(record: JsonObject, name: str, entity: str = "") -> object:
-    """Return the value of a field in a record of either method family; None when the record does not have it."""
+    """Return the value of a field in a record, in whichever spelling the record has the name; None when it does not have the field.
+
+    The classic methods (crm.deal.*) and crm.item.* spell field names differently.
+    """
     if name in record:  # two custom fields may share a key
         return record[name]
     wanted = to_field_key(name, entity)
@@ -40,7 +43,10 @@ def find_value(record: JsonObject, name: str, entity: str = "") -> object:
 
 
 def has_field(record: JsonObject, name: str, entity: str = "") -> bool:
-    """Return whether the record contains this field; one that is missing may have any value."""
+    """Return whether the record contains this field.
+
+    A field that is missing was not read, so its value is unknown and not necessarily empty.
+    """
     if name in record:
         return True
     wanted = to_field_key(name, entity)
@@ -56,7 +62,7 @@ def find_field_info(entity: Entity | None, name: str) -> FieldInfo | None:
 
 
 def find_label(entity: Entity | None, name: str, locale: str) -> str:
-    """Return the field's name for people, or its code."""
+    """Return the field's name for people in the language `locale`, or its code if the catalogue does not describe it."""
     found = find_field_info(entity, name)
     if found is None:
         return name
@@ -64,7 +70,7 @@ def find_label(entity: Entity | None, name: str, locale: str) -> str:
 
 
 def is_same_value(new: object, old: object, *, kind: str = "text") -> bool:
-    """Return whether writing `new` over `old` changes nothing; in doubt it counts as a change."""
+    """Return whether writing `new` over `old` changes nothing; False in cases of doubt."""
     if _is_empty(new, kind) or _is_empty(old, kind):
         return _is_empty(new, kind) and _is_empty(old, kind)
     if kind == "multifield":
@@ -132,7 +138,7 @@ def _is_same_scalar(new: str, old: str, kind: str) -> bool:
 
 
 def _is_same_day(new: str, old: str) -> bool:
-    """Compare two dates written as a day or as a date with time and offset.
+    """Return whether two dates are the same day; each is a day, or a date with time and offset.
 
     A plain day equals any form of that day; a time equals only one of the same day and offset, since the portal converts others.
     """
@@ -153,7 +159,7 @@ def _is_same_moment(new: str, old: str) -> bool:
 
 
 def _is_same_multifield(new: object, old: object) -> bool:
-    """Return True only if every written element names an existing one by ID and leaves it unchanged."""
+    """Return whether every written element names an existing one by its ID and leaves it unchanged."""
     if not _is_list(new) or not _is_list(old):
         return False
     present = {_to_text(item.get("ID")): item for item in old if isinstance(item, Mapping)}

@@ -15,7 +15,7 @@ from orchestrator.gate.call.ports import FreezeSwitch, Ledger, Names, Performer,
 
 
 class PolicySource(Protocol):
-    """The source of the policy in force."""
+    """Where the gate gets the policy in force (the owner's rules)."""
 
     def now(self) -> Policy:
         """Return the policy in force; never fails."""
@@ -33,7 +33,7 @@ class GateDeps:
     ttl: timedelta
     """How long a card waits for a decision."""
     present: Callable[[Actor], Actor | None]
-    """Returns the person's present rights, or None if the person has no access any more."""
+    """A function that returns the person with their present rights, or None if the person has no access any more."""
     approvers: Approvers
     change_counter: ChangeCounter
     switch: FreezeSwitch
@@ -49,6 +49,9 @@ class GateDeps:
         return call.kind == "bitrix" and performer is not None and not performer.is_application
 
     async def count_changes(self, call: Call, actor: Actor, ledger: Ledger) -> int:
-        """Return the number of changes begun for the actor within 24 hours; 0, without counting, where no limit depends on it."""
+        """Return the number of changes begun for the actor within 24 hours.
+
+        Returns 0 without counting for calls that only read and where the policy has no daily limit.
+        """
         counts = not call.reads_only and self.policy.caps.writes_per_day is not None
         return await self.change_counter.count_changes(actor, ledger) if counts else 0

@@ -35,18 +35,18 @@ class ChangeCounter(Protocol):
         """Return the number of changes begun for this person within the last 24 hours; may raise StoreError."""
 
     async def list_changes(self, actor: Actor, ledger: Ledger) -> Sequence[PastStart]:
-        """List those changes one by one, for a database that has no count of this person yet; may raise StoreError."""
+        """Return those changes one by one, for a database that has not counted this person's changes yet; may raise StoreError."""
 
 
 class SessionChangeCounter:
-    """Counts only what was begun in the requesting conversation: enough for a person who has no other."""
+    """Counts only the changes begun in the requesting conversation: enough for a person who has no other conversation."""
 
     async def count_changes(self, actor: Actor, ledger: Ledger) -> int:
-        """Count from the folded state, so that nothing is read."""
+        """Return the count held in the state of the session, without reading the journal."""
         return count_recent_changes(ledger.state, actor.key, ledger.now)
 
     async def list_changes(self, _actor: Actor, _ledger: Ledger) -> Sequence[PastStart]:
-        """Return nothing: the folded state keeps counts per hour, not single calls."""
+        """Return an empty sequence, because the state of the session keeps counts per hour and not single calls."""
         return ()
 
 
@@ -56,7 +56,7 @@ def count_call_changes(call: Call) -> int:
 
 
 def check_caps(call: Call, caps: Caps, facts: Facts) -> Refuse | None:
-    """Return the refusal if the call exceeds a limit, else None. Reads never do."""
+    """Return the refusal if the call exceeds a limit, else None. Calls that only read never exceed one."""
     many = count_call_changes(call)
     if not many:
         return None
@@ -68,19 +68,19 @@ def check_caps(call: Call, caps: Caps, facts: Facts) -> Refuse | None:
 
 
 def build_cap_refusal(many: int, made: int, limit: int) -> Refuse:
-    """Return the refusal of `many` further changes after `made` ones under the daily `limit`."""
+    """Return the refusal of `many` further changes by a person who made `made` of the `limit` changes per day."""
     return refuse("gate-cap-day", count=many, made=made, limit=limit)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Money:
-    """The currency of limits that name none, and the value of one unit of each other currency in it."""
+    """The currency of limits that name none, and how much one unit of each other currency is worth in it."""
 
     currency: str = "RUB"
     rates: Mapping[str, Decimal] = field(default_factory=dict)
 
     def convert_pair(self, amount: Decimal, currency: str, other: str) -> tuple[Decimal, Decimal] | None:
-        """Convert to one currency: return (`amount`, the factor for sums in `other`), or None where a rate is missing."""
+        """Return `amount` and a factor for sums in `other`, so that both can be compared in one currency; None where a rate is missing."""
         one, two = currency or self.currency, other or self.currency
         if one == two:
             return amount, Decimal(1)

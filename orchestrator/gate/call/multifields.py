@@ -1,7 +1,8 @@
-"""Phones, e-mails and the like: what a write would really do to them, rewritten in the one form that does what was meant. Pure.
+"""Phones, e-mails and the like: finds what a write would really do to them, and rewrites it in the one form that does what was meant. Pure.
 
 In an update Bitrix24 adds an element without ID again, deletes one with ID and no value, and ignores several shapes. Here each element
-becomes one step (add, edit, remove); duplicates and unchanged values are left out, and what has no single reading is refused.
+becomes one step (add, edit, remove); duplicates and unchanged values are left out, and a value that can be understood in several ways is
+refused.
 """
 
 import re
@@ -17,7 +18,7 @@ from state.stored import JsonObject
 
 Verb = Literal["add", "edit", "remove"]
 Elements = list[dict[str, str]] | dict[str, dict[str, str]]
-"""The value of a field made by `build_value`: a list, or a map by id."""
+"""A field value made by `build_value`: a list of elements, or a map of elements by their id."""
 _NEW: Final = re.compile(r"n[0-9]{1,4}", re.ASCII)
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
 _DIGITS: Final = re.compile(r"[0-9]+", re.ASCII)
@@ -25,7 +26,7 @@ _LOCAL: Final = 11
 _SHORTEST: Final = 5
 _SHOWN: Final = 40
 _NAMES: Final = {"id": "id", "typeid": "kind", "valuetype": "value_type", "value": "value", "delete": "delete"}
-"""The parts of a written element by their keys without case and underscores; see `_Written`."""
+"""The fields of `_Written` by the keys of a written element, in lower case without underscores."""
 _CLASSIC_SHAPE: Final = (
     'a list of elements: {"VALUE": "+7…", "VALUE_TYPE": "WORK"} adds, {"ID": 156, "VALUE": "+7…"} edits, {"ID": 156, "DELETE": "Y"} removes'
 )
@@ -36,7 +37,7 @@ _FM_SHAPE: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Element:
-    """One phone or address of a record; `id` is "" for one that an earlier command of the batch adds."""
+    """One phone or address of a record; `id` is "" for an element that an earlier command of the batch adds."""
 
     id: str
     kind: str
@@ -45,13 +46,13 @@ class Element:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The key that makes two elements the same: the digits of a phone, an address regardless of case."""
+        """The key by which two elements count as the same: the digits of a phone, an address regardless of case."""
         return self.kind, _to_comparable(self.kind, self.value)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Written:
-    """One element as a call or the portal wrote it, in either family; None for parts that are not there."""
+    """One element as a call or the portal wrote it, in the form of either method family; None for parts that it does not have."""
 
     id: object = None
     kind: object = None
@@ -62,7 +63,7 @@ class _Written:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """What one written element does; `old` is the present element it changes."""
+    """What one written element does to the record; `old` is the present element that it changes, None for an added one."""
 
     verb: Verb
     kind: str
@@ -72,19 +73,19 @@ class Step:
 
 
 def parse_elements(record: JsonObject | None) -> tuple[Element, ...]:
-    """Return the phones and addresses of a record of either method family; empty if it contains none."""
+    """Return the phones and addresses of a record, read by either method family (crm.deal.* or crm.item.*); empty if it has none."""
     return tuple(_parse_record_elements(record or {}))
 
 
 def is_multifield(name: str) -> bool:
-    """Return whether this field holds phones or addresses, in either family."""
+    """Return whether the field of this name holds phones or addresses, in either method family."""
     return name.upper() in {*MULTIFIELDS, "FM"}
 
 
 def parse_steps(name: str, value: object, present: Sequence[Element] | None, *, in_items: bool) -> tuple[Step, ...]:
-    """Return what writing `value` under `name` does to a record that has `present` (None for a new record).
+    """Return the steps that writing `value` to the field `name` means for a record with the elements `present` (None: a new record).
 
-    Raises Refusal for what has no single reading.
+    Raises Refusal for a value that can be understood in several ways.
     """
     kind = name.upper()
     if in_items != (kind == "FM"):
@@ -107,7 +108,7 @@ def apply_steps(steps: Sequence[Step], present: Sequence[Element]) -> tuple[Elem
 
 
 def build_value(steps: Sequence[Step], *, in_items: bool, new: bool) -> Elements:
-    """Build the field value whose only reading is these steps."""
+    """Return the field value that can only be understood as these steps."""
     if not in_items:
         return [_classic_element(step) for step in steps]
     if new:
@@ -129,7 +130,7 @@ def remove_missing(value: Elements, held: Collection[str]) -> tuple[Elements, li
 
 
 def to_record_fields(record: JsonObject, now: Sequence[Element]) -> dict[str, list[dict[str, str]]]:
-    """Return the fields of `record` that hold phones and addresses, as they read once it has the elements `now`."""
+    """Return the fields of `record` that hold phones and addresses, with the values they have once it has the elements `now`."""
     own: dict[str, list[dict[str, str]]] = {name: [] for name in record if is_multifield(name)}
     of_all = next((name for name in own if name.upper() == "FM"), None)
     for element in now:
@@ -168,7 +169,7 @@ def _parse_record_elements(record: JsonObject) -> Iterator[Element]:
 
 
 def _parse_classic(kind: str, value: object, present: Sequence[Element] | None) -> list[_Written]:
-    """Parse a list of elements of one kind; each result contains its kind."""
+    """Parse the value of a classic field (a list of elements of one kind); each result contains that kind."""
     if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
         return [_parse_single_value(kind, str(value).strip(), present)]
     if isinstance(value, Mapping) and {key.lower().replace("_", "") for key in value} <= _NAMES.keys() and value:
@@ -180,7 +181,10 @@ def _parse_classic(kind: str, value: object, present: Sequence[Element] | None) 
 
 
 def _parse_single_value(kind: str, value: str, present: Sequence[Element] | None) -> _Written:
-    """Parse a bare value: it replaces the only element of its kind, or is the first; with several it is refused as unclear."""
+    """Parse a single value without a list.
+
+    It replaces the only element of its kind, or becomes the first one; if the record has several, it is refused as unclear.
+    """
     mine = [element for element in present or () if element.kind == kind]
     if len(mine) > 1:
         raise build_shape_refusal(kind, f"{_CLASSIC_SHAPE}; the record has {_format_elements(mine)}", foreign_text=True)
@@ -188,7 +192,7 @@ def _parse_single_value(kind: str, value: str, present: Sequence[Element] | None
 
 
 def _parse_universal(value: object, present: Sequence[Element] | None) -> list[_Written]:
-    """Parse the elements of `fm`, each with its kind; keys of the map become ids."""
+    """Parse the elements of the field `fm` (crm.item.*), each with its kind; the keys of the map become ids."""
     if not isinstance(value, Mapping | list) or not value:
         raise build_shape_refusal("fm", _FM_SHAPE)
     known = {element.id: element for element in present or ()}
@@ -207,7 +211,7 @@ def _parse_universal(value: object, present: Sequence[Element] | None) -> list[_
 
 
 def _parse_element(item: object, name: str, shape: str, *, number: str | None = None) -> _Written:
-    """Return one written element, with the id `number` if it has none of its own; raises Refusal for malformed ones."""
+    """Return one written element, with the id `number` if it has no id of its own; raises Refusal for a malformed element."""
     if isinstance(item, str) and item.strip() and name != "fm":
         return _Written(value=item.strip())
     given: JsonObject = item if isinstance(item, Mapping) else {}
@@ -269,14 +273,14 @@ def _universal_element(step: Step) -> dict[str, str]:
 
 
 def _pairs(value: object) -> list[tuple[str, object]]:
-    """Return key and element of a list, or of the map into which PHP converts one."""
+    """Return (key, element) of each element of a list (key ""), or of the map into which PHP converts a list."""
     if isinstance(value, Mapping):
         return [(str(key), item) for key, item in value.items()]
     return [("", item) for item in value] if isinstance(value, list) else []
 
 
 def _find_parts(item: JsonObject) -> dict[str, object]:
-    """Return the parts of an element that `_Written` knows, whichever family wrote it; the last of two spellings of a part counts."""
+    """Return the parts of an element that `_Written` knows, whichever family spelled them; of two spellings of a part the last counts."""
     return {_NAMES[plain]: value for key, value in item.items() if (plain := key.lower().replace("_", "")) in _NAMES}
 
 

@@ -1,4 +1,7 @@
-"""Normalizes the parameters of one call to the portal's spelling, or refuses them. Pure; adds nothing except what the catalogue forces."""
+"""Normalizes the parameters of one call to the portal's spelling, or refuses them. Pure.
+
+It adds nothing except what the catalogue prescribes.
+"""
 
 import difflib
 from collections.abc import Iterable, Mapping
@@ -22,7 +25,7 @@ _ORIGIN = frozenset({"originatorid", "originid", "originversion"})
 
 
 class Refusal(Exception):
-    """The call cannot be normalized to one exact form."""
+    """Raised when a call cannot be normalized to one exact form; `verdict` is the refusal for the person."""
 
     def __init__(self, verdict: Refuse) -> None:
         self.verdict = verdict
@@ -30,18 +33,24 @@ class Refusal(Exception):
 
 
 def build_refusal(code: str, **args: object) -> Refusal:
-    """Build the exception that refuses with the reason `code`."""
+    """Return the exception that refuses a call with the reason `code` and its arguments."""
     return Refusal(refuse(code, **args))
 
 
 def build_shape_refusal(param: str, expected: str, *, foreign_text: bool = False) -> Refusal:
-    """Build the refusal of a value that has no single reading; `expected` reaches the model in full, however long."""
+    """Return the exception that refuses a malformed or ambiguous value.
+
+    `expected` says what is expected and reaches the model in full, however long it is.
+    """
     found = refuse("gate-param-invalid", param=param, expected=expected)
     return Refusal(replace(found, detail=f"{found.reason.args['param']} must be {expected}.", foreign_text=foreign_text))
 
 
 def parse_params(params: JsonObject) -> dict[str, object]:
-    """Return a copy of `params` as JSON data; raises Refusal for data that JSON parsers treat differently or that nests too deep."""
+    """Return a copy of `params` as plain JSON data.
+
+    Raises Refusal for data that JSON parsers treat differently or that is nested too deep.
+    """
     try:
         plain = {name: _copy(value, depth=1) for name, value in params.items()}
         check(plain)
@@ -51,9 +60,10 @@ def parse_params(params: JsonObject) -> dict[str, object]:
 
 
 def normalize_names(spec: Method, params: JsonObject) -> dict[str, object]:
-    """Normalize top-level names to the portal's spelling and order; raises Refusal for unknown, reserved and duplicate ones.
+    """Return `params` with top-level names in the portal's spelling and order.
 
-    The order matters: the task.* methods of Bitrix24 read their parameters by position.
+    Raises Refusal for unknown, reserved and duplicate names. The order matters: the task.* methods of Bitrix24 read their parameters by
+    position.
     """
     known = _list_known_names(spec)
     result: dict[str, object] = {}
@@ -70,13 +80,13 @@ def normalize_names(spec: Method, params: JsonObject) -> dict[str, object]:
 
 
 def sort_params(spec: Method, params: JsonObject) -> dict[str, object]:
-    """Sort the top-level parameters into the order of the catalogue row."""
+    """Return the parameters, the top level sorted into the order of the method's catalogue row."""
     order = {name: place for place, name in enumerate(_list_known_names(spec).values())}
     return dict(sorted(params.items(), key=lambda item: order.get(item[0], len(order))))
 
 
 def convert_ids(spec: Method, params: JsonObject) -> dict[str, object]:
-    """Convert ids written as text to numbers."""
+    """Return the parameters with ids that were written as text converted to numbers."""
     result = {name: _to_id(value) if name.lower().endswith("id") else value for name, value in params.items()}
     for path in spec.target:
         head, _, rest = path.partition(".")
@@ -87,9 +97,10 @@ def convert_ids(spec: Method, params: JsonObject) -> dict[str, object]:
 
 
 def normalize_fields(spec: Method, params: JsonObject, *, entity: Entity | None, marks: Mapping[str, str]) -> dict[str, object]:
-    """Normalize field names to the spelling of the method's family; `marks` are the origin marks that may be present already.
+    """Return the parameters with field names in the spelling of the method's family (crm.deal.* and crm.item.* differ).
 
-    Raises Refusal if the fields are not a map, for malformed or duplicate names, and for origin marks that are not ours.
+    `marks` are the origin marks (by which this program finds its own records) that may be present already. Raises Refusal if the fields are
+    not a map, for malformed or duplicate names, and for origin marks that this program did not set.
     """
     if spec.reads_only:
         return dict(params)
@@ -127,14 +138,14 @@ def check_required(spec: Method, params: JsonObject) -> None:
 
 
 def build_hint(written: str, names: Iterable[str]) -> str:
-    """Return a sentence with the most similar known name, or ""."""
+    """Return the sentence " Did you mean …?" with the known name most similar to `written`, or "" if none is similar."""
     by_lower = {name.lower(): name for name in names}
     close = difflib.get_close_matches(written.lower(), by_lower, n=1, cutoff=0.75)
     return f" Did you mean {by_lower[close[0]]}?" if close else ""
 
 
 def _list_known_names(spec: Method) -> dict[str, str]:
-    """Return the names in the catalogue row by their lower case, in the order in which they are sent."""
+    """Return the parameter names of the catalogue row, lower case → exact spelling, in the order in which they are sent."""
     paths = [*spec.required, *spec.target, spec.fields_at, spec.target_entity.removeprefix("@"), *spec.forced, *spec.params]
     if spec.target_entity and not spec.target_entity.startswith("@"):
         paths.remove(spec.target_entity)
@@ -166,7 +177,7 @@ def _to_id(value: object) -> object:
 
 
 def _check_options(options: object) -> None:
-    """Check the option map `params` of a CRM write: it may only enable defaults, so that no change is hidden from the history."""
+    """Raise Refusal unless the option map `params` of a CRM write only enables defaults: no change may be hidden from the history."""
     if not options:
         return
     if not isinstance(options, Mapping):
@@ -189,7 +200,7 @@ def _normalize_field_name(spec: Method, name: str, entity: Entity | None, *, ori
 
 
 def _normalize_own_name(name: str, *, in_items: bool, originals: bool) -> str:
-    """Spell a custom field's name for its family; whether the field exists is not known here."""
+    """Return a custom field's name in the spelling of the method's family; it is not checked that the field exists."""
     if not names.is_custom_field(name):
         return name
     return names.to_universal(name) if in_items and not originals else names.to_classic(name)

@@ -1,7 +1,8 @@
-"""Rights: whose records a person may touch, list filters narrowed to them, and who may decide for others. Pure.
+"""Rights: whose records a person may touch, which records a list may return to them, and who may decide for others. Pure.
 
-A filter that cannot be narrowed with certainty is refused: the portal joins conditions by AND at the top level unless `logic` says
-otherwise, and only crm.item.list has groups. `Approvers` (the leads) is implemented by `orchestrator.features.leads`.
+A filter that cannot be restricted with certainty is refused: the portal joins conditions by AND at the top level unless `logic` says
+otherwise, and only crm.item.list has groups. `Approvers` (finds the leads, that is heads of sales) is implemented by
+`orchestrator.features.leads`.
 """
 
 import re
@@ -19,7 +20,7 @@ from state.stored import JsonObject
 
 
 def find_visible_users(actor: Actor) -> frozenset[int] | None:
-    """Return the users whose records `actor` may touch; None means all, an empty set means none."""
+    """Return the portal users whose records `actor` may touch; None means all users, an empty set means none."""
     if actor.sees == "all":
         return None
     own = frozenset() if actor.bitrix_user_id is None else frozenset({actor.bitrix_user_id})
@@ -27,7 +28,7 @@ def find_visible_users(actor: Actor) -> frozenset[int] | None:
 
 
 def find_needed_records(call: Call, actor: Actor) -> tuple[Target, ...]:
-    """Return the records to read before checking `call`: always for writes, for reads only if the actor does not see all."""
+    """Return the records to read before checking `call`: for writes always, for reads only if the actor may not see all records."""
     wanted: dict[Target, None] = {}
     for leaf in call.leaves:
         wanted.update({tie: None for tie in leaf.ties if tie[0] in leaf.entities})
@@ -79,12 +80,12 @@ def narrow_filter(spec: Method, given: object, allowed: frozenset[int]) -> dict[
 
 
 def check_filter(given: object) -> None:
-    """Raise Refusal for a filter that identifies one record but might be joined with more by OR."""
+    """Raise Refusal for a filter that is meant to identify one record but might match more because of an OR."""
     _check_conditions(_as_map(given, groups=False), groups=False)
 
 
 def extract_conditions(given: object) -> dict[str, object]:
-    """Return the fields of a filter without groups, without their prefixes; what is no plain condition is left out."""
+    """Return the conditions of a filter without groups, field name without its prefix → value; other entries are left out."""
     conditions: JsonObject = given if isinstance(given, Mapping) else {}
     return {matched[2]: value for name, value in conditions.items() if (matched := _KEY.fullmatch(name)) is not None}
 
@@ -100,7 +101,7 @@ def _as_map(given: object, *, groups: bool) -> dict[str, object]:
 
 
 def _check_conditions(conditions: JsonObject, *, groups: bool) -> None:
-    """Raise Refusal unless all keys are field names; groups and `logic` are allowed only where the method has them."""
+    """Raise Refusal unless all keys of a filter are field names; groups and `logic` are allowed only if `groups` is true."""
     for name, value in conditions.items():
         if groups and (_GROUP.fullmatch(name) or name.lower() == "logic"):
             for part in value if isinstance(value, list) else [value]:
@@ -117,7 +118,7 @@ def _split_key(name: str) -> tuple[str, str]:
 
 
 def _select_named_users(value: object, allowed: frozenset[int]) -> frozenset[int]:
-    """Return those of `allowed` that an exact condition names."""
+    """Return those users in `allowed` whom an exact condition with this value names."""
     named = fields.parse_ids(value)
     return frozenset(user for user in allowed if str(user) in named)
 
@@ -133,20 +134,23 @@ Sees = Callable[[Actor], bool]
 
 
 class Approvers(Protocol):
-    """Finds the people who may decide for others; answers from memory, with the present rights."""
+    """Finds the people who may decide for others, with their present rights; reads nothing from the portal or the database."""
 
     def find_leads(self, actor: Actor, sees: Sees) -> Sequence[Actor]:
-        """Return the leads who get a request of `actor`: never the requester, and only those who may see its records; may be empty."""
+        """Return the leads (heads of sales) who get a request of `actor`; may be empty.
+
+        Never the requester, and only those for whom `sees` returns True: they may see the records of the request.
+        """
 
     def apply_delegation(self, actor: Actor) -> Actor:
-        """Return `actor` with role and visible records of the lead whose deputy they are today; otherwise unchanged."""
+        """Return `actor` with the role and the visible records of the lead whose deputy the actor is today; otherwise unchanged."""
 
 
 class NoLeads:
-    """Used where no leads are known: cards stay in their own chat, where any lead may decide."""
+    """The `Approvers` used where no leads are known: cards stay in their own chat, where any lead may decide."""
 
     def find_leads(self, _actor: Actor, _sees: Sees) -> Sequence[Actor]:
-        """Return no one."""
+        """Return an empty sequence."""
         return ()
 
     def apply_delegation(self, actor: Actor) -> Actor:
@@ -168,13 +172,13 @@ class Absence:
 
 
 class Staff(Protocol):
-    """The people who may use the bot now; implemented by the access list, which answers from memory."""
+    """The people who may use the bot now; implemented by the access list, which is held in memory."""
 
     def list_people(self) -> Sequence[Actor]:
         """Return all people with access."""
 
     def find_lead(self, key: str) -> str:
-        """Return the key of the lead named for this person, or ""."""
+        """Return the key of the lead (head of sales) named for this person, or "" if none is."""
 
     def find_absence(self, key: str) -> Absence | None:
         """Return the person's absence according to the access list, or None; it may already be over."""

@@ -1,4 +1,7 @@
-"""The policy of the portal's owner, loaded whole from data/policy.yaml and POLICY_FILE; `policy_reload` follows changes of the file."""
+"""The policy (rules of the portal's owner), loaded as a whole from data/policy.yaml and POLICY_FILE.
+
+`policy_reload` loads it again when the file changes.
+"""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -34,7 +37,7 @@ from state.canonical import dumps, hash_text
 SHIPPED = Path(__file__).resolve().parents[3] / "data" / "policy.yaml"
 _PARTS: Final[dict[str, type[BaseModel]]] = {"catalogue": Method, "rules": Rule, "caps": Caps, "budget": Budget}
 _OWN_FIELDS: Final = ("uf", "parentid", "property")
-"""Prefixes of the fields that differ between portals, so that the catalogue cannot list them."""
+"""Prefixes of the names of fields that differ between portals, so that the catalogue cannot list them."""
 
 Span = Annotated[timedelta, BeforeValidator(parse_duration), Field(gt=timedelta(0))]
 
@@ -43,7 +46,10 @@ class Policy(Frozen):
     """The owner's rules on top of the catalogue. Method names are matched regardless of case."""
 
     open_methods: frozenset[str] = frozenset()
-    """Methods of class D and closed rows that may be requested; a deletion then needs a second tap."""
+    """Methods that are closed by default (deletions and closed catalogue rows) and may be requested.
+
+    A deletion then needs a second tap.
+    """
     refuse_methods: frozenset[str] = frozenset()
     """Methods that never run, whoever requests them and in whatever mode. Overrides open_methods."""
     ask_methods: frozenset[str] = frozenset()
@@ -51,28 +57,31 @@ class Policy(Frozen):
     ask_people: frozenset[str] = frozenset()
     """Keys of the actors whose every change needs a confirmation."""
     ask_above: Decimal | None = Field(default=None, gt=0)
-    """Any change of a record whose sum is above this needs a confirmation."""
+    """A change of a record whose sum is above this needs a confirmation."""
     four_eyes_above: Decimal | None = Field(default=None, gt=0)
-    """Above this sum another person with the role lead must approve."""
+    """Above this sum a person with the role lead (head of sales) other than the requester must approve."""
     currency: Currency = "RUB"
-    """The currency of limits that name none; it should be the portal's base currency, in which sums without a currency are."""
+    """The currency of limits that name none; it should be the base currency of the portal.
+
+    The portal keeps sums without a currency in its base currency.
+    """
     rates: dict[Currency, Annotated[Decimal, Field(gt=0)]] = Field(default_factory=dict)
     """The value of one unit of another currency in `currency`; a sum in a currency without a rate is above every limit."""
     critical_fields: frozenset[str] = frozenset()
     """Further fields, such as UF_CRM_DISCOUNT, whose change needs a confirmation."""
     rules: tuple[Rule, ...] = ()
-    """All rules that match a call apply, and the strictest wins."""
+    """The owner's rules: all that match a call apply, and the strictest one wins."""
     sum_jump: int | None = Field(default=None, ge=2)
-    """A sum that grows by this factor, or falls to that fraction, needs two taps; the shipped policy sets ten."""
+    """A sum that is multiplied or divided by at least this factor needs two taps; the shipped policy sets ten."""
     caps: Caps = Caps()
     budget: Budget = Budget()
     """How much of the model a person may use in a month."""
     undo_for: Span = timedelta(hours=1)
     """How long a change can be undone with one button."""
     remind_lead_after: Span = timedelta(hours=2)
-    """When a lead who has not decided is reminded."""
+    """After how long a lead (head of sales) who has not decided about a card is reminded."""
     halt_on_block: bool = False
-    """Whether to stop a plan at its first step that waits or is refused (S004-A4)."""
+    """Whether to stop a plan at the first step that waits for a decision or is refused (S004-A4)."""
     event_handler_hosts: frozenset[str] = frozenset()
     """Hosts to which event.bind may send the portal's events."""
     open_kinds: frozenset[EffectKind] = frozenset()
@@ -82,10 +91,10 @@ class Policy(Frozen):
     http_hosts: frozenset[str] = frozenset()
     """Hosts that an http effect may call."""
     catalogue: tuple[Method, ...] = ()
-    """Further catalogue rows."""
+    """Further methods for the catalogue of the portal's methods."""
 
     def is_listed(self, listed: frozenset[str], method: str) -> bool:
-        """Return whether `method` is in `listed`, one of the lists above."""
+        """Return whether `method` is in `listed`, which is one of the lists above; case does not matter."""
         return bool(listed) and method.lower() in {name.strip().lower() for name in listed}
 
     @cached_property
@@ -95,24 +104,30 @@ class Policy(Frozen):
 
     @cached_property
     def digest(self) -> str:
-        """The identifier of this policy in the journal: the same rules have the same digest, however they are written."""
+        """The checksum (12 hex digits) that identifies this policy in the journal.
+
+        The same rules have the same checksum, however they are written.
+        """
         return hash_text(dumps(_to_sorted(self.model_dump())))[:12]
 
 
 class LoadedPolicy(NamedTuple):
-    """A policy, with the position of each key in its file."""
+    """A policy, with the file and line of each of its keys."""
 
     policy: Policy
     places: Places
 
 
 def load_policy(path: Path | None, *, shipped: Path = SHIPPED) -> Policy:
-    """Load the shipped policy with the keys of `path` replacing its own; raises SettingsError that lists every mistake."""
+    """Return the shipped policy, in which the keys given in `path` replace the shipped ones.
+
+    Raises SettingsError, which lists every mistake.
+    """
     return load_with_places(path, shipped=shipped).policy
 
 
 def load_with_places(path: Path | None, *, shipped: Path = SHIPPED) -> LoadedPolicy:
-    """Load a policy as `load_policy` does, with the lines of its keys."""
+    """Return a policy loaded as `load_policy` does, together with the lines of its keys."""
     merged: dict[str, object] = {}
     places: dict[Place, tuple[str, int]] = {}
     for source in (shipped, path) if path else (shipped,):
@@ -126,7 +141,10 @@ def load_with_places(path: Path | None, *, shipped: Path = SHIPPED) -> LoadedPol
 
 
 def check_policy(policy: Policy, catalogue: Catalogue, places: Places | None = None) -> tuple[str, ...]:
-    """Return a sentence for every name that the catalogue does not know: a misspelt refusal would refuse nothing."""
+    """Return a sentence for every name in the policy that the catalogue does not know.
+
+    A misspelt name in `refuse_methods`, for example, would refuse nothing.
+    """
     return tuple(f"{_format_place(place, places or {})}: {text}" for place, text in _find_unknown_names(policy, catalogue))
 
 
@@ -165,7 +183,7 @@ def _suggest_field(name: str, fields: dict[str, str]) -> str:
 
 
 def _to_sorted(value: object) -> object:
-    """Convert to JSON data with sets in a fixed order."""
+    """Return the value as JSON data, with sets sorted."""
     match value:
         case frozenset() | set():
             return sorted(str(item) for item in value)

@@ -1,6 +1,6 @@
-"""The format of a policy file: its rules as types, its keys with their lines, and mistakes as sentences with line, cause and cure.
+"""The format of a policy file: the types of its rules, the line of each key, and mistakes as sentences with line, cause and cure.
 
-Plain data; whether a rule applies to a call is decided in `gate/decide/evaluate_rules.py`.
+Whether a rule applies to a call is decided in `gate/decide/evaluate_rules.py`.
 """
 
 import difflib
@@ -28,14 +28,17 @@ _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def describe_yaml_error(error: Exception) -> str:
-    """Describe where a YAML file cannot be parsed and what to check there; the parser's own message is for programmers."""
+    """Return where a YAML file cannot be parsed and what to check there; the parser's own message is for programmers."""
     mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
     place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
     return f"{place}: look at indents, colons, quotes and brackets"
 
 
 def parse_duration(value: object) -> object:
-    """Return "1h", "90m" or "2d" as a timedelta; raises ValueError for other text. A value that is no text is returned unchanged."""
+    """Return "1h", "90m" or "2d" as a timedelta; raises ValueError for any other string.
+
+    A value that is not a string is returned unchanged.
+    """
     if not isinstance(value, str):
         return value
     match = _DURATION.fullmatch(value.strip())
@@ -45,7 +48,10 @@ def parse_duration(value: object) -> object:
 
 
 def read_policy_file(path: Path) -> tuple[dict[str, Any], dict[Place, tuple[str, int]]]:
-    """Return the content of a policy file and the position of every key and element; raises SettingsError if it is not a map of keys."""
+    """Return the content of a policy file, and the file and line of every key and element.
+
+    Raises SettingsError if the file cannot be read or is not a map of keys.
+    """
     try:
         text = path.read_text(encoding="utf-8")
         node = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -69,7 +75,7 @@ def read_policy_file(path: Path) -> tuple[dict[str, Any], dict[Place, tuple[str,
 
 
 def _list_places(node: yaml.Node, at: Place) -> Iterator[tuple[Place, int, bool]]:
-    """Yield (place, line, whether it is a duplicate) for everything below `node`."""
+    """Yield (path of keys, line, whether the key is a duplicate) for everything below `node`."""
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, value in node.value:
@@ -89,7 +95,10 @@ def format_place(place: Sequence[str | int]) -> str:
 
 
 def format_location(place: Sequence[str | int], places: Places) -> str:
-    """Return "POLICY_FILE mine.yaml: line 4: `rules.0.then`", with the line of the innermost part that has one."""
+    """Return "POLICY_FILE mine.yaml: line 4: `rules.0.then`" for a path of keys.
+
+    The line is that of the innermost part of the path with a known line.
+    """
     known = next((places[found] for end in range(len(place), 0, -1) if (found := tuple(place[:end])) in places), None)
     return f"POLICY_FILE {known[0]}: line {known[1]}: `{format_place(place)}`" if known else f"`{format_place(place)}`"
 
@@ -97,7 +106,7 @@ def format_location(place: Sequence[str | int], places: Places) -> str:
 def describe_mistakes(
     error: ValidationError, places: Places, model: type[BaseModel], parts: Mapping[str, type[BaseModel]]
 ) -> Iterator[str]:
-    """Yield a sentence for each mistake; `parts` are the models below the keys of `model`."""
+    """Yield a sentence for each mistake of a policy; `parts` are the models of the values below the keys of `model`."""
     for found in error.errors():
         place = found["loc"]
         below = parts.get(str(place[0])) if len(place) > 1 else None
@@ -124,7 +133,7 @@ LONGEST_WHY: Final = 120
 
 
 def _to_list(value: object) -> object:
-    """Wrap a single word into a list."""
+    """Return a single word or number as a list of one; any other value unchanged."""
     return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
 
 
@@ -148,25 +157,28 @@ Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$", description="a code such 
 
 
 class Rule(Frozen):
-    """One rule: all of its conditions must hold; for a condition with several words one is enough."""
+    """One rule: it applies when all of its conditions hold; of a condition with several words one must match."""
 
     method: Words = ()
-    """crm.deal.update, or with a star crm.deal.*; a deal changed through crm.item.update also counts as crm.deal.update."""
+    """Methods such as crm.deal.update, or with a star crm.deal.*.
+
+    A deal changed through crm.item.update also counts as crm.deal.update.
+    """
     entity: Words = ()
-    """deal, lead, contact, company, task, item:177 or item:*: applies whatever the method is."""
+    """Kinds of record: deal, lead, contact, company, task, item:177 or item:*. The rule applies whatever the method is."""
     field: Words = ()
-    """A field that the call changes, or sets on a new record."""
+    """Fields: the call changes one of them, or sets it on a new record."""
     above: Decimal | None = Field(default=None, ge=0)
     """Applies if the sum that the call writes, or that the record has, is larger."""
     currency: Currency | Literal[""] = ""
     """The currency of `above`; by default that of the policy."""
     times: int | None = Field(default=None, ge=2)
-    """Applies if the sum grows by this factor, or falls to that fraction."""
+    """Applies if the sum is multiplied or divided by at least this factor."""
     person: Words = ()
     """Keys of the requesters in the access file (tg:1007)."""
     role: Annotated[tuple[Role, ...], BeforeValidator(_to_list)] = ()
     mode: Annotated[tuple[Mode, ...], BeforeValidator(_to_list)] = ()
-    """The modes that apply to the person."""
+    """The safety modes, of which one must be the mode that applies to the person."""
     then: Then
     why: Annotated[str, Field(max_length=LONGEST_WHY), AfterValidator(_check_sentence)]
     """The sentence that people read on the card or in the refusal."""

@@ -1,4 +1,4 @@
-"""The ports of the gate: what it needs of the session, implemented by `session`, and of the performers."""
+"""Interfaces that the gate needs from other parts: the session's journal, the performers, the readers of the portal."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,10 @@ from state.stored import JsonObject
 
 
 class Ledger(Protocol):
-    """A session's journal under its lease; every commit is one transaction, fenced by the lease's epoch."""
+    """The journal of a session that this process holds under a lease.
+
+    Every commit is one transaction, which fails once another process has taken the lease over.
+    """
 
     key: str
 
@@ -29,14 +32,14 @@ class Ledger(Protocol):
         """The current time."""
 
     def mark(self) -> str:
-        """Return a time mark; see `state.clock.Clock.mark`."""
+        """Return a mark of the present time, for `measure_since`; see `state.clock.Clock.mark`."""
 
     def measure_since(self, mark: str) -> timedelta | None:
-        """Return the time since `mark`; see `state.clock.Clock.since`."""
+        """Return the time since `mark`, or None if it cannot be told; see `state.clock.Clock.since`."""
 
     @property
     def state(self) -> SessionState:
-        """The session's folded state."""
+        """The state of the session, computed from its events."""
 
     async def commit(
         self,
@@ -46,7 +49,10 @@ class Ledger(Protocol):
         outbox: Sequence[OutboxRow] = (),
         timers: Sequence[Timer] = (),
     ) -> None:
-        """Append durably, with everything buffered; raises EffectConflict, StaleEpoch or StoreUnwritable and then keeps nothing."""
+        """Store the events and changes durably, with everything buffered before.
+
+        Raises EffectConflict, StaleEpoch or StoreUnwritable; then nothing is stored.
+        """
 
     async def buffer(
         self,
@@ -56,13 +62,16 @@ class Ledger(Protocol):
         outbox: Sequence[OutboxRow] = (),
         timers: Sequence[Timer] = (),
     ) -> None:
-        """Apply to the state now, durable with the next commit; raises EffectConflict and then keeps nothing of it."""
+        """Apply the events to the state now; they are stored with the next commit.
+
+        Raises EffectConflict, and then nothing of this call is kept.
+        """
 
     async def flush(self) -> None:
         """Commit what is buffered; raises StaleEpoch or StoreUnwritable."""
 
     async def flush_plan(self) -> None:
-        """Commit what is buffered, unless it is only results of reads; raises as `flush`."""
+        """Commit what is buffered, unless it consists only of results of reads; raises as `flush`."""
 
     async def find_effect(self, effect_id: str) -> EffectRow | None:
         """Return the row of one effect, or None."""
@@ -71,7 +80,10 @@ class Ledger(Protocol):
         """Return the session's effects with that status."""
 
     async def find_calls_about(self, record: str, within: timedelta) -> list[EffectRow]:
-        """Return changes of a record ("deal:481") journaled within that time, and some older ones, of all sessions, oldest first."""
+        """Return the calls of all sessions that changed a record ("deal:481") within that time, oldest first.
+
+        Some older ones may be among them.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,22 +97,22 @@ class Succeeded:
     entity: str = ""
     created: str = ""
     unchanged: tuple[str, ...] = ()
-    """Fields that a read of the record found unchanged, whatever the portal reported."""
+    """Fields that a later read of the record showed to be unchanged, whatever the portal reported."""
     note: str = ""
     """Anything else to report, in English."""
     sums: Mapping[str, str] | None = None
     """Sums by currency over all rows of a list that is longer than `result`; empty where they could not be computed."""
     foreign_text: bool = False
-    """Whether it contains texts (errors of commands, `note`) that other people may have written."""
+    """Whether the result contains texts (errors of commands, `note`) that other people may have written."""
 
 
 DECLINED = "portal-said-no"
-"""The code of a write that the portal answered with plain false."""
+"""The error code of a write to which the portal answered a plain false."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rejected:
-    """The call certainly did not happen."""
+    """The result of a call that certainly did not happen: the portal rejected it, or it was not sent (`sent` is False)."""
 
     code: str
     detail: str
@@ -112,7 +124,7 @@ class Rejected:
 
 @dataclass(frozen=True, kw_only=True)
 class Unknown:
-    """The call may or may not have happened."""
+    """The result of a call that may or may not have happened, for example because the answer was lost."""
 
     detail: str
     foreign_text: bool = False
@@ -122,22 +134,22 @@ CallResult = Succeeded | Rejected | Unknown
 
 
 class Performer(Protocol):
-    """Makes calls of one kind. It never retries what may have happened and makes no safety decision."""
+    """Makes calls of one kind. It never repeats a call that may have happened, and makes no safety decision."""
 
     portal: str
     is_application: bool
     """Whether calls run as an application, which some methods need."""
 
     async def execute(self, call: Call) -> CallResult:
-        """Make the call once."""
+        """Make the call once and return its result."""
 
     async def reconcile(self, call: Call, before: BeforeImage) -> "Reconciled":
-        """Check by reads whether a call of unknown outcome happened."""
+        """Read the portal to find whether a call with unknown outcome happened."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadBack:
-    """The result of reading the record after the portal reported success."""
+    """What a read of the record found after the portal had reported success."""
 
     unchanged: tuple[str, ...] = ()
     note: str = ""
@@ -149,20 +161,23 @@ class ReadsBack(Protocol):
     """A performer that can check whether a change really happened."""
 
     async def read_back(self, call: Call, before: BeforeImage, done: Succeeded) -> ReadBack:
-        """Compare the records with what was written; only reads, and raises no network errors."""
+        """Read the changed records and compare them with what was written; raises no network errors."""
 
 
 @runtime_checkable
 class FindsTraces(Protocol):
-    """A performer that can search for what a call without an origin mark may have left behind."""
+    """A performer that can search the portal for what a call of unknown outcome may have created.
+
+    It serves calls whose new records carry no origin mark by which to find them.
+    """
 
     async def find_traces(self, call: Call, since: datetime) -> str:
-        """Return a sentence on what a call sent at `since` probably created, or "". Proves nothing; may raise bitrix errors."""
+        """Return a sentence on what a call sent at `since` probably created, or "". It proves nothing; may raise bitrix errors."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reconciled:
-    """The result of checking by reads whether a call of unknown outcome happened."""
+    """What a read of the portal found about a call of unknown outcome: `verdict` says whether it happened."""
 
     verdict: str
     detail: str = ""
@@ -177,7 +192,10 @@ class FieldLists(Protocol):
     async def load_fields(
         self, entity: str, *, fresh: bool = False, has: Callable[[Mapping[str, Field]], bool] | None = None
     ) -> Mapping[str, Field]:
-        """Return the fields of "deal", "item:2" or "task" by code; reread once if `has` rejects the cached list. Raises bitrix errors."""
+        """Return the fields of "deal", "item:2" or "task" by code.
+
+        The cached list is read again, once, if `has` returns False for it. Raises bitrix errors.
+        """
 
 
 class People(Protocol):
@@ -195,7 +213,7 @@ class Reference(FieldLists, People, Protocol):
 
 
 class Records(Protocol):
-    """Reads the present state of records, for before-images and rights, and the lists of fields and employees."""
+    """Reads the present state of records, for before-images and for checking rights; also the lists of fields and employees."""
 
     @property
     def reference(self) -> Reference:
@@ -208,27 +226,30 @@ class Records(Protocol):
         """Return the present first stage of each funnel ("deal:0", "item:177:10"); raises bitrix errors."""
 
     def discard_for_call(self, method: str) -> None:
-        """Invalidate the cached data that this call of ours changed, whether or not it succeeded."""
+        """Forget the cached data that a call of this program by `method` changed, whether or not the call succeeded."""
 
 
 class FreezeSwitch(Protocol):
-    """The switch that freezes all writes."""
+    """The switch by which operations staff stop ("freeze") all writes to the portal."""
 
     async def find_freeze(self) -> FreezeState | None:
-        """Return the freeze in force, or None while writes may start; may lag briefly behind other processes. Raises StoreError."""
+        """Return the freeze in force, or None while writes may start.
+
+        It may lag briefly behind other processes. Raises StoreError.
+        """
 
     async def fetch_freeze(self) -> FreezeState:
-        """Return the freeze that has just stopped a call; never lags. Raises StoreError."""
+        """Return the freeze that has just stopped a call; unlike `find_freeze` it never lags. Raises StoreError."""
 
     async def freeze(self, hand: SwitchOperator, reason: str = "") -> SwitchResult:
-        """Freeze: once this returns, no write starts in any process. If it raises StoreError, nothing has changed."""
+        """Stop all writes: once this returns, no write starts in any process. If it raises StoreError, nothing has changed."""
 
     async def release(self, hand: SwitchOperator, seq: int | None = None) -> SwitchResult:
         """Allow writes again; with `seq` only if that freeze is still in force. If it raises StoreError, nothing has changed."""
 
 
 class Names(Protocol):
-    """Names of people, stages and records; may read the portal and then raise BitrixError."""
+    """Finds names of people, stages and records; may read the portal and then raises BitrixError if that fails."""
 
     async def find_user_name(self, user_id: int) -> str:
         """Return the name of an employee."""
@@ -249,7 +270,7 @@ class Names(Protocol):
         """Return the portal's title of a field; "" if it has none or the portal cannot be read."""
 
     async def describe_field_value(self, entity: str, name: str, value: object, *, locale: Locale, zone: str) -> str | None:
-        """Return the value of a custom field in words; None if the value speaks for itself."""
+        """Return the value of a custom field in words; None if the portal has no other words for it."""
 
     async def load_currency_book(self) -> CurrencyBook:
         """Return how the portal formats its currencies; never fails."""

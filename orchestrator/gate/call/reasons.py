@@ -1,4 +1,7 @@
-"""Every reason the gate gives: a code with an English sentence for the model and operations staff. People read the texts in `bot/i18n`."""
+"""All reasons that the gate gives: a code, and an English sentence for the model and operations staff.
+
+People read the texts of the same codes in `bot/i18n`.
+"""
 
 import re
 from typing import NamedTuple
@@ -90,23 +93,23 @@ _MAX_ARGUMENT = 120
 
 
 def format_english(notice: Notice) -> str:
-    """Return the sentence for the model behind a notice of the gate."""
+    """Return the English sentence for the model that belongs to a notice of the gate."""
     return SENTENCES[notice.code].format(**notice.args)
 
 
 def ask(code: str, **args: object) -> Notice:
-    """Build a reason to ask, with every argument as short plain text."""
+    """Return a reason to ask a person, with every argument as short plain text."""
     return Notice(code=code, args={name: _format_argument(value) for name, value in args.items()})
 
 
 def refuse(code: str, **args: object) -> Refuse:
-    """Build a refusal: a code for the person, an English sentence for the model."""
+    """Return a refusal, with a code for the person and an English sentence for the model."""
     notice = ask(code, **args)
     return Refuse(reason=notice, detail=format_english(notice))
 
 
 class CommandLabel(NamedTuple):
-    """The record that a command of a batch is about, for people; the number is 0 for a record yet to be created."""
+    """How people are told which record a command of a batch is about; the number is 0 for a record yet to be created."""
 
     entity: str = ""
     title: str = "none"
@@ -115,9 +118,9 @@ class CommandLabel(NamedTuple):
 
 
 def wrap_in_batch(code: str, notice: Notice, *, key: str, method: str, about: CommandLabel | None = None) -> Notice:
-    """Wrap `notice` as the reason about one command; `bot` selects the inner sentence by `reason` and fills it from the same arguments.
+    """Return a reason for a whole batch, made of the reason `notice` about one of its commands.
 
-    `about` names the record of the command for people.
+    `bot` selects the inner sentence by `reason` and fills it from the same arguments. `about` names the record of the command for people.
     """
     about = about or CommandLabel(method=method)
     titled = "no" if about.title == "none" else "yes"
@@ -136,13 +139,16 @@ def _format_argument(value: object) -> str | int:
 
 NO_CODE = "none"
 PORTAL_FAULT = "away"
-"""A fault within the portal: the person can only wait."""
+"""The code shown for a fault within the portal, at which the person can only wait."""
 _FAULT = 500
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,60}", re.ASCII)
 
 
 def build_read_refusal(error: BitrixError) -> Refuse:
-    """Build the refusal of a step whose record could not be read: the person gets the portal's code, the journal its message."""
+    """Return the refusal of a step whose record could not be read.
+
+    The person gets the portal's error code, the journal its message.
+    """
     return Refuse(
         reason=Notice(code="portal-unreadable", args={"code": _find_error_code(error)}),
         detail=f"the record could not be read: {error}",
