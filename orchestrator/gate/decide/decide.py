@@ -1,7 +1,7 @@
-"""The decision about one call: checks it against mode, policy, rights and facts, first as proposed, then as it will be sent. Pure.
+"""Decides whether one call runs, waits for a person or is refused; checked as proposed, then as it will be sent. Pure.
 
-Rights are checked first, so that nobody learns about a record from the errors of a call about it. Nothing the model writes makes a
-verdict milder: `confirmed: true` is never read in this file (S004-A1).
+Rights are checked first, so that nobody learns about a record from the errors of a call about it. Nothing the model writes makes a verdict
+milder: `confirmed: true` is never read in this file (S004-A1).
 """
 
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts
 
 
 def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Refuse | None:
-    """Return the refusal that no person can override, or None."""
+    """Return the refusal that no approval can override, or None if there is none."""
     if (effect.confirmation_decision or "").strip().lower() == "deny":
         return refuse("gate-withdrawn")
     if find_visible_users(actor) == frozenset():
@@ -76,13 +76,19 @@ def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
 
 
 def _refuse_by_rule(call: Call, ruled: list[tuple[Call, Rule]], facts: Facts) -> Refuse | None:
-    """Return the refusal of the first rule that refuses; checked after rights, so that nobody learns about a record from it."""
+    """Return the refusal of the first owner's rule that refuses the call, or None.
+
+    It is checked after rights, so that nobody learns about a record from it.
+    """
     found = [(leaf, refuse("gate-rule-refuses", why=rule.why)) for leaf, rule in ruled if rule.then == "refuse"]
     return _select_refusal(call, found, facts) if found else None
 
 
 def _select_refusal(call: Call, found: list[tuple[Call, Refuse]], facts: Facts) -> Refuse:
-    """Return the refusal to report: in a batch a hidden deletion comes first, with its key and method."""
+    """Return the refusal to report to the person.
+
+    In a batch, a deletion among the commands is reported first, with its key and method.
+    """
     leaf, refusal = next(((one, why) for one, why in found if why.reason.code == "gate-delete"), found[0])
     if not call.commands:
         return refusal
@@ -101,7 +107,7 @@ def _select_refusal(call: Call, found: list[tuple[Call, Refuse]], facts: Facts) 
 
 
 def _collect_outer_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Iterator[Notice]:
-    """Yield the reasons outside the call: the policy, the model's request for a confirmation, an earlier denial."""
+    """Yield the reasons to ask that lie outside the call: the policy, the model's request for a confirmation, an earlier denial."""
     if call.commands and policy.is_listed(policy.ask_methods, call.method):
         yield ask("gate-policy-method", method=call.method)
     if not call.reads_only and policy.is_listed(policy.ask_people, actor.key):
@@ -117,7 +123,7 @@ def _collect_outer_reasons(call: Call, *, policy: Policy, actor: Actor, facts: F
 
 
 def _collect_command_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Iterator[Notice]:
-    """Yield the reasons in the call itself, or in each command of a batch by its key (S004-30)."""
+    """Yield the reasons to ask that lie in the call itself, or in each command of a batch under the command's key (S004-30)."""
     for leaf in call.leaves:
         named = any(policy.is_listed(policy.ask_methods, name) for name in evaluate_rules.list_method_names(leaf))
         notices = [ask("gate-policy-method", method=leaf.method)] if named else []
@@ -128,7 +134,10 @@ def _collect_command_reasons(call: Call, *, policy: Policy, actor: Actor, facts:
 
 
 def _collect_jump_reasons(call: Call, policy: Policy, facts: Facts) -> Iterator[Notice]:
-    """Yield the sums that become several times larger or smaller: one digit too many is the most common and most expensive slip."""
+    """Yield a reason to ask for each sum that becomes several times larger or smaller.
+
+    One digit too many is the most common and most expensive slip.
+    """
     if policy.sum_jump is None:
         return
     for leaf in call.leaves:
@@ -148,7 +157,7 @@ def _build_jump_reason(jump: evaluate_rules.Jump) -> Notice:
 
 
 def _add_command_label(call: Call, leaf: Call, notice: Notice, facts: Facts) -> Notice:
-    """Return the reason, with the label of its command if the call is a batch."""
+    """Return the reason; if the call is a batch, wrapped so that it names the command it is about."""
     if not call.commands:
         return notice
     return wrap_in_batch("gate-batch-asks", notice, key=leaf.key, method=leaf.method, about=build_command_label(leaf, facts))

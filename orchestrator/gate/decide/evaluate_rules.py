@@ -1,6 +1,7 @@
-"""Evaluates the owner's rules for a call: ask, ask twice, a lead, two people, refuse. Pure; no rule allows anything.
+"""Evaluates the owner's rules for a call: ask, ask twice, ask a lead (head of sales), ask two people, or refuse. Pure.
 
-All rules apply and the strictest wins, so that no rule, wherever it is in the file, can cancel what another one demands.
+A rule can only make a verdict stricter, never milder. All rules apply and the strictest wins, so that no rule, wherever it is in the file,
+can cancel what another one demands.
 """
 
 from collections.abc import Iterator
@@ -20,11 +21,14 @@ from state.stored import JsonObject
 _OF_ITEMS: Final = "crm.item."
 _OF_ROWS: Final = "crm.item.productrow."
 _PARTS: Final = frozenset({"productrow", "payment", "delivery"})
-"""Parts of a record that determine its sum: a change of a part is a change of the record."""
+"""Kinds of parts of a record that determine its sum: a change of such a part counts as a change of the record."""
 
 
 def is_applicable(rule: Rule, call: Call, *, mode: Mode, actor: Actor, facts: Facts, money: Money = RUBLES) -> bool:
-    """Return whether a rule applies to this call or command. It applies to reads only if it names their method and no values."""
+    """Return whether a rule applies to this call or command of a batch.
+
+    A rule applies to a call that only reads only if it names the method and sets no condition on values.
+    """
     if call.reads_only and (not rule.method or rule.field or rule.above is not None or rule.times):
         return False
     return _is_about(rule, call, mode=mode, actor=actor) and _has_values(rule, call, facts, money)
@@ -56,9 +60,9 @@ def find_applicable_rules(
 
 
 def list_method_names(call: Call) -> tuple[str, ...]:
-    """Return every name by which a rule may refer to the call.
+    """Return every method name by which a rule may refer to the call.
 
-    A deal has two families of methods, and product rows that determine its sum; none of them may bypass a rule.
+    A deal can be changed by two families of methods and through its product rows; none of these ways may bypass a rule.
     """
     method = call.listed_as
     lower = method.lower()
@@ -82,7 +86,7 @@ def _list_kinds(call: Call) -> tuple[str, ...]:
 
 
 def find_changed_fields(call: Call, facts: Facts) -> frozenset[str]:
-    """Return the keys of the fields that the call changes, or sets on a new record, without those set by the system."""
+    """Return the keys of the fields that the call changes, or sets on a new record, without those that this program added."""
     record = critical_fields.find_current_record(call, facts)
     found = frozenset(
         fields.to_field_key(call.spec.stands_for.get(name, name), call.entity)
@@ -100,21 +104,24 @@ def _is_idle(call: Call, name: str, value: object, record: JsonObject | None) ->
 
 @dataclass(frozen=True, kw_only=True)
 class Jump:
-    """A sum that changes strongly; `times` is None if the new sum is zero or the two cannot be compared."""
+    """A sum that changes strongly.
+
+    `times` says how many times larger or smaller it becomes; None if the new sum is zero or the two cannot be compared.
+    """
 
     field: str
     before: RawSum
     after: RawSum
     times: int | None = None
     in_steps: bool = False
-    """Whether `before` is the sum before our first change of it today, instead of the present sum."""
+    """Whether `before` is the sum before this program's first change of it within a day, instead of the present sum."""
 
 
 def find_jumps(call: Call, facts: Facts, times: int, *, money: Money = RUBLES) -> Iterator[Jump]:
-    """Yield each sum that becomes `times` as large or falls to that fraction, including sums that cannot be parsed or compared.
+    """Yield each sum that becomes at least `times` times larger or smaller, and sums that cannot be parsed or compared.
 
-    A sum that was zero is not compared. The same number in another currency is another sum. If a sum makes no such jump now, it is
-    compared with its value before our first change of it today.
+    A sum that was zero is not compared. The same number in another currency is another sum. If a sum makes no such jump now, it is compared
+    with its value before this program's first change of it within a day.
     """
     record = critical_fields.find_current_record(call, facts)
     now, then = sums.find_currencies(call, record)
@@ -159,7 +166,7 @@ def find_sum_owner(call: Call, facts: Facts) -> Target | None:
 
 
 def find_written_sums(call: Call, facts: Facts) -> dict[str, object]:
-    """Return the sums of an existing record as they will be after the call."""
+    """Return the sums (field name → value) of an existing record as they will be after the call; {} if the call writes none."""
     record = critical_fields.find_current_record(call, facts)
     if record is None or call.reads_only or (call.spec.verb == "add" and call.entity not in _PARTS):
         return {}
@@ -168,7 +175,7 @@ def find_written_sums(call: Call, facts: Facts) -> dict[str, object]:
 
 
 def _collect_sums(call: Call, record: JsonObject, *, moved: bool) -> Iterator[tuple[str, object]]:
-    """Yield the future sums: written, computed from product rows, or unchanged but in another currency."""
+    """Yield (name, value) of the sums after the call: written, computed from product rows, or unchanged but in another currency."""
     found = dict(critical_fields.list_written_amounts(call)) if call.entity not in _PARTS else {}
     for total in sums.calculate_row_totals(call, record):
         found[sums.SUM] = total

@@ -1,4 +1,7 @@
-"""Explains why a call would run, ask or be refused, and which line of policy or catalogue says so. Pure; English, for operations staff."""
+"""Explains why a call would run, ask or be refused, and which line of policy or catalogue is the cause. Pure.
+
+In English, for operations staff.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -33,7 +36,7 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "gate-closed": ("open_methods",),
     "gate-handler": ("event_handler_hosts",),
 }
-"""The policy key that causes, or would remove, each of these reasons."""
+"""The policy key that causes each of these reasons, or that would remove it."""
 _BY_ROW: Final[Mapping[str, str]] = {
     "gate-critical": "critical",
     "gate-critical-action": "asks",
@@ -56,7 +59,7 @@ _KIND: Final = "D"
 
 @dataclass(frozen=True, kw_only=True)
 class ReasonLine:
-    """One reason: what it demands, its text and its source."""
+    """One reason for a verdict: what it demands (`says`), its code, its text, and the line or setting that causes it."""
 
     says: str
     code: str
@@ -74,7 +77,7 @@ class Explanation:
 
 
 def explain_verdict(verdict: Verdict, method: str, rules: LoadedPolicy) -> Explanation:
-    """Explain `verdict` with its reasons; defined for every verdict."""
+    """Return `verdict` in words, with its reasons; `method` is the method of the call."""
     match verdict:
         case Refuse():
             return Explanation(verdict="refused", taps=0, lines=tuple(explain_reasons([verdict.reason], "refused", method, rules)))
@@ -92,7 +95,7 @@ def explain_verdict(verdict: Verdict, method: str, rules: LoadedPolicy) -> Expla
 
 
 def explain_reasons(reasons: Any, says: str, method: str, rules: LoadedPolicy) -> Iterator[ReasonLine]:
-    """Yield each reason with its source."""
+    """Yield each reason with the line or setting that causes it."""
     for notice in reasons:
         code = str(notice.args.get("reason") or notice.code)
         text = format_english(notice) if notice.code in SENTENCES else str(notice.args.get("recorded") or notice.code)
@@ -106,7 +109,7 @@ def explain_reasons(reasons: Any, says: str, method: str, rules: LoadedPolicy) -
 
 
 def _find_rules(notice: Notice, rules: LoadedPolicy) -> Iterator[tuple[int, Rule]]:
-    """Return the rules whose sentence is the one in `notice`, with their numbers."""
+    """Return the owner's rules whose sentence `why` is the one in `notice`, with their numbers in the policy."""
     return ((number, rule) for number, rule in enumerate(rules.policy.rules) if rule.why == notice.args.get("why"))
 
 
@@ -125,7 +128,7 @@ def _find_source(code: str, notice: Notice, method: str, rules: LoadedPolicy) ->
 
 
 def _format_place(place: tuple[str | int, ...], rules: LoadedPolicy) -> str:
-    """Return the place of a key as "policy.yaml:12: rules.0"."""
+    """Return the file and line of a policy key as "policy.yaml:12: rules.0"; "built in: …" if it stands in no file."""
     said = format_location(place, rules.places).removeprefix("POLICY_FILE ").replace(": line ", ":").replace("`", "")
     return said if ":" in said else f"built in: {said}"
 
@@ -135,7 +138,10 @@ def _build_default_line(says: str, code: str, text: str) -> ReasonLine:
 
 
 def build_supposed_effect(method: Method, written: Mapping[str, Any]) -> Effect:
-    """Build a call of `method` that writes these fields on a record the person has named; for product rows a sum becomes a row."""
+    """Return an example effect: `method` writes these fields on a record that the person has named.
+
+    For a method of product rows a sum becomes the price of a row.
+    """
     params: dict[str, Any] = {}
     written = _as_rows(method, written)
     for path in dict.fromkeys((*method.required, *method.target[:1])):
@@ -162,13 +168,16 @@ def _as_rows(method: Method, written: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def add_named_targets(effect: Effect, call: Call) -> Effect:
-    """Return the effect as if the person had named its records and no text of other people had been read."""
+    """Return the effect as if the person had named its records and the turn had read no text of other people."""
     targets = frozenset(f"{entity}:{number}" for leaf in call.leaves for entity, number in leaf.targets)
     return effect.model_copy(update={"provenance": Provenance(targets=targets)})
 
 
 def build_supposed_facts(call: Call, actor: Actor, catalogue: Catalogue, before: Decimal | None, *, currency: str = "") -> Facts:
-    """Build facts in which the records exist and belong to the person; only their sum and currency are known, and only if given."""
+    """Return facts for an example call: its records exist and belong to the person.
+
+    Only their sum and currency are known, and only if given.
+    """
     sums = {SUM: str(before)} if before is not None else {}
     sums |= {CURRENCY: currency} if currency else {}
     records: dict[Target, Mapping[str, Any] | None] = {}

@@ -1,7 +1,7 @@
-"""Reads what is needed to check a call: records, first stages, field lists, people, and earlier sums. Never writes.
+"""Reads from the portal and the journal what is needed to check a call: records, stages, field lists, people, earlier sums.
 
-Sums before our own first change of them today come from the journal, for all people and conversations, because several small steps
-can make one large one; calls proven not to have happened do not count.
+Never writes. Sums before this program's first change of them within a day come from the journal, for all people and conversations, because
+several small steps can make one large one; calls proven not to have happened do not count.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ _LONGEST_ID = 9
 
 
 async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
-    """Read the present records, stages and people needed to check `call`; raises BitrixError when a record cannot be read."""
+    """Read the present records, stages, field lists and people needed to check `call`; raises BitrixError when a record cannot be read."""
     wanted = find_needed_records(call, actor)
     records = await deps.records.load_records(wanted) if wanted else {}
     return Facts(
@@ -42,7 +42,10 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
 
 
 async def _load_first_stages(call: Call, records: Records) -> Mapping[str, str]:
-    """Read the first stages of funnels where new records name a stage; on a refusal or timeout they stay unknown, which leads to a card."""
+    """Read the first stages of the funnels for which new records name a stage.
+
+    On a refusal or timeout they stay unknown, and the call then needs a card.
+    """
     wanted = tuple(dict.fromkeys(key for leaf in call.leaves if (key := critical_fields.find_required_funnel(leaf))))
     try:
         return await records.load_first_stages(wanted) if wanted else {}
@@ -51,7 +54,7 @@ async def _load_first_stages(call: Call, records: Records) -> Mapping[str, str]:
 
 
 async def _find_dismissed(people: frozenset[int], known: People) -> frozenset[int]:
-    """Return those of `people` who were dismissed or are unknown; nobody if the portal cannot be read."""
+    """Return those of `people` who were dismissed or are not known to the portal; nobody if the portal cannot be read."""
     try:
         match sorted(people):
             case []:
@@ -68,7 +71,7 @@ async def _find_dismissed(people: frozenset[int], known: People) -> frozenset[in
 
 
 def _find_new_responsible(call: Call, actor: Actor, records: Mapping[Target, JsonObject | None]) -> frozenset[int]:
-    """Return the people whom the call newly makes responsible, without the speaker."""
+    """Return the users whom the call newly makes responsible for a record, without the requester."""
     facts = Facts(records=records)
     return frozenset(number for leaf in call.leaves for number in _list_responsible_ids(leaf, facts)) - {actor.bitrix_user_id}
 
@@ -83,9 +86,9 @@ _COUNTED_STATUSES: Final = frozenset({"started", "succeeded", "unknown"})
 
 
 async def find_first_sums(call: Call, facts: Facts, deps: GateDeps, ledger: Ledger) -> dict[Target, FirstSums]:
-    """Return, by record and field key, the sums before our first change within the last 24 hours; may raise StoreError.
+    """Return the sums of records before this program's first change within the last 24 hours, by record and field key.
 
-    Read only for calls that write a sum, and only if the policy compares sums.
+    They are read only for calls that write a sum, and only if the policy compares sums; otherwise {} is returned. May raise StoreError.
     """
     if deps.policy.sum_jump is None and all(rule.times is None for rule in deps.policy.rules):
         return {}
@@ -107,7 +110,10 @@ async def _find_first_sums(target: Target, catalogue: Catalogue, ledger: Ledger)
 
 
 def _list_changed_sums(order: StoredOrder, target: Target, catalogue: Catalogue) -> Iterator[tuple[str, tuple[object, str]]]:
-    """Yield the sums of the record before the call changed them; sums that were zero are left out, as nothing compares with zero."""
+    """Yield (field key, (value, currency)) of the sums the record had before the call.
+
+    Sums that were zero are left out, as nothing compares with zero.
+    """
     before = order.before.get(f"{target[0]}:{target[1]}")
     try:
         leaves = decode_call(order.call, catalogue).leaves

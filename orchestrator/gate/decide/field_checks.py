@@ -1,7 +1,7 @@
-"""Checks field names against the portal's own list before anything is sent, because the portal silently ignores unknown ones.
+"""Checks the field names of a call against the portal's own list, because the portal silently ignores unknown ones.
 
-Refusals are written so that the model can fix the call: each names the field and similar names. A list that cannot be read checks
-nothing and never fails a call; the read-back after the call still reports what the portal ignored.
+Refusals are written so that the model can fix the call: each names the field and similar names. If the list cannot be read, nothing is
+checked and no call is refused; the read of the record after the call still reports what the portal ignored.
 """
 
 import logging
@@ -26,7 +26,7 @@ _MAYBE: Final = load_lexicon("card_fields").read_titles("perhaps")
 _ALSO_TAKEN: Final = {
     "task": frozenset({"SE_PARAMETER", "DEPENDS_ON", "CHECKLIST", "TAGS", "UF_CRM_TASK", "UF_TASK_WEBDAV_FILES", "UF_MAIL_MESSAGE"}),
 }
-"""Names that a method accepts although the list does not contain them."""
+"""Field names that a method accepts although the portal's list does not contain them."""
 _ALSO_FILTERED: Final = frozenset({"SEARCH_CONTENT", "FM", "CONTACT_IDS", "COMPANY_IDS", "ACTIVE_TIME_PERIOD", *names.MULTIFIELDS})
 _FILLED: Final = frozenset(
     {
@@ -45,14 +45,17 @@ _FILLED: Final = frozenset(
 )
 """Fields that the portal fills by itself, required or not."""
 _MOVABLE: Final = "categoryId"
-"""The list calls this field immutable, yet crm.item.update moves a deal to another funnel with it."""
+"""The portal's list calls this field immutable, yet crm.item.update moves a deal to another funnel with it."""
 _MOVED_BY: Final = (
     "left out: crm.deal.update moves no deal to another funnel; use crm.item.update with entityTypeId 2, categoryId and stageId"
 )
 
 
 def find_field_problem(call: Call, *, facts: Facts, actor: Actor) -> Refuse | None:
-    """Return a refusal for the first field that the portal would ignore, reject or miss; None without one, or if the list is unknown."""
+    """Return a refusal for the first field that the portal would ignore or reject, or that is missing.
+
+    None if there is no such field, or if the portal's list is not known.
+    """
     return next((found for leaf in call.leaves for found in _find_problems(leaf, facts, actor)), None)
 
 
@@ -82,7 +85,7 @@ def _check_funnel(call: Call, facts: Facts, place: str) -> Iterator[Refuse]:
 
 
 def _is_taken(call: Call, name: str, known: Mapping[str, Field]) -> bool:
-    """Return whether a name is valid although the list does not contain it in this spelling."""
+    """Return whether a field name is valid although the portal's list does not contain it in this spelling."""
     if call.reads_only:
         return name in _ALSO_FILTERED
     if find_list_name(call).startswith("item:"):
@@ -92,7 +95,7 @@ def _is_taken(call: Call, name: str, known: Mapping[str, Field]) -> bool:
 
 
 def _refuse_unknown(call: Call, name: str, known: Mapping[str, Field], actor: Actor, place: str) -> Refuse:
-    """Build the refusal of an unknown field, with the most similar names by code and by title."""
+    """Return the refusal of an unknown field, with the most similar fields by code and by title."""
     titles = {code: field.title for code, field in known.items() if call.reads_only or not field.read_only}
     near = [f"{code} «{titles[code]}»" if titles[code] else code for code in find_similar_codes(name, titles, most=2)]
     where = "filter." if call.reads_only else f"{call.spec.fields_at}."
@@ -132,7 +135,7 @@ _WRITES = frozenset({"add", "update"})
 
 
 def find_list_name(call: Call) -> str:
-    """Return the name of the field list for this call: "deal", "item:2", "task"; "" for calls that are not checked."""
+    """Return the name of the portal's field list for this call: "deal", "item:2", "task"; "" for calls that are not checked."""
     family, _, verb = call.method.rpartition(".")
     if family == "crm.item" and verb in _WRITES:
         return f"item:{call.params.get('entityTypeId')}"
@@ -143,7 +146,7 @@ def find_list_name(call: Call) -> str:
 
 
 def extract_names_to_check(call: Call) -> JsonObject:
-    """Return the names to check: the fields of a write except the system's own, or the conditions of a list's filter."""
+    """Return the names to check, with their values: the fields of a write except those this program added, or a list's conditions."""
     if call.reads_only:
         return permissions.extract_conditions(call.params.get("filter")) if call.spec.verb == "list" else {}
     written = call.params.get(call.spec.fields_at)
@@ -151,7 +154,7 @@ def extract_names_to_check(call: Call) -> JsonObject:
 
 
 async def load_field_lists(call: Call, lists: FieldLists) -> Mapping[str, Mapping[str, Field]]:
-    """Return the field lists that `call` needs, without those that the portal does not return."""
+    """Return the portal's field lists that `call` needs, by name; lists that cannot be read are missing."""
     found: dict[str, Mapping[str, Field]] = {}
     for leaf in call.leaves:
         name, written = find_list_name(leaf), extract_names_to_check(leaf)

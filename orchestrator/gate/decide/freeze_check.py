@@ -1,4 +1,4 @@
-"""The freeze of writes as the gate sees it: which calls still run, and how the others are refused. Pure except for the port.
+"""The freeze (all writes stopped by operations staff) in the gate: which calls still run, and how the others are refused.
 
 The final check is elsewhere: the transaction that starts a call asks the database itself (`state.journal.freeze_switch`).
 """
@@ -14,7 +14,7 @@ CARD = "frozen-card"
 
 
 class NeverFrozen:
-    """A `FreezeSwitch` for a gate without one; the store's own check still applies."""
+    """The `FreezeSwitch` of a gate that was given none; the check in the database still applies."""
 
     async def find_freeze(self) -> FreezeState | None:
         """Return None: nothing is frozen."""
@@ -34,12 +34,15 @@ class NeverFrozen:
 
 
 def may_run_while_frozen(call: Call | StoredCall) -> bool:
-    """Return whether `call` runs while writes are frozen: it only reads, or only the bot stores it, as for reminders."""
+    """Return whether `call` runs even while writes are frozen.
+
+    It does if it only reads, or if it writes only to the bot's own database, as a reminder does.
+    """
     return call.kind == "schedule" or set(call.classes) <= {"R"}
 
 
 def build_freeze_refusal(standing: FreezeState) -> Refuse:
-    """Build the refusal of a write: one sentence for the person, one for the model."""
+    """Return the refusal of a write while writes are frozen: one sentence for the person, one for the model."""
     who = f" by {standing.name}" if standing.name else ""
     detail = (
         f"writing is stopped for everybody{who} (an administrator froze it): nothing was sent. Reading goes on. "
@@ -49,15 +52,18 @@ def build_freeze_refusal(standing: FreezeState) -> Refuse:
 
 
 def build_card_notice(standing: FreezeState) -> Notice:
-    """Build the notice for a person who wants to approve a card while writes are frozen: the card stays open."""
+    """Return the message for a person who wants to approve a card while writes are frozen: the card stays open."""
     return Notice(code=CARD, args=build_freeze_args(standing))
 
 
 def build_freeze_args(standing: FreezeState) -> dict[str, str]:
-    """Return the arguments of a sentence about the freeze `standing`."""
+    """Return the message arguments that describe the freeze `standing`."""
     return to_freeze_args(standing.name, standing.at, standing.reason)
 
 
 def to_freeze_args(who: str, at: str, why: str) -> dict[str, str]:
-    """Return the arguments of a sentence about a freeze; the texts use `known` and `given` to tell whether name and reason are there."""
+    """Return the message arguments that describe a freeze.
+
+    `known` and `given` ("yes" or "no") tell the texts whether a name and a reason are there.
+    """
     return {"who": who, "at": at, "why": why, "known": "yes" if who else "no", "given": "yes" if why else "no"}

@@ -1,4 +1,4 @@
-"""The policy as its files now read, checked for changes before a decision, at most once a second.
+"""Keeps the policy up to date with its files: they are checked for changes before a decision, at most once a second.
 
 If a file becomes faulty, the last valid policy stays in force and administrators are told.
 """
@@ -20,14 +20,14 @@ log = logging.getLogger(__name__)
 LOOK_EVERY = 1.0
 """Seconds between two checks of the files."""
 SETTLED = 1.0
-"""Seconds after the last write of a file before it is read: a half-written file may contain fewer rules."""
+"""Seconds to wait after the last write of a file before it is read: a half-written file may contain fewer rules."""
 
 
 class FixedPolicy:
     """A policy that never changes."""
 
     def __init__(self, policy: Policy) -> None:
-        """Use `policy` for good."""
+        """Keep `policy`, which `now` always returns."""
         self._policy = policy
 
     def now(self) -> Policy:
@@ -37,18 +37,25 @@ class FixedPolicy:
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyChange:
-    """A change of the files. `faults` says why the old rules stay; `restart`: changed catalogue rows take effect at the next start."""
+    """A change of the policy files.
+
+    `faults` says why the old rules stay in force (empty if the new ones apply). `restart` says that the catalogue rows have changed, which
+    takes effect at the next start.
+    """
 
     digest: str
-    """The digest of the policy in force."""
+    """The checksum of the policy in force (`Policy.digest`)."""
     content: str
-    """The hash of the files' present content: the same content is reported once."""
+    """The checksum of the files' present content; the same content is reported only once."""
     faults: tuple[str, ...] = ()
     restart: bool = False
 
 
 class LivePolicy:
-    """Follows the shipped policy and the owner's file. Called in the event loop: an unchanged file costs two `stat` calls."""
+    """The policy in force, read again when the shipped file or the owner's file changes.
+
+    Called in the event loop: an unchanged file costs two `stat` calls.
+    """
 
     def __init__(
         self,
@@ -61,7 +68,10 @@ class LivePolicy:
         clock: Callable[[], float] = read_boottime,
         wall: Callable[[], float] = lambda: SystemClock().now().timestamp(),
     ) -> None:
-        """Start with `policy`, or load it; SettingsError if it is faulty. `catalogue` already contains the rows of this policy."""
+        """Start with `policy`, or load it; raises SettingsError if it is faulty.
+
+        `catalogue` already contains the rows of this policy; `tell` is called with each change of the files.
+        """
         self._files = (shipped, path) if path else (shipped,)
         self._path, self._shipped, self._catalogue = path, shipped, catalogue
         self._tell = tell
@@ -101,7 +111,10 @@ class LivePolicy:
         return PolicyChange(digest=self._policy.digest, content=content, restart=restart)
 
     def _check_not_empty(self) -> None:
-        """Raise SettingsError if the owner's file is empty now: a full disk or a slip would otherwise remove every limit."""
+        """Raise SettingsError if the owner's file is empty now.
+
+        After a full disk or a slip an empty file would otherwise remove every limit.
+        """
         if self._path is not None and not read_policy_file(self._path)[0]:
             raise SettingsError(f"POLICY_FILE {self._path.name}: says nothing any more; write `rules: []` if nothing is wanted")
 
@@ -119,7 +132,7 @@ class LivePolicy:
 
 
 def _stat_file(path: Path) -> tuple[int, int, int, int] | None:
-    """Return the file attributes that change when it is written, replaced or removed."""
+    """Return the file attributes that change when the file is written, replaced or removed; None if there is no file."""
     try:
         found = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""Reasons why a call must not run, whatever a person says; the first one found is reported. Pure.
+"""Reasons to refuse a call whatever a person says; the first one found is reported. Pure.
 
 Addresses to which data may go must be https, on a listed host, and spelled without tricks.
 """
@@ -48,7 +48,10 @@ def _check_policy(call: Call, policy: Policy) -> Refuse | None:
 
 
 def _is_kind_open(call: Call, policy: Policy) -> bool:
-    """Return whether the policy opens the kind; messages and requests also need a listed address, deletions a listed method."""
+    """Return whether the policy opens the kind of effect.
+
+    Messages and HTTP requests also need a listed address, deletions a listed method.
+    """
     if call.kind not in policy.open_kinds:
         return effect_kinds.is_always_open(call.kind, call.method)
     if "D" in call.classes and not policy.is_listed(policy.open_methods, call.listed_as):
@@ -59,7 +62,10 @@ def _is_kind_open(call: Call, policy: Policy) -> bool:
 
 
 def _check_connection(call: Call, facts: Facts) -> Refuse | None:
-    """Refuse a call over a webhook that only an application may make, and tell the person what to do instead."""
+    """Return the refusal of a call that only an application may make but that would go over a webhook; None for other calls.
+
+    It tells the person what to do instead.
+    """
     if not (facts.by_webhook and call.spec.app_only):
         return None
     return refuse("gate-needs-application" if call.spec.entity == "binding" else "gate-needs-application-other", method=call.method)
@@ -70,7 +76,7 @@ def _check_mode(call: Call, mode: Mode) -> Refuse | None:
 
 
 def _check_handler(call: Call, policy: Policy) -> Refuse | None:
-    """Refuse a configuration call with a handler address that is not on a listed host."""
+    """Return the refusal of a configuration call whose handler address is not on a listed host; None for other calls."""
     if "C" not in call.classes or call.method == "event.unbind":
         return None
     for name, value in call.params.items():
@@ -89,7 +95,7 @@ def _check_reference(call: Call) -> Refuse | None:
 
 
 def _check_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
-    """Yield refusals of records that do not exist, are not the person's, or could not be read."""
+    """Yield refusals of records that do not exist, that the person may not see, or that could not be read."""
     if call.kind != "bitrix":
         return
     if call.spec.owner != "self":
@@ -112,7 +118,7 @@ def _check_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Ite
 
 
 def _check_self(call: Call, actor: Actor) -> Iterator[Refuse]:
-    """Check calls about a user, such as those of a calendar: the user must be one whose records the actor may touch."""
+    """Yield a refusal if a call about a user, such as a calendar call, names a user whose records the actor may not touch."""
     allowed = find_visible_users(actor) or frozenset()
     if call.spec.target and not any(entity == "user" and number in allowed for entity, number in call.targets):
         yield refuse("gate-unscoped", method=call.method)
@@ -126,7 +132,10 @@ def _check_owner(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Itera
 
 
 def _check_linked_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
-    """Check the records to which something is attached: they must exist and be the actor's, whoever owns the call's own record."""
+    """Yield refusals of the records to which the call attaches something.
+
+    They must exist and be visible to the actor, whoever owns the call's own record.
+    """
     for tie in call.ties:
         if facts.records.get(tie, call) is None:
             yield refuse("gate-not-found", entity=tie[0], id=tie[1])
@@ -138,7 +147,7 @@ def _check_linked_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode)
 
 
 def _check_people(call: Call, facts: Facts) -> Iterator[Refuse]:
-    """Refuse to assign anything to a dismissed employee: the portal would accept it, and nobody would see it."""
+    """Yield refusals to make a dismissed employee responsible: the portal would accept it, and nobody would see the record."""
     for name, value in critical_fields.find_responsible_fields(call, facts) if facts.dismissed_users else ():
         for number in sorted(facts.dismissed_users):
             if str(number) in {item.lstrip("0") for item in fields.parse_ids(value)}:
