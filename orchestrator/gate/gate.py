@@ -1,6 +1,6 @@
-"""The gate: every effect of every engine and every decision of a person about a card enters here.
+"""The gate: every effect of every engine, and every decision of a person about a card, enters here.
 
-submit: normalize → fetch facts → decide (pure) → refuse, plan, ask or run. decide_card: a person's decision → run once.
+submit: normalize → fetch facts → decide (pure) → refuse, plan, ask or run. decide_card: a person's decision → run the call once.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +48,7 @@ from state.stored import JsonObject
 
 @dataclass(frozen=True, kw_only=True)
 class _Case:
-    """One effect on its way through the gate."""
+    """One effect on its way through the gate, with the turn, the person and the session it belongs to."""
 
     effect: Effect
     effect_id: str
@@ -93,7 +93,7 @@ class Gate:
 
     @property
     def halt_on_block(self) -> bool:
-        """Whether a plan stops at its first step that does not run."""
+        """Whether a plan stops at its first step that waits for a decision or is refused."""
         return self._deps.policy.halt_on_block
 
     @property
@@ -103,11 +103,11 @@ class Gate:
 
     @property
     def deps(self) -> GateDeps:
-        """The gate's dependencies, for features built on it: undo reads and names records as cards do."""
+        """The dependencies of the gate, for features built on it, such as undo, which reads and names records as cards do."""
         return self._deps
 
     def describe_method(self, method: str) -> dict[str, str]:
-        """Return verb and kind of record of a method, for people who watch a session; {} for an unknown method."""
+        """Return the verb and kind of record of a method, for the progress shown to people during a turn; {} for an unknown method."""
         found = self._catalogue.find(method)
         return {"verb": found.verb, "entity": found.entity} if found else {}
 
@@ -141,7 +141,7 @@ class Gate:
         return await self._carry_out(case, call, facts, await self._check_frozen(call, verdict))
 
     async def _check_frozen(self, call: Call, verdict: Verdict) -> Verdict:
-        """Return the verdict, or a refusal if the call would write while writes are frozen."""
+        """Return the verdict, or a refusal if the call would write while all writes are frozen."""
         if not isinstance(verdict, Allow | Ask) or freeze_check.may_run_while_frozen(call):
             return verdict
         standing = await self._deps.switch.find_freeze()
@@ -169,9 +169,9 @@ class Gate:
                 assert_never(verdict)
 
     async def decide_card(self, decision: Decision, *, mode: Mode, ledger: Ledger, announce: Sequence[OutboxRow] = ()) -> DecisionResult:
-        """Apply a person's decision. An approval runs its exact call at most once; `announce` is sent with the decision.
+        """Apply a person's decision about a card. An approval runs its exact call at most once.
 
-        The result is buffered; the caller commits it with the message to the person.
+        `announce` are messages stored with the decision. The result is buffered; the caller commits it with the message to the person.
         """
         entry = ledger.state.cards.get(decision.confirmation_id)
         if entry is None:
@@ -202,11 +202,11 @@ class Gate:
         return await run_approved.resume_approved(effect_id, self._deps, mode=mode, ledger=ledger)
 
     async def recover(self, ledger: Ledger, *, announce: Announce) -> list[RecoveredEffect]:
-        """Mark what a dead process left without an outcome, and check the portal; sends no write."""
+        """Mark the calls that a dead process left without an outcome as unknown, and check them in the portal; sends no write."""
         return await recover_started(ledger, self._catalogue, self._performers, announce)
 
     async def reconcile(self, row: EffectRow, ledger: Ledger, *, announce: Announce) -> RecoveredEffect:
-        """Check in the portal one call of unknown outcome; sends no write."""
+        """Check in the portal whether one call of unknown outcome happened; sends no write."""
         return await reconcile(row, ledger, self._catalogue, self._performers, announce)
 
     async def _run(self, case: _Case, call: Call, facts: Facts) -> Outcome:
@@ -265,7 +265,7 @@ class Gate:
         )
 
     async def _deny_by_model(self, case: _Case, call: Call) -> Outcome:
-        """Apply the model's own denial of a step; approving is not open to the model (S004-12, A1, A10)."""
+        """Apply a denial by the model, which may withdraw its own step; the model can never approve one (S004-12, A1, A10)."""
         entry = find_open_card(case.ledger.state, get_essence(call), case.actor)
         decision = Decision(confirmation_id="", nonce="", approve=False, actor=case.actor, via="model")
         if entry is not None:
@@ -293,7 +293,10 @@ class Gate:
         )
 
     async def _collect_facts(self, case: _Case, call: Call) -> Facts:
-        """Read the facts for the check; in shadow mode a proposed read loads no records, since loading them would be making the read."""
+        """Read the facts for the check of a call.
+
+        In shadow mode no records are loaded for a call that only reads, since loading them would be making the read.
+        """
         only_planned = case.mode == "shadow" and call.reads_only
         written = await self._deps.count_changes(call, case.actor, case.ledger)
         found = Facts(by_webhook=self._deps.is_by_webhook(call)) if only_planned else await fetch_facts(call, case.actor, self._deps)
@@ -327,7 +330,7 @@ class Gate:
 
 
 def _to_storable(params: JsonObject) -> dict[str, object]:
-    """Return `params`, or why they cannot be stored: a refusal must always be recorded."""
+    """Return `params`, or {"unreadable": why} if they cannot be stored as JSON: a refusal must always be recorded."""
     try:
         dumps(params)
     except NotCanonical as error:

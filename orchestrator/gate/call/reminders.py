@@ -1,4 +1,7 @@
-"""Normalizes a reminder to one exact call: when, what, and the record it points to. Pure; only for the requester, nobody else."""
+"""Normalizes a request for a reminder to one exact call: when, what text, and which record it is about. Pure.
+
+A reminder is only ever for the requester.
+"""
 
 from datetime import datetime
 from typing import Final
@@ -9,9 +12,9 @@ from state.stored import JsonObject
 
 ADD: Final = "reminder.add"
 PERSON: Final = "person"
-"""The parameter for whose reminder it is: always set here, whatever was written."""
+"""The parameter that holds for whom the reminder is: always set here to the requester, whatever was written."""
 MARK: Final = "ORIGIN_ID"
-"""The effect that sets the reminder; not part of the request itself."""
+"""The parameter that holds the id of the effect that sets the reminder; it is not part of the request itself."""
 LONGEST: Final = 500
 _RECORDS: Final = ("deal", "lead", "contact", "company", "task")
 _KNOWN: Final = ("at", "text", *_RECORDS)
@@ -20,7 +23,10 @@ _LONGEST_ID: Final = 9
 
 
 def normalize_reminder(given: JsonObject, *, person: str, effect_id: str) -> dict[str, object]:
-    """Return the parameters in their one form; raises Refusal for what has no single reading. Idempotent."""
+    """Return the parameters of the reminder in their only accepted form. Idempotent.
+
+    Raises Refusal for parameters that are unknown or can be understood in several ways.
+    """
     for name in given:
         if name not in _KNOWN and name not in _GIVEN:
             raise build_refusal("gate-param-unknown", method=ADD, param=name, hint=build_hint(name, _KNOWN))
@@ -30,7 +36,7 @@ def normalize_reminder(given: JsonObject, *, person: str, effect_id: str) -> dic
 
 
 def _parse_moment(value: object) -> str:
-    """Return a time with offset as UTC, to the second; raises Refusal for anything else."""
+    """Return a time that was given with an offset, as ISO text in UTC without fractions of seconds; raises Refusal for anything else."""
     try:
         found = datetime.fromisoformat(value if isinstance(value, str) else "")
         if found.tzinfo is not None:
@@ -48,7 +54,7 @@ def _parse_text(value: object) -> str:
 
 
 def _parse_record(given: JsonObject) -> str:
-    """Return the record ("deal:481"), or "" for a reminder without one."""
+    """Return the record that the reminder is about ("deal:481"); "" if it is about none."""
     written = {name: given[name] for name in _RECORDS if given.get(name) is not None}
     if "record" in given:
         kind, _, number = str(given["record"]).partition(":")

@@ -1,4 +1,4 @@
-"""Encodes a Call as stored data and decodes it, so that after a restart exactly what was shown is sent."""
+"""Turns a Call into data to store, and back, so that after a restart exactly the call that was shown is sent."""
 
 from pydantic import ConfigDict, Field
 
@@ -17,7 +17,10 @@ class UndecodableCall(ValueError):
 
 
 class StoredCall(View):
-    """A Call as it is stored; see `Call` for its fields. `model_validate` also checks one that was built without validation."""
+    """A Call as it is stored; see `Call` for its fields.
+
+    `model_validate` also checks an object that was built without validation.
+    """
 
     model_config = ConfigDict(revalidate_instances="always")
     kind: str
@@ -34,15 +37,15 @@ class StoredCall(View):
     system_fields: frozenset[str]
     entity: str
     entities: tuple[str, ...]
-    """The names of the kinds of record."""
+    """The names of the kinds of record in `Call.entities`."""
     target_created: bool
     ties: tuple[Target, ...] = ()
     wish: str = ""
-    """The essence of the call as it was proposed."""
+    """The essence (checksum) of the call as it was proposed: `Call.proposed_essence`."""
 
 
 class StoredOrder(View):
-    """What the effects table stores of an order: enough to run or reconcile its call after a restart.
+    """What the effects table stores of an order (a call to be run): enough to run or reconcile the call after a restart.
 
     Read one with `from_data`, which validates nothing: of the call of an erased person only a few fields are left, and a field that the
     data lacks raises AttributeError when it is read. `decode_call` is the strict way.
@@ -58,18 +61,18 @@ class StoredOrder(View):
     named: JsonObject = Field(default_factory=dict)
     """The label of the call, by which a sentence for people names it."""
     actor: JsonObject = Field(default_factory=dict)
-    """The person who asked, for a call that waited for a decision."""
+    """The requester as a stored `Actor`, for a call that waited for a decision."""
     started_at: str = ""
 
     @classmethod
     def from_data(cls, data: JsonObject) -> "StoredOrder":
-        """Return the order of a row of the effects table."""
+        """Return the order stored in a row of the effects table (`EffectRow.call`); nothing is validated."""
         call = {"call": StoredCall.model_construct(**data["call"])} if "call" in data else {}
         return cls.model_construct(**{**data, **call})
 
     @property
     def call_class(self) -> str:
-        """The classes of the call as one word."""
+        """The classes of the call as one word, such as "WM"."""
         return "".join(self.call.classes)
 
 
@@ -129,17 +132,23 @@ def decode_call(data: JsonObject | StoredCall, catalogue: Catalogue) -> Call:
 
 
 def build_effect_id(slot: str) -> str:
-    """Return the id of the effect at that place of a plan; the same after a restart."""
+    """Return the id of the effect at the place `slot` of a plan; the same slot gives the same id after a restart."""
     return hash_text(slot)[:32]
 
 
 def get_essence(call: Call) -> str:
-    """Return the SHA-256 of the call without the marks that make every add unique: the same request has the same essence."""
+    """Return the SHA-256 checksum of the call without the origin marks that make every add unique.
+
+    The same request therefore always has the same essence.
+    """
     return call.essence
 
 
 def build_doubt_args(effect_id: str, stored: JsonObject) -> dict[str, object]:
-    """Return the arguments of a sentence about a stored call of unknown outcome; `effect_id` is set only if no card has a button for it."""
+    """Return the message arguments for a stored call of unknown outcome.
+
+    `effect_id` is set only if the call has no card: the button to check it is then under this message.
+    """
     known = stored.get("named") or _build_label_args(stored["call"]["method"])
     return {**known, "effect_id": "" if stored["confirmation_id"] else effect_id}
 

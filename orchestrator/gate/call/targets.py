@@ -1,4 +1,4 @@
-"""Finds the existing record that a call is about, by the paths in its catalogue row. Pure."""
+"""Finds the existing record that a call is about, where its catalogue row says that the id stands. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,10 @@ _ID = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True)
 class TargetMatch:
-    """The record a call is about. `path` is where the id stands; `written` is the id as given, if it is not a plain number."""
+    """The record that a call is about.
+
+    `path` is the parameter with its id; `written` is the id as given, also if it is not a plain number.
+    """
 
     targets: tuple[Target, ...] = ()
     path: str = ""
@@ -32,7 +35,7 @@ class TargetMatch:
 
 
 def find_target(spec: Method, params: JsonObject, catalogue: Catalogue) -> TargetMatch:
-    """Return the record that `params` refers to; its entity is "" when the kind of record cannot be parsed."""
+    """Return the record that `params` refers to; `entity` of the result is "" when the kind of record cannot be parsed."""
     entity = find_entity_name(spec, params, catalogue)
     if not spec.target:
         return TargetMatch(entity=entity)
@@ -45,7 +48,7 @@ def find_target(spec: Method, params: JsonObject, catalogue: Catalogue) -> Targe
 
 
 def find_entity_name(spec: Method, params: JsonObject, catalogue: Catalogue) -> str:
-    """Return the kind of record, such as deal or item:177; "" when the call names one that does not exist."""
+    """Return the kind of record that a call is about, such as "deal" or "item:177"; "" when the call names one that does not exist."""
     name = spec.target_entity or spec.entity
     if not name.startswith("@"):
         return name
@@ -68,12 +71,15 @@ def find_entity_by_code(code: str, catalogue: Catalogue) -> str:
 
 
 def find_definition(name: str, catalogue: Catalogue) -> Entity | None:
-    """Return the definition of a kind of record; smart processes share the row "item"."""
+    """Return the catalogue's definition of a kind of record, or None; all smart processes ("item:177") share the row "item"."""
     return catalogue.entities.get(name.partition(":")[0])
 
 
 def find_definitions(*names: str, catalogue: Catalogue) -> dict[str, Entity]:
-    """Return the definitions of these kinds, each under its own name, although smart processes share the row "item"."""
+    """Return the definitions of these kinds by name; kinds without one are missing.
+
+    Smart processes share the row "item", and each gets a copy under its own name.
+    """
     found = {name: find_definition(name, catalogue) for name in names}
     return {
         name: entity if entity.name == name else entity.model_copy(update={"name": name})

@@ -1,7 +1,7 @@
-"""Runs one decided call at most once: durable intent, then the call, then the outcome. Nothing here retries.
+"""Runs one decided call at most once: store the intent durably, make the call, store the outcome. Nothing here repeats a call.
 
-The intent is a compare-and-set of the effect's status in the transaction of CallStarted: of two processes, clicks or restarts
-exactly one wins. The same transaction checks the daily cap again, since other conversations may have begun changes meanwhile.
+The intent is a compare-and-set of the effect's status in the transaction of CallStarted: of two processes, clicks or restarts exactly one
+wins. The same transaction checks the daily cap again, since other conversations may have begun changes meanwhile.
 """
 
 import logging
@@ -34,12 +34,15 @@ from state.stored import JsonObject
 log = logging.getLogger(__name__)
 
 SEND_WITHIN = timedelta(seconds=5)
-"""After a longer pause between intent and call the process may have lost its lease, and another may have recorded the outcome already."""
+"""The longest pause between storing the intent and making the call; after a longer one the call is not made.
+
+The process may have lost its lease by then, and another process may have recorded the outcome already.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """A call that may run now, with everything its record needs."""
+    """A call that may run now, with everything that is recorded about it."""
 
     effect_id: str
     turn_id: str
@@ -52,11 +55,14 @@ class Order:
     confirmation_id: str = ""
     before: BeforeImage
     policy: str = ""
-    """The digest of the policy under which it was checked."""
+    """The checksum of the policy under which the call was checked (`Policy.digest`)."""
     count: StartCount | None = None
-    """What the start of the call adds to the person's daily count."""
+    """How many changes the start of the call adds to the person's daily count; None if nothing is counted."""
     list_known_changes: Callable[[], Awaitable[Sequence[PastStart]]] | None = None
-    """Returns the journaled changes of the last day, for a person whom the database does not count yet."""
+    """A function that returns the person's changes of the last day from the journal.
+
+    The executor calls it when the database has no count of this person yet.
+    """
     named: JsonObject = field(default_factory=dict)
     """The call's label, by which a sentence for people names it."""
 
@@ -67,7 +73,10 @@ class Order:
 
 
 async def run_read(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
-    """Run a call that changes nothing. It needs no intent, since repeating it is harmless; the plan it belongs to is stored first."""
+    """Run a call that changes nothing and return its outcome, which is buffered.
+
+    It needs no stored intent, since repeating it is harmless; the plan it belongs to is stored first.
+    """
     await ledger.flush_plan()
     started = time.monotonic()
     performed = await performer.execute(order.call)
@@ -79,17 +88,17 @@ async def run_read(order: Order, performer: Performer, ledger: Ledger) -> Outcom
 
 
 async def run_write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
-    """Store the intent, make the call once, store the outcome; a cancellation waits until the outcome is stored.
+    """Store the intent, make the call once, store the outcome and return it; a cancellation waits until the outcome is stored.
 
-    Raises EffectConflict when this effect was started elsewhere, WriteStopped when writes are frozen, CapReached when
-    `Order.count` exceeds the limit, StoreUnwritable when the intent cannot be stored; nothing was sent then. If storing the outcome
-    fails, the effect stays `started`, which recovery turns into `unknown`.
+    Raises EffectConflict when this effect was started elsewhere, WriteStopped when writes are frozen, CapReached when `Order.count` exceeds
+    the limit, StoreUnwritable when the intent cannot be stored; nothing was sent then. If storing the outcome fails, the effect stays
+    `started`, which recovery turns into `unknown`.
     """
     return await run_to_end(_write(order, performer, ledger))
 
 
 async def write_unflushed(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
-    """Run a write as `write` does, but only buffer the outcome: the caller commits it at once, with the message to the person."""
+    """Run a write as `run_write` does, but only buffer the outcome: the caller commits it at once, with the message to the person."""
     return await run_to_end(_run_call(order, performer, ledger))
 
 
@@ -120,7 +129,10 @@ async def _execute_call(order: Order, performer: Performer) -> CallResult:
 
 
 async def _read_back(order: Order, performed: CallResult, performer: Performer) -> CallResult:
-    """Read the written fields again where the performer can, because an answer of success is no proof."""
+    """Return the result with what a new read of the written fields found, if the performer can read them.
+
+    An answer of success is no proof that the portal wrote the fields.
+    """
     if not isinstance(performed, Succeeded) or not isinstance(performer, ReadsBack):
         return performed
     try:
@@ -180,7 +192,7 @@ async def _store_outcome(order: Order, performed: CallResult, ledger: Ledger, *,
 
 
 def build_stored_call(order: Order) -> dict[str, object]:
-    """Return what the effects table stores of an order: enough to run or reconcile it after a restart."""
+    """Return what the effects table stores of an order, as JSON data: enough to run or reconcile it after a restart."""
     return {
         "call": encode_call(order.call),
         "turn_id": order.turn_id,
@@ -270,7 +282,7 @@ def _build_outcome(order: Order, performed: CallResult) -> Outcome:
 
 
 def _build_unchanged_notice(call: Call, unchanged: Sequence[str]) -> Notice | None:
-    """Return the notice that the portal reported success but left something unchanged."""
+    """Return the message that the portal reported success but left a field unchanged; None if it changed everything."""
     if not unchanged:
         return None
     key, _, name = unchanged[0].rpartition(": ")
@@ -283,7 +295,7 @@ _NO_ACCESS = frozenset({"INVALID_CREDENTIALS", "NO_AUTH_FOUND", "expired_token",
 
 
 def _build_refusal_notice(performed: Rejected, call: Call) -> Notice:
-    """Return our own sentence if the person can do something about the refusal, else the portal's words."""
+    """Return the message for the person: a sentence of this program if the person can act on the refusal, else the portal's words."""
     if performed.code == DECLINED:
         return Notice(code=DECLINED)
     if performed.free_at is not None:
@@ -310,7 +322,10 @@ Act = Callable[[Order, Performer, Ledger], Awaitable[Outcome]]
 
 
 async def run_within_cap(act: Act, order: Order, deps: GateDeps, actor: Actor, ledger: Ledger) -> Outcome | Refuse:
-    """Run the order with `act`, or return the refusal if it exceeds the daily cap; nothing was sent then. Raises what `act` raises."""
+    """Run the order with `act` and return its outcome, or the refusal if it exceeds the daily cap; nothing was sent then.
+
+    Raises what `act` raises.
+    """
     many, limit = limits.count_call_changes(order.call), deps.policy.caps.writes_per_day
     count = StartCount(person=build_person_key(order.requested_by, order.requested_by_user), many=many, limit=limit)
     counted = replace(order, count=count, list_known_changes=lambda: deps.change_counter.list_changes(actor, ledger))

@@ -1,7 +1,7 @@
 """Recovers effects that a dead process left behind. It never repeats a call: it marks, checks by reads, and reports.
 
-`started` without an outcome becomes `unknown`, durably, before anything else; then the portal is asked whether it happened. An
-`approved` call that never started certainly did not run and continues, with the same checks as after a fresh approval.
+A call with the status `started` and no outcome first becomes `unknown`, durably; then the portal is read to find whether it happened. An
+`approved` call that never started certainly did not run; it continues with the same checks as after a fresh approval.
 """
 
 import logging
@@ -21,31 +21,37 @@ log = logging.getLogger(__name__)
 
 TIMER = "reconcile"
 SETTLED = timedelta(seconds=75)
-"""The Bitrix24 cloud aborts requests after 60 s; before that a "not done" may still become "done"."""
+"""How long after its start a call can still take effect: the Bitrix24 cloud aborts requests after 60 s.
+
+Until then a call that is found "not done" may still become "done".
+"""
 MARK = "started_mark"
-"""The key of a time mark beside `started_at`: it tells how long ago the call began even if a clock was changed meanwhile."""
+"""The key of a time mark stored beside `started_at`: it tells how long ago the call began even if a clock was changed since."""
 DETAIL = "the program stopped between sending and hearing the answer"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecoveredEffect:
-    """One effect of unknown outcome and what the reads of the portal showed."""
+    """One effect of unknown outcome, and what reading the portal showed about it."""
 
     row: EffectRow
     reconciled: Reconciled
 
 
 Announce = Callable[[RecoveredEffect], Sequence[OutboxRow]]
-"""Builds the messages for people about a recovered effect; they are sent with the commit that records the verdict."""
+"""A function that builds the messages to people about a recovered effect.
+
+`reconcile` calls it; the messages are sent with the commit that records the verdict.
+"""
 
 
 def build_reconcile_timer(effect_id: str, ledger: Ledger, *, after: timedelta) -> Timer:
-    """Build the timer that checks the portal once it can no longer be working on the call."""
+    """Return the timer that makes the session check the portal for a call, at a time when the portal can no longer be working on it."""
     return Timer(id=f"{TIMER}:{effect_id}", due_at=ledger.now + after, session=ledger.key, kind=TIMER, body={"effect_id": effect_id})
 
 
 def calculate_wait(row: EffectRow, ledger: Ledger) -> timedelta:
-    """Return how long the portal may still be working on the call: until then, finding no result proves nothing."""
+    """Return for how much longer the portal may still be working on the call; until then, finding no result proves nothing."""
     passed = ledger.measure_since(row.call.get(MARK, ""))
     return SETTLED if passed is None else max(SETTLED - passed, timedelta())
 
@@ -53,7 +59,10 @@ def calculate_wait(row: EffectRow, ledger: Ledger) -> timedelta:
 async def recover_started(
     ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer], announce: Announce
 ) -> list[RecoveredEffect]:
-    """Mark every call without an outcome `unknown`, then check each in the portal; never sends a write."""
+    """Mark every call of the session without an outcome as `unknown`, then check each in the portal; never sends a write.
+
+    `announce` builds the messages about each call whose outcome was found.
+    """
     found = []
     for row in await ledger.list_effects("started"):
         await _mark_unknown(row, ledger)
@@ -78,12 +87,15 @@ async def _mark_unknown(row: EffectRow, ledger: Ledger) -> None:
 
 
 def _reset_start_mark(row: EffectRow, ledger: Ledger) -> dict[str, object] | None:
-    """Return the stored call with a new time mark if its old one is from another machine or boot; its age then counts from now."""
+    """Return the stored call with a new time mark, if its old one is from another machine or boot; otherwise None.
+
+    The age of the call then counts from now.
+    """
     return {**row.call, MARK: ledger.mark()} if ledger.measure_since(row.call.get(MARK, "")) is None else None
 
 
 async def reset_wait(row: EffectRow, ledger: Ledger) -> None:
-    """Let the age of an `unknown` call count from now if it cannot be told, and check it again after `SETTLED`."""
+    """Let the age of an `unknown` call count from now if its age cannot be told, and set a timer to check it again after `SETTLED`."""
     if (call := _reset_start_mark(row, ledger)) is not None:
         change = EffectChange(effect_id=row.effect_id, expect=("unknown",), status="unknown", call=call, since=row.updated_at)
         await ledger.commit(actor="system", effects=[change], timers=[build_reconcile_timer(row.effect_id, ledger, after=SETTLED)])
@@ -92,7 +104,10 @@ async def reset_wait(row: EffectRow, ledger: Ledger) -> None:
 async def reconcile(
     row: EffectRow, ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer], announce: Announce
 ) -> RecoveredEffect:
-    """Check by reads whether an `unknown` call happened and record the verdict; `unclear` leaves it unknown and sends no message."""
+    """Read the portal to find whether an `unknown` call happened, and record the verdict.
+
+    The verdict `unclear` leaves the call unknown and sends no message.
+    """
     seen = await _probe_portal(row, catalogue, performers)
     if calculate_wait(row, ledger):
         seen = _weaken_verdict(seen)
@@ -113,7 +128,10 @@ async def reconcile(
 
 
 def _weaken_verdict(seen: Reconciled) -> Reconciled:
-    """Weaken a verdict while the portal may still be working on the call: then a missing result proves nothing."""
+    """Return the verdict without "not done" findings, for use while the portal may still be working on the call.
+
+    Until then a missing result proves nothing.
+    """
     if seen.verdict == "not_done":
         return Reconciled(verdict="unclear", detail="too early to tell: the portal may still be working on it")
     commands = [one.model_copy(update={"status": "unknown"}) if one.status == "not_run" else one for one in seen.commands]

@@ -28,16 +28,20 @@ _NEW_ID = {
         ("crm.deal.add", "crm.lead.add", "crm.contact.add", "crm.company.add", "crm.activity.add", "crm.timeline.comment.add"), ""
     ),
 }
-"""Where the answer of an add holds the new record's id; any other value in an answer may have been chosen by somebody."""
+"""Where the answer of an add holds the new record's id, as the end of a `$result[key]…` reference.
+
+Any other value in an answer may have been chosen by somebody.
+"""
 _ON = frozenset({"1", "true", "y"})
 _OFF = frozenset({"", "0", "false", "n"})
 _ORDER = ("R", "W", "M", "N", "C", "D")
 
 
 def unpack_commands(cmd: object) -> tuple[Command, ...]:
-    """Return the commands in order of execution, under keys that keep this order when sorted; raises Refusal.
+    """Return the commands of a batch in order of execution, under keys that keep this order when sorted.
 
-    Stored JSON sorts its keys, so a batch with unsorted keys gets numbered ones, and its references are renamed too.
+    Stored JSON sorts its keys, so a batch with unsorted keys gets numbered ones, and its references are renamed too. Raises Refusal if the
+    batch cannot be parsed.
     """
     try:
         parsed = parse_commands(cmd)
@@ -56,7 +60,7 @@ def unpack_commands(cmd: object) -> tuple[Command, ...]:
 
 
 def parse_halt(written: object) -> bool:
-    """Return the `halt` switch; raises Refusal for anything but a plain yes or no."""
+    """Return whether a batch stops at its first error (its parameter `halt`); raises Refusal for anything but a plain yes or no."""
     text = str(written if written is not None else "").strip().lower()
     if text not in _ON | _OFF:
         raise build_refusal("gate-param-invalid", param="halt", expected="0 or 1")
@@ -64,10 +68,11 @@ def parse_halt(written: object) -> bool:
 
 
 def bind_command(call: Call, earlier: Mapping[str, Call], *, about: str, tied: Sequence[LinkedRecord]) -> Call:
-    """Return `call` as a command after the `earlier` ones; raises Refusal for a reference to no earlier command or an invalid id.
+    """Return `call` as a command of a batch that runs after the commands `earlier`.
 
     `about` is the kind of its target, `tied` are its linked records. Its target counts as created by the batch only if the id refers to a
-    new record of that same kind, and likewise each linked record that is given by reference.
+    new record of that same kind, and likewise each linked record that is given by reference. Raises Refusal for an invalid id and for a
+    reference to anything but an earlier command.
     """
     paths = _find_reference_paths(call.params, earlier, method=call.method)
     made: list[bool] = []
@@ -84,7 +89,7 @@ def bind_command(call: Call, earlier: Mapping[str, Call], *, about: str, tied: S
 
 
 def _is_new(written: object, kind: str, earlier: Mapping[str, Call]) -> bool:
-    """Return whether a reference is the id of a record of this kind that an earlier command adds."""
+    """Return whether a reference stands for the id of a record of this kind that an earlier command adds."""
     whole = _WHOLE.fullmatch(str(written).strip())
     if whole is None:
         return False
@@ -99,7 +104,10 @@ def find_reference_key(written: object) -> str:
 
 
 def build_batch(spec: Method, calls: tuple[Call, ...], *, halt: bool, portal: str) -> Call:
-    """Build the batch to send from its commands; it halts at the first error if any command needs another's result."""
+    """Return the batch to send, built from its commands.
+
+    It stops at the first error if `halt` is set or any command needs another's result.
+    """
     stop = halt or any(call.references for call in calls)
     try:
         cmd = build_cmd([Command(call.key, call.method, dict(call.params)) for call in calls])
@@ -131,7 +139,10 @@ def _rename_references(value: object, keys: Mapping[str, str]) -> object:
 
 
 def _find_reference_paths(value: object, earlier: Mapping[str, Call], *, method: str, prefix: str = "") -> tuple[str, ...]:
-    """Return the paths whose value contains `$result[...]`; raises Refusal for one in a name or one to no earlier command."""
+    """Return the parameter paths whose value contains `$result[...]`.
+
+    Raises Refusal for a reference in a parameter name, and for a reference to anything but an earlier command.
+    """
     if not isinstance(value, Mapping):
         keys = [_KEY.match(text) for text in find_references(value)]
         if not all(key is not None and key[1] in earlier for key in keys):
@@ -144,13 +155,16 @@ def _find_reference_paths(value: object, earlier: Mapping[str, Call], *, method:
 
 
 _HIDDEN: Final = frozenset({"gate-not-yours", "gate-not-found", "gate-unread", "gate-filter-foreign"})
-"""A person refused for one of these reasons learns nothing about the record except the number they gave."""
+"""For these refusals the label of a command contains no title: the person learns nothing about a record they may not see."""
 _TITLES: Final = ("TITLE", "SUBJECT", "NAME", "LAST_NAME")
 _LIMIT: Final = 60
 
 
 def build_command_label(leaf: Call, facts: Facts, *, why: str = "") -> CommandLabel:
-    """Return the label of a command; for a record yet to be created with its new title and the number 0."""
+    """Return how people are told which record a command is about.
+
+    A record yet to be created has its new title and the number 0.
+    """
     target = next(iter(leaf.targets), None)
     entity = leaf.entity.partition(":")[0]
     record = facts.records.get(target) if target else critical_fields.extract_written_fields(leaf)

@@ -31,7 +31,10 @@ _PARENT = re.compile(r"parentid([0-9]{1,9})", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True)
 class LinkedRecord:
-    """Another record that a call names at `path`; `number` is None if it is not given as a number (a `$result[...]`, or nonsense)."""
+    """Another record that a call names at `path`.
+
+    `number` is None if it is not given as a number (a `$result[...]`, or nonsense).
+    """
 
     path: str
     entity: str
@@ -44,14 +47,20 @@ class LinkedRecord:
 
 
 def find_bound_records(spec: Method, params: JsonObject, catalogue: Catalogue) -> tuple[LinkedRecord, ...]:
-    """Return the records to which this call attaches something besides its target; `entity` is "" when the kind cannot be parsed."""
+    """Return the records to which this call attaches something besides its target.
+
+    `entity` of a record is "" when its kind cannot be parsed.
+    """
     if spec.reads_only:
         return ()
     return tuple(_collect_bound_records(spec, params, catalogue))
 
 
 def find_referenced_records(call: Call) -> frozenset[Target]:
-    """Return the records that a call merely refers to, except by critical fields of a change, which need a confirmation anyway."""
+    """Return the records that a call only refers to.
+
+    Records in critical fields of a change are left out, because those need a confirmation anyway.
+    """
     if call.reads_only or call.kind != "bitrix":
         return frozenset()
     critical = to_field_keys(call.spec.critical, call.entity) if call.spec.verb != "add" else frozenset()
@@ -83,7 +92,7 @@ def _collect_bound_records(spec: Method, params: JsonObject, catalogue: Catalogu
 
 
 def _parse_coded(path: str, item: object, catalogue: Catalogue) -> LinkedRecord:
-    """Parse a code such as D_500, CO_3 or T81_7; a code without "_" gets no kind."""
+    """Return the record meant by a code such as D_500, CO_3 or T81_7; the kind of a code without "_" stays ""."""
     code, _, number = str(item).strip().partition("_")
     return LinkedRecord(path=path, entity=_find_kind(code, catalogue), written=number)
 

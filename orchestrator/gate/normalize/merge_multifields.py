@@ -1,4 +1,4 @@
-"""Rewrites a call to what it will really do to phones and addresses of the records that were read for it. Pure."""
+"""Rewrites a call so that it does to phones and addresses exactly what its card shows, given the records as they are. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -21,8 +21,8 @@ _VERBS = frozenset({"add", "update"})
 def merge_multifields(call: Call, facts: Facts) -> Call:
     """Return `call` with its phones and addresses in the one form that does what the card will show; unchanged if there are none.
 
-    Commands of a batch that would change nothing are left out. Raises Refusal for what has no single reading, and if nothing at all
-    would change.
+    Commands of a batch that would change nothing are left out. Raises Refusal for values that can be understood in several ways, and if
+    nothing at all would change.
     """
     if call.kind != "bitrix" or not any(_writes_multifields(leaf) for leaf in call.leaves):
         return call
@@ -40,10 +40,10 @@ def merge_multifields(call: Call, facts: Facts) -> Call:
 
 
 def drop_removed_elements(call: Call, facts: Facts, before: BeforeImage) -> tuple[Call, tuple[Notice, ...]]:
-    """Return an approved call without edits and removals of phones and addresses that its record no longer has, and notices of them.
+    """Return an approved call without those edits and removals whose phone or address its record no longer has.
 
-    `before` is the before-image on the card. The call is returned unchanged if nothing would be left of it, or if another command
-    needs the answer of a command that would be dropped.
+    Also returns a notice for each one left out. `before` is the before-image on the card. The call is returned unchanged if nothing would
+    be left of it, or if another command needs the answer of a command that would be dropped.
     """
     leaves: list[Call] = []
     fell: list[Notice] = []
@@ -58,7 +58,7 @@ def drop_removed_elements(call: Call, facts: Facts, before: BeforeImage) -> tupl
 
 
 def _drop_from_command(call: Call, facts: Facts, before: BeforeImage) -> tuple[Call | None, list[Notice]]:
-    """Return one call or command without the elements that are gone, or None if nothing is left of it."""
+    """Return one call or command without the elements that its record no longer has (None if nothing is left), and the notices of them."""
     target = _find_changed_record(call)
     if target is None or not _writes_multifields(call):
         return call, []
@@ -77,7 +77,10 @@ def _drop_from_command(call: Call, facts: Facts, before: BeforeImage) -> tuple[C
 
 
 def find_steps(call: Call, record: JsonObject | None) -> dict[str, tuple[Step, ...]]:
-    """Return what each phone or address field of `call` does to `record`; a field that cannot be parsed is left out. Never raises."""
+    """Return, by field name, the steps that each phone or address field of `call` means for `record`. Never raises.
+
+    A field that cannot be parsed is left out.
+    """
     found: dict[str, tuple[Step, ...]] = {}
     if not _writes_multifields(call):
         return found
@@ -92,7 +95,10 @@ def find_steps(call: Call, record: JsonObject | None) -> dict[str, tuple[Step, .
 
 
 def walk_commands(call: Call, facts: Facts) -> Iterator[tuple[Call, Facts]]:
-    """Yield each command of `call` with the facts it will meet: phones and addresses as the earlier commands leave them. Never raises."""
+    """Yield each command of `call` with the facts as they will be when it runs. Never raises.
+
+    The phones and addresses of a record are as the earlier commands of the batch leave them.
+    """
     now = facts
     for leaf in call.leaves:
         yield leaf, now
@@ -107,7 +113,10 @@ def walk_commands(call: Call, facts: Facts) -> Iterator[tuple[Call, Facts]]:
 
 
 def _merge_command(call: Call, facts: Facts, present: dict[Target, tuple[Element, ...]]) -> Call | None:
-    """Rewrite one call or command; None if it changes nothing. `present` holds each record's elements after the earlier commands."""
+    """Return one call or command, rewritten; None if it changes nothing.
+
+    `present` holds each record's phones and addresses after the earlier commands, and is updated.
+    """
     if not _writes_multifields(call):
         return call
     target = _find_changed_record(call)
@@ -141,7 +150,7 @@ def _find_referenced_keys(leaves: Iterable[Call]) -> set[str]:
 
 
 def _writes_multifields(call: Call) -> bool:
-    """Return whether the call writes phones or addresses of a kind of record that has them."""
+    """Return whether the call writes phones or addresses to a kind of record that has them."""
     if call.kind != "bitrix" or call.spec.verb not in _VERBS or call.spec.entity not in _OWNERS or call.reads_only:
         return False
     family = call.method.rpartition(".")[0]

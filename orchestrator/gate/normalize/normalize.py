@@ -1,7 +1,7 @@
-"""Normalizes an effect to one exact call, or refuses it: the same object is then checked, shown, hashed and sent. Pure.
+"""Turns an effect into one exact call, or refuses it: the same object is then checked, shown, hashed and sent. Pure.
 
-The gate adds origin marks, the responsible person and the limits of what the speaker may see. A method is never guessed from its
-name. Checking is done in `gate/decide`, reading in `fetch_facts`.
+Origin marks, the responsible person and the limits of what the requester may see are added here. A method is never guessed from its name.
+Checking is done in `gate/decide`, reading in `fetch_facts`.
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ from state.stored import JsonObject
 
 @dataclass(frozen=True, kw_only=True)
 class NormalizeContext:
-    """The context that every step of one normalization needs."""
+    """The values that every step of one normalization needs."""
 
     catalogue: Catalogue
     portal: str
@@ -33,9 +33,9 @@ class NormalizeContext:
 
 
 def normalize(effect: Effect, *, catalogue: Catalogue, portal: str, actor: Actor, effect_id: str) -> Call | Refuse:
-    """Return the exact call behind `effect`, enriched, or a Refuse when it has no single reading. Raises nothing.
+    """Return the exact call that `effect` means, with the fields this program adds, or a Refuse when it has no single meaning.
 
-    Seed rows S004-24, S004-25, S004-27, S004-69. Idempotent: normalizing the result gives the same call.
+    Raises nothing. Seed rows S004-24, S004-25, S004-27, S004-69. Idempotent: normalizing the result gives the same call.
     """
     bench = NormalizeContext(catalogue=catalogue, portal=portal, actor=actor, effect_id=effect_id)
     try:
@@ -69,7 +69,10 @@ def find_method(method: str, catalogue: Catalogue) -> Method:
 
 
 def build_call(spec: Method, given: JsonObject, bench: NormalizeContext, *, origin: str) -> Call:
-    """Build one call that is not a batch, not yet checked by the rules; raises Refusal."""
+    """Return one normalized call, or one command of a batch; rules and rights are not checked here.
+
+    `origin` is the mark by which a created record is found again. Raises Refusal.
+    """
     spelled = params.convert_ids(spec, params.normalize_names(spec, given))
     about = targets.find_entity_name(spec, spelled, bench.catalogue)
     own = about if spec.entity == "item" else spec.entity
@@ -99,13 +102,16 @@ def build_call(spec: Method, given: JsonObject, bench: NormalizeContext, *, orig
 
 
 def find_classes(spec: Method, given: JsonObject) -> tuple[str, ...]:
-    """Return the classes of this call: an activity that is not clearly internal also gets N (it sends something outward)."""
+    """Return the classes of this call.
+
+    An activity that is not clearly internal also gets the class N (it sends something to people outside).
+    """
     outward = any(str(targets.get_at_path(given, path) or "") not in harmless for path, harmless in spec.inward.items())
     return tuple(dict.fromkeys([*spec.classes, "N"])) if outward else spec.classes
 
 
 def _check_kind_of_record(spec: Method, given: JsonObject, entity: str) -> None:
-    """Raise Refusal for a kind of record that is given but unknown."""
+    """Raise Refusal if the call names a kind of record that does not exist."""
     path = spec.target_entity.removeprefix("@")
     if spec.target_entity.startswith("@") and not entity and targets.get_at_path(given, path) is not None:
         if find_references(targets.get_at_path(given, path)) or spec.owner == "self":
@@ -114,14 +120,14 @@ def _check_kind_of_record(spec: Method, given: JsonObject, entity: str) -> None:
 
 
 def _check_ties(tied: Iterable[linked_records.LinkedRecord]) -> None:
-    """Raise Refusal unless every linked record has a known kind and a number, or comes from another command."""
+    """Raise Refusal unless every linked record has a known kind and a number, or refers to another command's result."""
     for tie in tied:
         if not find_references(tie.written) and (tie.number is None or not tie.entity):
             raise build_refusal("gate-param-invalid", param=tie.path, expected="known kinds of records and their numbers, such as D_481")
 
 
 def _check_plain(call: Call, tied: Iterable[linked_records.LinkedRecord]) -> None:
-    """Raise Refusal for ids that are no numbers: outside a batch `$result[...]` has no meaning."""
+    """Raise Refusal for ids that are not numbers: outside a batch a reference `$result[...]` has no meaning."""
     for tie in tied:
         if tie.number is None:
             raise build_refusal("gate-param-invalid", param=tie.path, expected="the number of a record")
@@ -160,16 +166,17 @@ _MARKED_ENTITIES = frozenset({"lead", "deal", "contact", "company", "activity"})
 
 @dataclass(frozen=True, kw_only=True)
 class EnrichedParams:
-    """Parameters as they will be sent, and the names of those added."""
+    """Parameters as they will be sent, and the names of those that this program added."""
 
     params: dict[str, object]
     system_fields: frozenset[str] = field(default_factory=frozenset)
 
 
 def fill_system_fields(spec: Method, params: JsonObject, *, actor: Actor, origin: str, entity: str) -> EnrichedParams:
-    """Return `params` with what the system sets; raises Refusal when the filter cannot be limited to what the actor may see.
+    """Return `params` with the fields that this program sets: origin marks, the responsible person, the filter of a list.
 
-    `origin` is the effect id, with the command's key inside a batch.
+    `origin` is the effect id, with the command's key inside a batch. Raises Refusal when the filter cannot be limited to what the actor may
+    see.
     """
     result = dict(params)
     added: set[str] = set(spec.forced)
@@ -189,12 +196,18 @@ def fill_system_fields(spec: Method, params: JsonObject, *, actor: Actor, origin
 
 
 def build_marks(origin: str) -> dict[str, str]:
-    """Return the marks by field key: the only values a caller may pass in these fields, so that normalization is idempotent."""
+    """Return the origin marks by field key.
+
+    Only these values are accepted from a caller in these fields, so that normalizing a call again changes nothing.
+    """
     return {"originatorid": ORIGINATOR, "originid": origin}
 
 
 def _set_responsible(spec: Method, params: dict[str, Any], user: int, entity: str) -> set[str]:
-    """Set the speaker as responsible if nobody is named; the field counts in any spelling."""
+    """Set the requester as responsible in `params` if nobody is named, and return the names of the fields set.
+
+    A name given in any spelling of the field counts.
+    """
     place: JsonObject = params.get(spec.fields_at, {}) if spec.fields_at else params
     wanted = fields.to_field_key(spec.responsible, entity)
     given = {name for name in place if fields.to_field_key(name, entity) == wanted}

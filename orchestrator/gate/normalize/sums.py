@@ -1,6 +1,6 @@
 """The sums of a call: their amounts and currencies, and whether one is above a limit. Pure.
 
-Amounts are compared only by the owner's rates and never converted in a call. Fail closed: a sum that cannot be parsed or compared is
+Amounts are compared by the owner's exchange rates only, and never converted in a call. A sum that cannot be parsed or compared counts as
 above every limit. A currency named with a sum goes to a new record; for an existing record with another currency the sum is refused.
 """
 
@@ -32,7 +32,7 @@ _ROW: Final = "productrow"
 _ROWS: Final = frozenset({"rows", "productrows"})
 _MANUAL_SUM_KEY: Final = "ismanualopportunity"
 _IMPORT_KEY: Final = "data"
-"""The parameter in which an import holds its records."""
+"""The parameter in which an import method holds its records."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class RawSum:
 
     @property
     def plain(self) -> str:
-        """The amount as text, 1000000.00 as "1 000 000"; a question mark if it cannot be parsed."""
+        """The amount as text, for example "1 000 000" for 1000000.00; a question mark if it cannot be parsed."""
         known = fields.parse_number(self.value)
         return f"{known:,.2f}".removesuffix(".00").replace(",", " ") if known is not None else _UNREADABLE
 
@@ -60,7 +60,7 @@ def find_sum_above(call: Call, limit: Decimal, facts: Facts, *, money: Money = R
 
 
 def find_largest_sum(sums: Iterable[RawSum]) -> RawSum | None:
-    """Return the largest sum, the one to report; a sum that cannot be parsed counts as larger than all."""
+    """Return the largest of the sums, or None without any; a sum that cannot be parsed counts as the largest."""
     return max(sums, key=lambda one: abs(fields.parse_number(one.value) or _ENDLESS), default=None)
 
 
@@ -96,14 +96,17 @@ def collect_sums(call: Call, facts: Facts) -> Iterator[RawSum]:
 
 
 def find_currencies(call: Call, record: JsonObject | None) -> tuple[str, str]:
-    """Return the currency of the record's sum now and after the call."""
+    """Return the currency of the record's sum now, and after the call; "" stands for the portal's base currency."""
     now = str(fields.find_value(record or {}, CURRENCY, call.entity) or "")
     written = fields.find_value(critical_fields.extract_written_fields(call), CURRENCY, call.entity)
     return now, str(written) if written not in _EMPTY else now
 
 
 def calculate_row_totals(call: Call, record: JsonObject | None) -> Iterator[object]:
-    """Yield the totals of product rows that the call writes: the portal computes the record's sum from them."""
+    """Yield the totals of the product rows that the call writes, because the portal computes the record's sum from them.
+
+    A total is text, "?" if it cannot be computed.
+    """
     written = critical_fields.extract_written_fields(call)
     for name, value in written.items():
         if fields.to_field_key(name) in _ROWS:
@@ -122,7 +125,7 @@ def is_sum_recalculated(call: Call, record: JsonObject | None) -> bool:
 
 
 def _calculate_total(rows: object) -> str:
-    """Return the sum of price times quantity over the rows; unreadable if any row is."""
+    """Return the sum of price times quantity over the rows, as text; "?" if any row cannot be read."""
     listed = list(rows.values()) if isinstance(rows, Mapping) else rows
     if not isinstance(listed, list | tuple):
         return _UNREADABLE
@@ -140,7 +143,7 @@ def _calculate_total(rows: object) -> str:
 
 
 def _is_recalculated(call: Call, record: JsonObject | None) -> bool:
-    """Return whether the call replaces a sum entered by hand by that of the product rows, which were not read."""
+    """Return whether the call replaces a sum entered by hand by the total of the product rows, which were not read."""
     for name, value in critical_fields.extract_written_fields(call).items():
         if fields.to_field_key(name, call.entity) == _MANUAL_SUM_KEY and str(value).upper() not in {"Y", "1", "TRUE"}:
             return call.spec.verb != "add" and not critical_fields.has_value(call, name, value, record)
@@ -148,7 +151,7 @@ def _is_recalculated(call: Call, record: JsonObject | None) -> bool:
 
 
 def _list_imported_records(call: Call) -> Iterator[JsonObject]:
-    """Yield the records of an import."""
+    """Yield the records of a call that imports several; nothing for other calls."""
     if not call.method.lower().endswith("batchimport"):
         return
     listed = call.params.get(_IMPORT_KEY)
@@ -157,16 +160,16 @@ def _list_imported_records(call: Call) -> Iterator[JsonObject]:
 
 
 _WITH_CODE: Final = re.compile(r"(-?[0-9]{1,15}(?:\.[0-9]{1,6})?)\|([A-Z]{3})", re.ASCII)
-"""Money as the portal writes it in custom fields, and as `@sum:` references resolve."""
+"""Money as the portal writes it in custom fields, and as references `@sum:…` are resolved: 30000|USD."""
 _SUM_FIELDS: Final = frozenset({"opportunity", "taxvalue", "discountsum"})
 _TEXTS: Final = frozenset({"text", "prose", "multifield"})
 _LONGEST: Final = 60
 
 
 def extract_currencies(call: Call, *, locale: Locale) -> Call:
-    """Return `call` with plain numbers for sums named with a currency, the currencies kept in `named_currencies`.
+    """Return `call` with plain numbers in place of sums named with a currency; the currencies are kept in `named_currencies`.
 
-    Raises Refusal for a sum with two readings.
+    Raises Refusal for a sum that can be understood in two ways.
     """
     if call.kind != "bitrix":
         return call
@@ -203,14 +206,17 @@ def check_currencies(call: Call, facts: Facts, *, money: Money, text: str) -> Re
 
 
 def _wrap_in_batch(leaf: Call, found: Refuse, facts: Facts) -> Refuse:
-    """Return the refusal with the command it belongs to."""
+    """Return the refusal, wrapped so that it names the command of the batch it is about."""
     about = batch.build_command_label(leaf, facts, why=found.reason.code)
     notice = wrap_in_batch("gate-batch-refused", found.reason, key=leaf.key, method=leaf.method, about=about)
     return Refuse(reason=notice, detail=f"command {leaf.key} ({leaf.method}) of the batch: {found.detail}")
 
 
 def _find_unsaid_currencies(leaf: Call, text: str) -> list[tuple[str, str]]:
-    """Return sums written without the currency that the person named with them, or computed from the only currency the person named."""
+    """Return (field, currency) for sums that the call writes without a currency although the person named one.
+
+    The person named it with that very amount, or it is the only currency in the text, from whose sums the amount was computed.
+    """
     bare = (
         []
         if leaf.reads_only or leaf.kind != "bitrix"
@@ -251,7 +257,7 @@ def _check_currency(leaf: Call, call: Call, name: str, named: str, *, facts: Fac
 
 
 def _is_of_record(leaf: Call, name: str) -> bool:
-    """Return whether this is the record's own sum, which may change together with its currency, and not the price of a product."""
+    """Return whether the field is the record's own sum, which may change together with its currency, and not the price of a product."""
     return fields.to_field_key(name) not in _ROWS and fields.find_field_info(leaf.entities.get(leaf.entity), CURRENCY) is not None
 
 
@@ -262,7 +268,10 @@ def _find_created_currency(leaf: Call, call: Call) -> str:
 
 
 def _build_new_currency(call: Call, written: JsonObject, named: str) -> dict[str, str]:
-    """Return the field that sets the currency of a new record which would otherwise get the portal's base currency."""
+    """Return the field that sets the currency of a new record, {} if it needs none.
+
+    Without it the record would get the portal's base currency.
+    """
     if call.spec.verb != "add" or fields.find_field_info(call.entities.get(call.entity), CURRENCY) is None:
         return {}
     if fields.find_value(written, CURRENCY, call.entity) not in (None, ""):
@@ -272,7 +281,10 @@ def _build_new_currency(call: Call, written: JsonObject, named: str) -> dict[str
 
 
 def _parse_field(call: Call, name: str, value: object, locale: Locale) -> tuple[object, tuple[str, ...]]:
-    """Return the value to send and the currency named with it; custom money fields keep their currency in the value."""
+    """Return the value to send, and a tuple with the currency named with it (empty if none).
+
+    Custom money fields keep their currency in the value.
+    """
     if not isinstance(value, str) or names.is_custom_field(name):
         return value, ()
     known = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(name, name))
@@ -283,7 +295,7 @@ def _parse_field(call: Call, name: str, value: object, locale: Locale) -> tuple[
 
 
 def _parse_rows(value: object, locale: Locale) -> tuple[object, tuple[str, ...]]:
-    """Return rows of products with plain prices, and the currencies named with them."""
+    """Return product rows with plain prices, and the currencies that were named with them."""
     if isinstance(value, Mapping):
         pairs = {key: _parse_row(row, locale) for key, row in value.items()}
         return {key: row for key, (row, _) in pairs.items()}, tuple(code for _, codes in pairs.values() for code in codes)
@@ -303,7 +315,10 @@ def _parse_row(row: object, locale: Locale) -> tuple[object, tuple[str, ...]]:
 
 
 def _parse_field_sum(name: str, value: str, locale: Locale, *, is_money: bool = False) -> Sum | None:
-    """Parse the sum in the text of a field; None if it names no currency."""
+    """Return the sum in the text of a field; None if the text is not a sum with a currency.
+
+    Raises Refusal if the text can be understood in several ways.
+    """
     coded = _WITH_CODE.fullmatch(value.strip())
     if coded is not None:
         return Sum(Decimal(coded[1]), coded[2])
@@ -327,7 +342,7 @@ def _to_number(amount: Decimal) -> int | float:
 
 
 def _strip_currencies(value: object) -> object:
-    """Replace sums with a currency by plain numbers in filters, because the portal compares numbers."""
+    """Return a value of a filter with plain numbers in place of sums with a currency, because the portal compares numbers."""
     if isinstance(value, str):
         coded = _WITH_CODE.fullmatch(value)
         return _to_number(Decimal(coded[1])) if coded is not None else value
