@@ -1,4 +1,7 @@
-"""Writes an audit record of each iteration and each decision for ops (S004-43 … S004-47, X9). A failure here never disturbs a turn."""
+"""Writes an audit record of each iteration and each decision for operations staff (S004-43 … S004-47, X9).
+
+An iteration is one answer of the model with the calls it led to. A failure here never disturbs a turn.
+"""
 
 import asyncio
 from collections import deque
@@ -21,15 +24,15 @@ from state.trace import get_trace_id
 SCHEMA = 2
 """Version of docs/audit-record.schema.json that the records follow."""
 BACKLOG = 200
-"""How many records may wait for a slow disk; beyond that, turns wait too."""
+"""How many records may wait to be written to a slow disk; beyond that, turns wait too."""
 KEPT_ENTRIES = 5
 """How many of the latest confirmations and finished calls a record carries: both lists only grow, and the journal holds them in full."""
 CONFIRMATION_KEYS = ("confirmation_id", "effect_id", "method", "params", "status", "requested_by", "requested_by_name", "fingerprint")
-"""The fields of the card that the record of a decision keeps."""
+"""The fields of a card that the audit record of a decision about it contains."""
 
 
 class Audit:
-    """Writes masked records to the interaction log of each user."""
+    """Writes audit records, with secrets masked, to the interaction log of each user."""
 
     def __init__(self, log: InteractionLogger, clock: Clock) -> None:
         """Keep the interaction log and start the single writer thread."""
@@ -42,7 +45,7 @@ class Audit:
     async def record_iteration(
         self, entry: Iteration, *, actor: Actor, session: str, turn_id: str, text: str, mode: Mode, state: AgentState
     ) -> None:
-        """Record one iteration: input, blocks, requests, answers, state, who asked, tokens and timings."""
+        """Record one iteration: message, model answer, calls with their results, state, requester, tokens and timings."""
         await self._write(
             actor.key,
             {
@@ -64,7 +67,10 @@ class Audit:
         )
 
     async def record_decision(self, *, actor: Actor, session: str, entry: Card, via: str, outcome: Outcome | None, notice: str) -> None:
-        """Record a person's decision about a card, its outcome and the code of the sentence that they were told, "" for none."""
+        """Record a person's decision about a card.
+
+        `outcome` is the result of its call, if it ran; `notice` is the code of the message that the person got, "" for none.
+        """
         await self._write(
             actor.key,
             {
@@ -80,7 +86,7 @@ class Audit:
         )
 
     async def record_failure(self, *, actor: Actor, session: str, turn_id: str, what: str) -> None:
-        """Record a failure that ops should know of."""
+        """Record a failure that operations staff should know of."""
         await self._write(actor.key, {"type": "trouble", "session": session, "turn_id": turn_id, "errors": [what]})
 
     def wait(self, seconds: float = 5.0) -> None:
@@ -88,9 +94,9 @@ class Audit:
         self._thread.submit(lambda: None).result(seconds)
 
     async def _write(self, user: str, record: JsonObject) -> None:
-        """Serialize the record at once, because the state goes on changing, and queue it for the writer thread.
+        """Queue a record for the writer thread, which masks and writes it, so that the person does not wait for that.
 
-        Masking and writing happen in that thread, so the person does not wait for them. Waits only when `BACKLOG` records are queued.
+        The record is serialized at once, because the state goes on changing. Waits only when `BACKLOG` records are queued.
         """
         trace = {"trace_id": get_trace_id()} if get_trace_id() else {}
         frozen = orjson.dumps({"timestamp": format_iso(self._clock.now()), "user": user, "v": SCHEMA, **trace, **record}, default=str)
@@ -101,7 +107,7 @@ class Audit:
         self._unwritten.append(self._thread.submit(copy_context().run, self._write_masked, user, frozen))
 
     def _write_masked(self, user: str, frozen: bytes) -> None:
-        """Write the record with its secrets masked; a record whose text holds no secret, as most do, is written as it is."""
+        """Write the record with its secrets masked; a record without secrets, as most are, is written as it is."""
         if is_free_of_secrets(frozen.decode()):
             self._log.write(user, frozen)
         else:
@@ -109,7 +115,7 @@ class Audit:
 
 
 def trim_state(agent: AgentState) -> JsonObject:
-    """Return the agent state as ops need it: confirmations without previews and button nonces, and only the latest entries."""
+    """Return the agent state as operations staff need it: cards without previews and button nonces, and only the latest entries."""
     left_out = ("preview", "before", "provenance", "reasons", "nonce")
     confirmations = [entry.without(*left_out).to_stored() for entry in list(agent.confirmations.values())[-KEPT_ENTRIES:]]
     return {**agent.to_stored(), "confirmations": confirmations, "done": agent.done[-KEPT_ENTRIES:]}

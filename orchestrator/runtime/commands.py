@@ -1,4 +1,7 @@
-"""Typed commands, answered by fixed code in every mode; the model is not asked. Only /new changes anything. Features have their own."""
+"""Typed commands such as /status, answered by fixed code in every safety mode; the model is not asked.
+
+Of the commands here only /new changes anything. Features have further commands of their own.
+"""
 
 from collections.abc import Awaitable, Callable
 
@@ -28,13 +31,19 @@ _IN_PRIVATE = frozenset({"language", "settings"})
 
 
 def list_commands(actor: Actor, session: str) -> tuple[str, ...]:
-    """Return the commands that work for `actor` in this session; settings are offered only in the person's own Telegram chat."""
+    """Return the names of the commands that work for `actor` in this session.
+
+    /language and /settings are offered only in the person's own Telegram chat.
+    """
     names = tuple(name for name in COMMANDS if session == actor.key or name not in _IN_PRIVATE)
     return (*names, *ADMIN_COMMANDS) if actor.role == "admin" else names
 
 
 async def run_command(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Answer one typed command; an unknown one is answered with the list of those that exist."""
+    """Handle one typed command, or a card button that stands for one.
+
+    An unknown command is answered with the list of those that exist.
+    """
     said = Command.model_validate(row.body)
     feature = tools.features.commands.get(said.name)
     if feature is not None:
@@ -54,7 +63,10 @@ async def run_command(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def _answer_card_button(row: InboxRow, said: Command, actor: Actor, session: Session, tools: Tools) -> None:
-    """Handle the two card buttons that decide nothing: "check" looks at an unknown outcome again, "details" shows the exact call."""
+    """Handle the two card buttons that decide nothing.
+
+    "check" looks again at a call with unknown outcome, "details" shows the exact call.
+    """
     entry = session.state.cards.get(said.confirmation_id)
     rows: list[OutboxRow] = []
     if entry is None and said.name == "check":
@@ -110,7 +122,7 @@ async def _status(actor: Actor, session: Session, tools: Tools) -> Reply:
 
 
 async def _build_freeze_notices(tools: Tools) -> list[Notice]:
-    """Return the notice that writes are frozen, or nothing when they are not."""
+    """Return a list with the notice that writes are frozen (stopped for everybody); empty when they are not."""
     standing = await tools.gate.deps.switch.find_freeze()
     return [] if standing is None else [Notice(code="frozen-now", args=build_freeze_args(standing))]
 

@@ -1,4 +1,7 @@
-"""Applies a person's decision about a card and closes expired cards. Runs in the express lane, so it overtakes a running turn."""
+"""Applies a person's decision about a card, and closes expired cards.
+
+Decisions are handled in the express lane, so they are not held up by a running turn of the same chat.
+"""
 
 import contextlib
 from dataclasses import dataclass, replace
@@ -25,11 +28,17 @@ from state.journal.store import EffectConflict, InboxRow, OutboxRow
 LONGEST_REASON: Final = 500
 _ACCESS_LOST: Final = "no-access-any-more"
 OVER_HTTP: Final = "http"
-"""A decision over the HTTP API is answered by the API itself: the chat of the card sees what changed, but no word of a void decision."""
+"""How a decision came (`via`) if it came over the HTTP API.
+
+The API itself answers it: the chat of the card shows what changed, and nothing at all if the decision changed nothing.
+"""
 
 
 async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Apply one button click, typed answer or API decision: the card is edited and the click is answered exactly once."""
+    """Apply one decision about a card: a button click, a typed answer or a decision over the API.
+
+    The card is edited, and the click is answered exactly once.
+    """
     actor = await _admit_decider(row, session, tools)
     if actor is None:
         return
@@ -58,7 +67,7 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def run_expiry(row: InboxRow, session: Session, _tools: Tools) -> None:
-    """Close a card that has expired and show that it has."""
+    """Close a card whose time is over, and edit it to say so."""
     confirmation_id = CardTimerDue.model_validate(row.body).confirmation_id
     entry = session.state.cards.get(confirmation_id)
     timer = confirmations.drop_timer(entry or Card(confirmation_id=confirmation_id), session)
@@ -76,14 +85,14 @@ async def run_expiry(row: InboxRow, session: Session, _tools: Tools) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _ButtonClick:
-    """A decision, and where it is answered."""
+    """A decision about a card, and in which chat it is answered."""
 
     decision: Decision
     toast: str
     reply_chat: str
-    """The chat in which the decision was made: a lead's own chat, or that of the card."""
+    """The chat in which the decision was made: the own chat of a lead (head of sales), or that of the card."""
     leads_notified: bool
-    """True if leads were asked: the requester is then in another chat and gets the decision as a message."""
+    """Whether leads were asked: the requester is then in another chat and gets a message about the decision."""
 
     @property
     def quiet(self) -> bool:
@@ -92,13 +101,16 @@ class _ButtonClick:
 
 
 def _find_reply_chat(row: InboxRow, session: Session) -> str:
-    """Return the chat in which the person is answered: a lead who was asked in their own chat is answered there."""
+    """Return the chat in which the person is answered: for a lead who got a copy of the card their own chat, else the card's chat."""
     entry = session.state.cards.get(Click.model_validate(row.body).confirmation_id) or NO_CARD
     return row.actor_key if row.actor_key in (entry.told or ()) else session.key
 
 
 def build_failure_rows(row: InboxRow, session: Session) -> list[OutboxRow]:
-    """Return the message for a lead, in their own chat, whose click or reason could not be handled; the requester is told separately."""
+    """Return the message that tells a lead, in their own chat, that their click or reason could not be handled; empty for other people.
+
+    The requester gets a separate message.
+    """
     entry = session.state.cards.get(Click.model_validate(row.body).confirmation_id)
     if entry is None or (door := _find_reply_chat(row, session)) == session.key:
         return []
@@ -107,7 +119,10 @@ def build_failure_rows(row: InboxRow, session: Session) -> list[OutboxRow]:
 
 
 async def _admit_decider(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
-    """Return the actor as `admit_actor` does; a person who has lost access is told so in the chat in which they clicked."""
+    """Return the person who decides, with their present rights, or None if the person has lost access.
+
+    That person is told so in the chat in which they clicked.
+    """
     door = _find_reply_chat(row, session)
     said = CardDecision.model_validate(row.body)
     over_http = said.via == OVER_HTTP
@@ -123,7 +138,7 @@ async def _admit_decider(row: InboxRow, session: Session, tools: Tools) -> Actor
 
 
 async def finish_approved(effect_id: str, confirmation_id: str, session: Session, tools: Tools) -> None:
-    """Run a call that was approved before the process stopped and that never started."""
+    """Run a call that was approved before the process stopped and that never started, and tell the result."""
     decided = await tools.gate.resume_approved(effect_id, mode=tools.mode, ledger=session)
     if decided.reopened and decided.notice is not None:
         told = outbox.build_reply_row(session.key, build_reply(decided.notice), session.now)
@@ -139,13 +154,16 @@ async def finish_approved(effect_id: str, confirmation_id: str, session: Session
 
 
 def _is_void(decided: DecisionResult) -> bool:
-    """Whether the decision changed nothing."""
+    """Whether the decision had no effect."""
     denied = decided.notice is not None and decided.notice.code == "card-denied"
     return decided.notice is not None and not denied and decided.outcome is None and decided.replaced_by is None
 
 
 def _build_refusals(decided: DecisionResult, press: _ButtonClick, session: Session, row: InboxRow) -> list[DecisionRefused]:
-    """Return the journal event of a void decision made over the API: it is the API's answer and the record of who tried."""
+    """Return the journal event of a decision over the API that had no effect; otherwise an empty list.
+
+    The event is the answer that the API gives, and the record of who tried.
+    """
     entry = session.state.cards.get(press.decision.confirmation_id) or NO_CARD
     if not press.quiet or not _is_void(decided) or decided.notice is None or _is_same(press.decision, entry):
         return []
@@ -153,7 +171,7 @@ def _build_refusals(decided: DecisionResult, press: _ButtonClick, session: Sessi
 
 
 def _is_same(decision: Decision, entry: Card) -> bool:
-    """Whether the card was decided by this very decision: it arrived twice, or the process died while handling it."""
+    """Whether the card was already decided by this very decision, which arrived twice or whose process died while handling it."""
     return bool((entry.approved_by if decision.approve else entry.denied_by) == decision.actor.key)
 
 
@@ -171,7 +189,7 @@ def _build_refusal(row: InboxRow, by: str, code: str, entry: Card) -> DecisionRe
 
 
 def _build_announcement(entry: Card, press: _ButtonClick, session: Session) -> list[OutboxRow]:
-    """Return the rows that go out in the commit of the decision itself, before the call runs."""
+    """Return the messages stored in the commit of the decision itself, before the call runs."""
     now, decision = session.now, press.decision
     status = "approved" if decision.approve else "denied"
     said = {"reason": decision.reason} if decision.reason and not decision.approve else {}
@@ -185,7 +203,7 @@ def _build_announcement(entry: Card, press: _ButtonClick, session: Session) -> l
 
 
 def _build_closing_rows(decided: DecisionResult, press: _ButtonClick, session: Session, tools: Tools) -> list[OutboxRow]:
-    """Return the card as it is after the decision, and a toast if the decision was void."""
+    """Return the card as it is after the decision, and a message to the person if the decision had no effect."""
     rows: list[OutboxRow] = []
     now, decision = session.now, press.decision
     entry = session.state.cards.get(decision.confirmation_id)
@@ -209,9 +227,9 @@ def _build_closing_rows(decided: DecisionResult, press: _ButtonClick, session: S
 
 
 def _find_successor(confirmation_id: str, session: Session) -> str:
-    """Return the id of the open card that replaced this one because of drift, or "".
+    """Return the id of the open card that replaced this one because its record or the rules changed; "" if there is none.
 
-    That card may also be one that a crash kept from being shown.
+    A crash may have kept that card from being shown.
     """
     entries = session.state.cards
     wanted = build_effect_id(f"{entries[confirmation_id].effect_id}/again")
@@ -219,7 +237,10 @@ def _find_successor(confirmation_id: str, session: Session) -> str:
 
 
 def _build_lead_news(decided: DecisionResult, press: _ButtonClick, session: Session) -> list[OutboxRow]:
-    """Return the message that tells the requester what the lead decided: an edited card sends no notification."""
+    """Return the message that tells the requester what the lead decided, because an edited card alone sends no notification.
+
+    Empty if no lead was asked or the requester decided.
+    """
     entry = session.state.cards.get(press.decision.confirmation_id)
     if not press.leads_notified or entry is None or press.decision.actor.key == entry.requested_by:
         return []
@@ -258,12 +279,15 @@ def _build_expiry_rows(entry: Card, session: Session) -> list[OutboxRow]:
 
 
 def find_title(entry: Card) -> str:
-    """Return a short name of what the request is about: the record's title, or else the method."""
+    """Return a short name of what a card is about: the title of its record, or else the method."""
     return Preview.model_validate(entry.preview or {}).title or entry.method
 
 
 def _build_settled_cards(confirmation_id: str, session: Session, tools: Tools, at: str = "") -> list[OutboxRow]:
-    """Return the card of a call that has run, with its undo button where undo is possible; for an undo, also the card it took back."""
+    """Return the card of a call that has run, with its undo button where undo is possible.
+
+    If the call was an undo, the card of the call that it undid is returned too.
+    """
     entries = session.state.cards
     original = undo_policy.find_original(entries[confirmation_id], entries)
     shown = [entries[confirmation_id], *([original] if original is not None and original.is_known else [])]

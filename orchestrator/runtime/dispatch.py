@@ -1,4 +1,4 @@
-"""Hands one stored input to the part that handles its kind; decides what is stored and said of an input that cannot be handled."""
+"""Hands one stored input (an inbox row) to the code that handles its kind, and quarantines an input that cannot be handled."""
 
 import logging
 
@@ -14,11 +14,11 @@ from state.journal.store import SET_ASIDE, InboxRow
 log = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 3
-"""How often an input is begun at most; one that comes up again after that has crashed the process each time."""
+"""How often the handling of an input is begun at most; one that comes up again after that has crashed the process each time."""
 
 
 async def run_input(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle one input to its end; an unknown kind is quarantined. Errors of the handler are passed on."""
+    """Handle one input to its end; an input of unknown kind is quarantined (set aside for good). Errors of the handler are passed on."""
     match row.kind:
         case "message":
             whole = await merge_inputs.merge_fragments(row, session, tools.store)
@@ -37,14 +37,14 @@ async def run_input(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 def _find_handler(row: InboxRow, tools: Tools) -> Handler | None:
-    """Return the handler that a feature registered for inputs of this kind, or None."""
+    """Return the handler that a feature registered for inputs of this kind, or for the button that was clicked; None if there is none."""
     if row.kind == FeatureClick.KIND:
         return tools.features.buttons.get(FeatureClick.model_validate(row.body).words[0])
     return tools.features.inbox.get(row.kind)
 
 
 async def quarantine_input(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Quarantine an input that cannot be handled, after telling the person.
+    """Quarantine an input that cannot be handled (set it aside for good), after telling the person.
 
     The person is told first: a crash in between repeats that message under the same key, but it is never left out.
     """
@@ -65,7 +65,10 @@ async def quarantine_input(row: InboxRow, session: Session, tools: Tools) -> Non
 
 
 async def _quarantine_system_input(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Log an input of the system itself; its timer is rescheduled, because a timer whose input is quarantined never fires again."""
+    """Log the failure of an input that no person sent.
+
+    If it is a timer's, the timer is set again, because a timer whose input is quarantined never fires again.
+    """
     log.error("an input is given up", extra={"action": "event_failed", "row": row.id, "kind": row.kind})
     if row.kind != TimerDue.KIND:
         return

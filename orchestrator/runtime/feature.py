@@ -17,45 +17,66 @@ from state.journal.async_store import AsyncStore
 from state.journal.store import EffectChange, InboxRow
 
 MAX_TURNS = 512
-"""Limits memory use and is far above the people of one company: a model that hangs for one person must not block the others."""
+"""How many turns may run at once: a limit for memory, far above the people of one company.
+
+A model that hangs for one person must not block the others.
+"""
 
 T = TypeVar("T")
 RefreshActor = Callable[[Actor], Actor | None]
 Handler = Callable[[InboxRow, Session, "Tools"], Awaitable[None]]
-"""Handles one input to its end, committing the results together with `inbox_done`. Raises StoreError."""
+"""A function that handles one input to its end and commits the results together with `inbox_done`. Raises StoreError."""
 Receive = Callable[[Sequence[InboxRow]], Awaitable[object]]
-"""Stores inputs durably."""
+"""A function that stores new inputs durably and starts to handle them."""
 PeriodicTask = Callable[[Receive, datetime], Awaitable[None]]
-"""Checks for work that has become due without a timer, and submits inputs for it. May raise StoreError."""
+"""A function that the worker calls at regular intervals.
+
+It checks for work that has become due without a timer, and submits inputs for it. May raise StoreError.
+"""
 ShowPartial = Callable[[str, str | Notice], Awaitable[None]]
-"""(session, visible text so far or a progress notice) → shown as a draft; may be dropped."""
+"""A function that shows a draft in a chat: it gets the session key, and the text so far or a progress notice.
+
+A draft may be dropped.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Feature:
-    """What one feature registers, or all of them together; a part that a feature does not use is empty."""
+    """What one feature registers, or what all features register together; a part that is not used is empty."""
 
     inbox: Mapping[str, Handler] = field(default_factory=dict)
-    """Handlers of its own inputs, by their kind."""
+    """Handlers of the feature's own inputs, by the kind of the inbox row."""
     timers: Mapping[str, Handler] = field(default_factory=dict)
     commands: Mapping[str, Handler] = field(default_factory=dict)
     """Typed commands, by the name after the slash."""
     buttons: Mapping[str, Handler] = field(default_factory=dict)
     """Buttons, by the first of the words that they carry."""
     periodic_tasks: Sequence[PeriodicTask] = ()
-    """Run every `PERIOD` (20) seconds, one after the other."""
+    """Functions that the worker runs every `PERIOD` (20) seconds, one after the other."""
     frequent_tasks: Sequence[PeriodicTask] = ()
-    """Run every `FREQUENT_PERIOD` (3) seconds: for changes that somebody who has just saved a file is waiting to see."""
+    """Functions that the worker runs every `FREQUENT_PERIOD` (3) seconds.
+
+    They notice changes whose result somebody is waiting to see, such as a file that was just saved.
+    """
     given_up_timers: Mapping[str, Handler] = field(default_factory=dict)
-    """By kind of timer: sets it again when its input is quarantined in a session that nobody reads. The default is an hour later."""
+    """Handlers, by kind of timer, that set the timer again when its input is quarantined in a session that nobody reads.
+
+    Without one the timer is set again an hour later.
+    """
     starts: Mapping[str, Callable[[datetime], InboxRow]] = field(default_factory=dict)
-    """By kind: builds the input that begins what the feature does only in a process that asks for it (`Orchestrator.start_feature`)."""
+    """Functions, by kind, that build the input with which a feature begins its work.
+
+    They are used only in a process that asks for it (`Orchestrator.start_feature`).
+    """
     watchers: Sequence[Callable[[Sequence[EffectChange]], None]] = ()
-    """Told of the changes of effects in every commit of every session."""
+    """Functions called with the changes of effects after every commit of every session."""
 
 
 def merge_features(*features: Feature) -> Feature:
-    """Return what all features register in one value. Raises ValueError if two features handle the same inputs."""
+    """Return one `Feature` with everything that `features` register.
+
+    Raises ValueError if two of them handle the same inputs.
+    """
     return Feature(
         inbox=_merge_tables("inputs", [one.inbox for one in features]),
         timers=_merge_tables("timers", [one.timers for one in features]),
@@ -79,14 +100,14 @@ def _merge_tables(name: str, tables: Sequence[Mapping[str, T]]) -> dict[str, T]:
 
 
 class Stoppable(Protocol):
-    """Running work that a person may stop."""
+    """Running work (a turn, or a voice message being transcribed) that a person may stop with /stop."""
 
     @property
     def actor(self) -> Actor:
         """The person who requested it."""
 
     def stop(self) -> None:
-        """Stop soon; a call that was already sent is awaited."""
+        """Ask the work to stop soon; a call that was already sent is awaited."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,11 +125,11 @@ class Tools:
     allowed_hosts: frozenset[str]
     """Hosts that links in answers may point to: the portal and those that the policy lists."""
     refresh_actor: RefreshActor
-    """Returns the person with their present rights, None if they have lost access."""
+    """A function that returns the person with their present rights, or None if they have lost access."""
     model_budget: ModelBudget = UNLIMITED
     features: Feature = Feature()
     """What all features registered."""
     running: dict[str, Stoppable] = field(default_factory=dict)
     """The running work of each session, for /stop: a turn, or a voice message being transcribed."""
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_TURNS))
-    """Limits how many turns run at once, whichever channel they came from."""
+    """Limits how many turns run at once in this process, whichever channel they came from."""

@@ -1,4 +1,4 @@
-"""Recognizes messages that are not requests: an answer to a question of the bot, or a request cancelled by /stop."""
+"""Recognizes messages that are not new requests: answers to a question of the bot, and requests cancelled by /stop."""
 
 from datetime import datetime
 from typing import Final
@@ -15,14 +15,14 @@ from state.journal.store import InboxRow
 from state.stored import JsonObject
 
 SYSTEM: Final = {"key": "system", "name": "system"}
-"""The sender of inputs that no person caused."""
+"""The stored actor of inputs that no person sent, such as those of timers."""
 
 
 async def recognize_answer(row: InboxRow, session: Session, store: AsyncStore) -> InboxRow | None:
-    """Return the input that the message is when it answers a question of the bot, None for any other message. Raises StoreError.
+    """Return the message as an input of another kind if it answers a question of the bot; None for any other message.
 
-    A new field value must reply to the very message that asked for it; a denial reason is the next message of the lead in the chat in which
-    they were asked.
+    A new value for a field of a card must reply to the very message that asked for it. The reason for a denial is the next message of the
+    lead (head of sales) in the chat in which they were asked. Raises StoreError.
     """
     said = parse_input(row)
     if not isinstance(said, TextMessage) or said.origin != "typed" or not said.text or said.pieces is not None:
@@ -40,7 +40,7 @@ async def recognize_answer(row: InboxRow, session: Session, store: AsyncStore) -
 
 
 def build_dropped_event(row: InboxRow, session: Session) -> RequestDropped | None:
-    """Return the event for a request that arrived before its person's /stop and had not begun; None for any other request."""
+    """Return the event that drops a request which arrived before its person's /stop and had not begun; None for any other request."""
     if not is_cancelled(row, session) or session.state.turn_id == row.id:
         return None
     at = find_stop_time(session.state, row.actor_key)
@@ -56,15 +56,15 @@ def is_cancelled(row: InboxRow, session: Session) -> bool:
 
 
 def wake_workers(store: AsyncStore) -> None:
-    """Wake the workers for an input that a handler put into another lane; nothing else reports such inputs."""
+    """Wake the worker for an input that a handler stored in another lane; nothing else tells the worker of such inputs."""
     for listener in store.listeners:
         listener()
 
 
 def build_cross_session_row(kind: str, row: InboxRow, home: str, body: JsonObject, session: Session) -> InboxRow:
-    """Return the input of `kind` for session `home` that `row` gives rise to, once per `row` and session.
+    """Return an inbox row of `kind` for the session `home`, caused by `row`.
 
-    The caller must wake the workers once it is stored.
+    It is stored only once per `row` and session. The caller must wake the workers once it is stored.
     """
     return InboxRow(
         id=generate_id(),
@@ -79,7 +79,10 @@ def build_cross_session_row(kind: str, row: InboxRow, home: str, body: JsonObjec
 
 
 def _restate(row: InboxRow, said: Input) -> InboxRow:
-    """Return the same message as an input of another kind; its id is derived, so a rebuild after a crash gives the same input."""
+    """Return the same message as an input of another kind.
+
+    Its id is derived from that of the message, so building it again after a crash gives the same input.
+    """
     return InboxRow(
         id=uuid5(UUID_NAMESPACE, f"{row.id}/{said.KIND}").hex,
         source=f"{row.source}:{said.KIND}",
@@ -93,7 +96,10 @@ def _restate(row: InboxRow, said: Input) -> InboxRow:
 
 
 def build_system_row(kind: str, session: str, source: str, now: datetime, *, body: JsonObject | None = None) -> InboxRow:
-    """Return an input of the system for `session`, stored once per `source`; in the express lane, so it overtakes people's requests."""
+    """Return an inbox row that no person sent, for `session`; it is stored only once per `source`.
+
+    It goes into the express lane, so it does not wait for people's requests.
+    """
     return InboxRow(
         id=generate_id(),
         source=source,

@@ -19,9 +19,12 @@ from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow
 
 CUT = 4000
-"""Messengers cut a long paste at about 4,096 UTF-16 units: a message this long is taken to continue in the next one."""
+"""From this length a message counts as cut, and is taken to continue in the next one.
+
+Messengers cut a long paste at about 4,096 UTF-16 units.
+"""
 CUT_PAUSE = 1.5
-"""Seconds to wait for the next part of a cut paste."""
+"""Seconds to wait for the next part of a pasted text that was cut."""
 FORWARD_PAUSE = 0.3
 """Seconds to wait for further forwards, and after a message that may be the comment on a forward.
 
@@ -29,13 +32,13 @@ Messengers send the comment first and the forward some tens of milliseconds late
 """
 MAX_PASTE = 20_000
 LEAD_IN = 300
-"""Maximum characters of a first line that ends with a colon to count as the person's own words about the rest."""
+"""The greatest length of a first line, ending with a colon, that counts as the person's own words about the pasted text."""
 AT_ONCE = 3
 """Seconds within which a messenger sends the parts of one message."""
 QUICK = 1
-"""Maximum difference, in whole seconds of the messenger's clock, between short messages that are merged."""
+"""The greatest difference, in whole seconds of the messenger's clock, between two short messages that are merged."""
 FRESH = timedelta(seconds=0.5)
-"""An input younger than this is handled on arrival, so nothing can be queued behind it yet."""
+"""An input younger than this was taken up on arrival, so nothing can be queued behind it yet."""
 
 
 class _Piece(NamedTuple):
@@ -44,7 +47,7 @@ class _Piece(NamedTuple):
 
 
 async def merge_fragments(row: InboxRow, session: Session, store: AsyncStore) -> InboxRow | None:
-    """Return the input merged with what belongs to it, in the place of the first part; None if nothing is left to handle.
+    """Return the input merged with the messages that belong to it, in the place of the first; None if nothing is left to handle.
 
     A turn that has already begun is left as it is, and so is an input that was merged before a crash.
     """
@@ -80,14 +83,17 @@ def _read_piece(row: InboxRow) -> _Piece | None:
 
 
 def _find_fault(length: int) -> Notice | None:
-    """Return why a text of `length` characters cannot be handled: too long, or pictures without text; None if it can."""
+    """Return the message why a text of `length` characters cannot be handled (too long, or no text at all); None if it can."""
     if length > MAX_PASTE:
         return Notice(code="too-long", args={"length": length, "limit": MAX_PASTE})
     return None if length else Notice(code="only-text")
 
 
 async def _collect_fragments(first: _Piece, session: Session, store: AsyncStore) -> list[_Piece]:
-    """Return the input with its further parts; one handled on arrival waits only for a forward that may still be on its way."""
+    """Return the first message with those that continue it.
+
+    One that was taken up on arrival waits only for a forward that may still be on its way.
+    """
     if _find_pause([first]) or session.now - first.row.received_at >= FRESH:
         return await _wait_for_fragments(first, store)
     if not _may_be_comment(first.said):
@@ -98,12 +104,12 @@ async def _collect_fragments(first: _Piece, session: Session, store: AsyncStore)
 
 
 def _may_be_comment(said: TextMessage) -> bool:
-    """Whether a forward may follow this message; only messengers that give each message a sending time are considered."""
+    """Whether this message may be a comment that a forward will follow; never so where the messenger gives no sending times."""
     return bool(said.text) and not said.quoted and said.at is not None
 
 
 async def _wait_for_fragments(first: _Piece, store: AsyncStore) -> list[_Piece]:
-    """Return the parts that have arrived, waiting a moment for the next one where more are likely."""
+    """Return the messages that have arrived and belong together, waiting a moment for the next one where more are likely."""
     pieces = await _read_fragments(first, store)
     while pause := _find_pause(pieces):
         await asyncio.sleep(pause)
@@ -115,7 +121,7 @@ async def _wait_for_fragments(first: _Piece, store: AsyncStore) -> list[_Piece]:
 
 
 def _find_pause(pieces: Sequence[_Piece]) -> float:
-    """Return the seconds to wait before looking again, 0 if nothing more is expected."""
+    """Return the seconds to wait before reading the inbox again, 0 if no further message is expected."""
     last = pieces[-1]
     if _is_cut(last):
         return CUT_PAUSE
@@ -125,7 +131,7 @@ def _find_pause(pieces: Sequence[_Piece]) -> float:
 
 
 async def _read_fragments(first: _Piece, store: AsyncStore) -> list[_Piece]:
-    """Return the first input and those that the same person sent right after it, as far as they belong together."""
+    """Return the first message and those that the same person sent right after it, as far as they belong together."""
     pieces, length = [first], _count_chars(first)
     for row in await store.list_waiting_inbox(first.row.session, first.row.lane):
         if row.id == first.row.id:
@@ -170,7 +176,7 @@ def _measure_gap(piece: _Piece, after: _Piece) -> int | None:
 
 
 def _is_of_others(piece: _Piece) -> bool:
-    """Whether the message holds only text of somebody else."""
+    """Whether the message holds only text of somebody else, as a forward does."""
     return not piece.said.text and bool(piece.said.quoted)
 
 
@@ -179,7 +185,7 @@ def _is_cut(piece: _Piece) -> bool:
 
 
 def _is_at_once(piece: _Piece, after: _Piece) -> bool:
-    """Whether both were sent at the same time.
+    """Whether two messages were sent at about the same time.
 
     The messenger's clock counts where it is given, because a bot that was offline receives everything together.
     """

@@ -1,6 +1,7 @@
-"""Counts the work of this process from the events it commits. Holds no text of people and depends on no metrics library.
+"""Counts the work of this process (turns, calls, cards) from the events it commits.
 
-A name that comes from a model, a provider or a portal never becomes a label: only codes defined in this code base do.
+Holds no text of people and depends on no metrics library. A name that comes from a model, a provider or a portal never becomes a label:
+only codes defined in this code base do.
 """
 
 from typing import Final, Protocol
@@ -20,13 +21,13 @@ from state.journal.store import Commit
 
 OTHER: Final = "other"
 CLASSES: Final = {"D": "delete", "C": "configuration", "M": "money", "N": "message", "W": "write", "R": "read"}
-"""Ordered by severity, the gravest first: a batch with calls of several classes counts as the gravest of them."""
+"""The words for the classes of calls, the gravest class first: a batch with calls of several classes counts as the gravest of them."""
 GATE_REFUSALS: Final = frozenset({"frozen", "frozen-card", "denied-by-model"})
 """Refusal codes whose sentences are defined elsewhere."""
 
 
 class Meter(Protocol):
-    """Receives the counts. Called in the event loop: it must not block, and exceptions that it raises are only logged."""
+    """Receives the counts. Its methods are called in the event loop: they must not block, and exceptions are only logged."""
 
     def count_turn(self, result: str) -> None:
         """Count a finished turn by its result."""
@@ -38,7 +39,10 @@ class Meter(Protocol):
         """Count one iteration without a usable model answer."""
 
     def count_call(self, call_class: str, outcome: str) -> None:
-        """Count one call of the portal by outcome: succeeded, refused, unknown, or what a later look at an unknown one found."""
+        """Count one call of the portal by outcome.
+
+        The outcome is succeeded, refused or unknown, or what a later read of the portal found about an unknown one.
+        """
 
     def count_refusal(self, code: str) -> None:
         """Count a step that the gate refused."""

@@ -1,6 +1,7 @@
-"""Builds rows for the outbox: replies, cards, toasts. Pure; the front ends render them. A card keeps one key, so it is edited in place.
+"""Builds rows for the outbox: replies, cards, toasts. Pure; `bot` renders them.
 
-For channels without delivery, such as the HTTP API, what their sessions are told becomes journal events, which clients pull.
+A card keeps one key, so it is edited in place. For channels without delivery, such as the HTTP API, the messages become journal events,
+which clients fetch.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,33 +17,36 @@ from state.journal.store import OutboxRow
 
 
 def build_reply_row(session: str, reply: Reply, now: datetime, *, key: str = "") -> OutboxRow:
-    """Return a message to the chat."""
+    """Return the outbox row of a reply in the chat; with a `key` it replaces the earlier message with that key."""
     return build_row(session, "reply", reply.model_dump(mode="json"), now, key)
 
 
 def build_card_row(session: str, entry: Card, now: datetime, *, stage: int = 1) -> OutboxRow:
-    """Return the card of a confirmation in its present state; `stage` 2 asks for the second tap."""
+    """Return the outbox row of a card in its present state; `stage` 2 asks for the second tap."""
     body = entry.without("params", "before", "provenance").to_stored() | {"stage": stage}
     return build_row(session, "card", body, now, f"card:{entry.confirmation_id}")
 
 
 def build_details_row(session: str, entry: Card, now: datetime) -> OutboxRow:
-    """Return the full description of the call behind a confirmation, in words."""
+    """Return the outbox row that describes the call of a card in full, in words."""
     return build_row(session, "details", entry.without("params", "before", "provenance", "nonce").to_stored(), now, "")
 
 
 def build_code_row(session: str, text: str, now: datetime) -> OutboxRow:
-    """Return a message whose text is shown verbatim."""
+    """Return the outbox row of a message whose text is shown unchanged, as code."""
     return build_row(session, "code", {"text": text}, now, "")
 
 
 def build_news_row(session: str, body: Mapping[str, Any], now: datetime) -> OutboxRow:
-    """Return news of a change in the portal that the person did not make; not part of their conversation. `quiet` in the body: no sound."""
+    """Return the outbox row of news: a change in the portal that the person did not make. It is not part of their conversation.
+
+    With `quiet` in the body it arrives without a sound.
+    """
     return build_row(session, "news", body, now, "")
 
 
 def build_file_row(session: str, body: Mapping[str, Any], now: datetime, *, key: str = "") -> OutboxRow:
-    """Return a list sent as a file, its rows computed by code.
+    """Return the outbox row of a list sent as a file, whose rows were computed by code.
 
     The body is {columns, rows} and optionally {name, format: "xlsx" or "csv", links, caption: a notice}.
     """
@@ -50,23 +54,32 @@ def build_file_row(session: str, body: Mapping[str, Any], now: datetime, *, key:
 
 
 def build_toast_row(session: str, callback_id: str, notice: Notice, now: datetime) -> OutboxRow:
-    """Return the answer to one button click; it has its own ordering key, so it does not wait for other messages of the chat."""
+    """Return the outbox row of the short answer (toast) to one button click.
+
+    It has its own ordering key, so it does not wait for other messages of the chat.
+    """
     return build_row(f"{session}:toast", "toast", {"callback_id": callback_id, "notice": notice.model_dump(mode="json")}, now, "")
 
 
 def build_row(session: str, kind: str, body: Mapping[str, Any], now: datetime, key: str = "") -> OutboxRow:
-    """Return a row of `kind` for the channel of `session`, due now; with a `key` it replaces the earlier message with that key."""
+    """Return an outbox row of `kind` for the channel of `session`, to be delivered at once.
+
+    With a `key` it replaces the earlier message with that key.
+    """
     return OutboxRow(
         id=generate_id(), session=session, channel=Address.parse(session).channel, kind=kind, body=body, key=key, created_at=now, due_at=now
     )
 
 
 RELAYED: Final = "retold"
-"""Kind of the input by which a session receives a message from another session: {kind, key, body}."""
+"""The kind of the input by which a session receives a message from another session: {kind, key, body}."""
 
 
 def split_pulled_rows(rows: Sequence[OutboxRow], session: str, cause: str) -> tuple[list[AnswerGiven], Sequence[OutboxRow]]:
-    """Split the rows of a commit of `session` into journal events, for sessions that pull their answers, and rows to deliver."""
+    """Split the outbox rows of a commit into journal events and rows to deliver.
+
+    The messages to a session that fetches its answers become events; all others are delivered.
+    """
     if not Address.parse(session).is_pulled:
         return [], rows
     own = {session, f"{session}:toast"}

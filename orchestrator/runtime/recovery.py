@@ -1,4 +1,4 @@
-"""Restores a session that is opened after a crash: unknown outcomes are resolved and shown, approved calls are resumed."""
+"""Restores a session that is opened after a crash: unknown outcomes are looked up in the portal and told, approved calls are resumed."""
 
 import logging
 from collections.abc import Callable
@@ -23,7 +23,10 @@ RECHECK = TIMER
 
 
 async def recover(session: Session, tools: Tools) -> None:
-    """Recover the session before any of its inputs is handled. Sends no write that may already have been sent."""
+    """Recover the session before any of its inputs is handled. Sends no write that may already have been sent.
+
+    The worker calls it each time it opens a session.
+    """
     for found in await tools.gate.recover(session, announce=_build_announcer(session, tools)):
         await _tell_unclear(found, session, tools)
     for row in await session.list_effects("approved"):
@@ -36,7 +39,10 @@ async def recover(session: Session, tools: Tools) -> None:
 
 
 async def reconcile_when_settled(effect_id: str, session: Session, tools: Tools) -> Timer | None:
-    """Look at an unknown outcome once the portal must have finished the call; return a timer for later if it is too early."""
+    """Look in the portal whether a call of unknown outcome happened, once the portal must have finished it.
+
+    Returns a timer for a later look if it is still too early, otherwise None.
+    """
     row = await session.find_effect(effect_id)
     if row is not None and row.status == "unknown" and (left := calculate_wait(row, session)):
         await reset_wait(row, session)
@@ -46,7 +52,7 @@ async def reconcile_when_settled(effect_id: str, session: Session, tools: Tools)
 
 
 async def reconcile_now(effect_id: str, session: Session, tools: Tools) -> None:
-    """Look now at an outcome that is still unknown, because a person asked."""
+    """Look now whether a call happened if its outcome is still unknown, because a person asked for it; the person is told the result."""
     row = await session.find_effect(effect_id)
     if row is None or row.status != "unknown":
         return
@@ -55,15 +61,15 @@ async def reconcile_now(effect_id: str, session: Session, tools: Tools) -> None:
 
 
 async def _tell_unclear(found: RecoveredEffect, session: Session, tools: Tools) -> None:
-    """Tell the person that the outcome is still unclear; a clear verdict was already told in the commit that stored it."""
+    """Tell the person if the outcome is still unclear; a clear verdict was already told in the commit that stored it."""
     if found.reconciled.verdict == "unclear":
         await session.commit(actor="system", outbox=_build_announcer(session, tools)(found))
 
 
 def _build_announcer(session: Session, tools: Tools) -> Callable[[RecoveredEffect], list[OutboxRow]]:
-    """Return a function that builds what a person is told of a call without an answer.
+    """Return a function that builds the messages about a call whose answer was lost; the gate calls it with its finding.
 
-    It gives a sentence, the card in its new state, and the card of the call that it took back, if it was an undo.
+    The messages are a sentence, the card in its new state, and for an undo the card of the call that it undid.
     """
 
     def rows(found: RecoveredEffect) -> list[OutboxRow]:
@@ -86,7 +92,10 @@ def _build_announcer(session: Session, tools: Tools) -> Callable[[RecoveredEffec
 
 
 def _find_undo_offer(found: RecoveredEffect, now: datetime, tools: Tools) -> tuple[str, ...]:
-    """Return the effect id if the call turned out to have succeeded and can be undone: without a card, no other message offers undo."""
+    """Return the effect id if the call turned out to have succeeded and can be undone; otherwise an empty tuple.
+
+    It is for calls without a card, for which no other message offers undo.
+    """
     deps, done = tools.gate.deps, replace(found.row, status="succeeded", updated_at=now)
     offered = found.reconciled.verdict == "done" and undo_policy.is_undo_offered(
         done, now=now, policy=deps.policy, catalogue=deps.catalogue

@@ -1,7 +1,8 @@
-"""One session under its lease: its folded state, the only way to append to its journal, and read-only views for the front ends.
+"""One session under its lease: its state, the only way to append to its journal, and read-only views for the front ends.
 
-Tasks of one process (a turn and a decision) commit one after the other; between processes the lease decides, and every append is fenced by
-its epoch. docs/adr/0014-cost-of-a-turn.md says which steps are committed at once and which are buffered until the next commit.
+Tasks of one process (a turn and a decision) commit one after the other; between processes the lease decides, and the database refuses a
+commit under a lost lease (by its epoch, a number that grows with each holder). docs/adr/0014-cost-of-a-turn.md says which steps are
+committed at once and which are buffered until the next commit.
 """
 
 import asyncio
@@ -46,19 +47,19 @@ LEASE = timedelta(seconds=60)
 BUFFER_SECONDS = 0.05
 """Seconds after which a buffered step is stored by itself if no commit has taken it along."""
 CARD_MAY_WAIT = timedelta(days=7)
-"""How far back calls about a record are looked for: a card may wait this long, and its index entry dates from the request."""
+"""How much longer than asked calls about a record are looked up: a card may wait this long, and its index entry dates from the request."""
 MAX_CALLS = 200
 """Maximum number of calls about one record that are examined, the newest first."""
 _NOT_OVER = frozenset({"requested", "approved", "started"})
 INLINE_RESULT = 2048
-"""Answers longer than this many characters are stored once in the blob table."""
+"""Results longer than this many characters are stored once in the blob table, apart from their event."""
 
 
 class Session:
     """One open session, created by `open_session`. Implements the gate's Ledger."""
 
     def __init__(self, store: AsyncStore, clock: Clock, lease: Lease, state: SessionState, seq: int) -> None:
-        """Take over a loaded state; use `open_session` instead."""
+        """Set up the session with a state that was loaded; call `open_session` instead."""
         self.key = lease.session
         self.stream = f"session:{lease.session}"
         self._store = store
@@ -68,24 +69,24 @@ class Session:
         self._seq = seq
         self._snapshot_seq = seq
         self._stored = seq
-        """The last event of the journal that this process knows of.
+        """The number of the last event of the journal that this process knows of.
 
         If a commit was stored although its caller saw an error, the next commit is refused because of this number.
         """
         self._order = asyncio.Lock()
         self._buffered: list[Commit] = []
         self._effects: dict[str, EffectRow | None] = {}
-        """Effects read or buffered since the last commit, together with `_own_effects`."""
+        """The rows of effects read or buffered since the last commit, together with `_own_effects`; None for ids without a row."""
         self._own_effects: dict[str, EffectRow] = {}
         """Unfinished effects that this session has stored itself; see `_keep_own_effects`."""
         self._unreported_conflict: EffectConflict | None = None
-        """The conflict of a buffered step that the timer stored, when no caller was there to receive the error."""
+        """The conflict of a buffered step that was stored by the timer, when no caller was there to receive the error; otherwise None."""
         self._store_timer: asyncio.TimerHandle | None = None
         self._storing: set[asyncio.Task[None]] = set()
         self.used_at = clock.now()
         """The time of the last commit."""
         self.watchers: list[Callable[[Sequence[EffectChange]], None]] = []
-        """Called with the effects of each commit, after it is stored and before anything external follows from it."""
+        """Functions called with the changes of effects of each commit, after it is stored and before anything external follows from it."""
 
     @property
     def now(self) -> datetime:
@@ -120,12 +121,10 @@ class Session:
         inbox_done: Sequence[str] = (),
         inbox_new: Sequence[InboxRow] = (),
     ) -> None:
-        """Append the events with all buffered steps in one transaction, then fold them.
+        """Append the events, with all buffered steps, in one transaction; then apply them to the state.
 
-        Raises EffectConflict, StaleEpoch or StoreUnwritable.
-
-        After an error nothing of this step is kept. Earlier buffered steps stay buffered, or are stored by themselves if only this step
-        conflicts.
+        Raises EffectConflict, StaleEpoch or StoreUnwritable. After an error nothing of this step is kept. Earlier buffered steps stay
+        buffered, or are stored by themselves if only this step conflicts.
         """
         named = Commit(stream=self.stream, epoch=self._lease.epoch, actor=actor, now=self.now, events=events, effects=effects)
         step = self._prepare_step(replace(named, outbox=outbox, timers=timers, inbox_done=inbox_done, inbox_new=inbox_new))
@@ -141,10 +140,10 @@ class Session:
         outbox: Sequence[OutboxRow] = (),
         timers: Sequence[Timer] = (),
     ) -> None:
-        """Fold the events at once; store them with the next commit or after `BUFFER_SECONDS`. Raises EffectConflict and keeps nothing then.
+        """Apply the events to the state at once; store them with the next commit or after `BUFFER_SECONDS`.
 
-        Only for steps that a crash may undo: a commit or a `flush` must come before any external effect that follows from them (a call, an
-        answer).
+        Raises EffectConflict and then keeps nothing. Only for steps that a crash may undo: a commit or a `flush` must come before any
+        external effect that follows from them (a call, an answer).
         """
         named = Commit(stream=self.stream, epoch=self._lease.epoch, actor=actor, now=self.now, events=events, effects=effects)
         step = self._prepare_step(replace(named, outbox=outbox, timers=timers))
@@ -161,7 +160,7 @@ class Session:
             await self._store_waiting()
 
     async def flush_plan(self) -> None:
-        """Flush before a read, unless only results of earlier reads are buffered.
+        """Store the buffered steps before a read of the portal, unless they are only results of earlier reads.
 
         Losing those in a crash does no harm, since reads can be repeated.
         """
@@ -169,7 +168,10 @@ class Session:
             await self._store_waiting()
 
     def _prepare_step(self, step: Commit) -> Commit:
-        """Return the step as it is stored: events encoded and without large results, with the messages of a session that pulls them."""
+        """Return the step in the form in which it is stored.
+
+        Events are encoded, large results are moved to the blob table, and messages become events if the session fetches its answers.
+        """
         blobs: dict[str, str] = {}
         cause = get_trace_id() or next(iter(step.inbox_done), "")
         kept, delivered = split_pulled_rows(add_card_copies(step.outbox), self.key, cause)
@@ -187,7 +189,10 @@ class Session:
         self._effects |= changed
 
     async def _store_and_fold(self, step: Commit) -> None:
-        """Store the step and fold it: both or neither, even if the caller is cancelled, so that the state never misses a stored event."""
+        """Store the step and apply it to the state: both or neither, even if the caller is cancelled.
+
+        So the state never misses a stored event.
+        """
 
         def fold() -> None:
             self._buffered = []
@@ -210,7 +215,10 @@ class Session:
                     await run_to_end(self._store_one_by_one())
 
     async def _store_one_by_one(self) -> None:
-        """Store each buffered step by itself; those that conflict are dropped and the state is loaded again. Raises EffectConflict then."""
+        """Store each buffered step by itself.
+
+        Steps that conflict are dropped, the state is loaded again, and EffectConflict is raised.
+        """
         conflict: EffectConflict | None = None
         while self._buffered:
             try:
@@ -290,9 +298,9 @@ class Session:
             raise dropped
 
     def _build_due_snapshot(self) -> Snapshot | None:
-        """Return a snapshot every SNAPSHOT_EVERY events.
+        """Return a snapshot of the state if `SNAPSHOT_EVERY` events have passed since the last one, otherwise None.
 
-        It includes buffered steps and is stored with them, so it never runs ahead of the log.
+        It includes buffered steps and is stored with them, so it never runs ahead of the journal.
         """
         if self._seq - self._snapshot_seq < SNAPSHOT_EVERY:
             return None
@@ -307,7 +315,7 @@ class Session:
         return known[effect_id]
 
     def mark_effect_absent(self, effect_id: str) -> None:
-        """Record that nothing is stored under this id, which spares the next `find_effect` or `buffer` a query."""
+        """Note that no effect is stored under this id, which spares the next `find_effect` or `buffer` a query."""
         self._effects.setdefault(effect_id, None)
 
     async def list_effects(self, status: EffectStatus) -> list[EffectRow]:
@@ -316,9 +324,9 @@ class Session:
         return await self._store.list_effects(self.stream, status)
 
     async def find_calls_about(self, record: str, within: timedelta) -> list[EffectRow]:
-        """Return changes of `record` ("deal:481") of all sessions, oldest first.
+        """Return the calls of all sessions that changed `record` ("deal:481"), oldest first.
 
-        Holds all that were journaled `within` this time, and possibly some earlier ones.
+        All that were journaled `within` this time are returned, and possibly some earlier ones.
         """
         return await self._store.read(_read_calls_about, record, build_lower_id(SystemClock().now() - within - CARD_MAY_WAIT))
 
@@ -330,7 +338,7 @@ class Session:
             raise SessionTaken(f"another process works on {self.key}")
 
     async def close(self) -> None:
-        """Store the buffered steps and release the lease."""
+        """Store the buffered steps and release the lease of the session."""
         try:
             await self.flush()
         finally:
@@ -346,7 +354,7 @@ class Session:
 
 
 async def open_session(store: AsyncStore, clock: Clock, key: str, owner: str) -> Session:
-    """Take the lease of `key` and load its state. Raises SessionTaken if another process holds it."""
+    """Take the lease of the session `key` and load its state. Raises SessionTaken if another process holds it."""
     now = clock.now()
     lease = await store.acquire(key, owner, now, now + LEASE)
     if lease is None:
@@ -375,7 +383,7 @@ def _is_reads_only(step: Commit) -> bool:
 
 
 def _move_to_blob(event: Event, blobs: dict[str, str]) -> Event:
-    """Move a large result into the blob table; the event keeps its digest."""
+    """Return the event, with a large result moved into `blobs`; the event then holds only the result's checksum."""
     if not isinstance(event, CallSucceeded) or event.result is None:
         return event
     text = dumps(event.result)

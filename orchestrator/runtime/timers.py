@@ -17,7 +17,10 @@ RETRY_AFTER = timedelta(hours=1)
 
 
 async def collect_due_rows(store: AsyncStore, now: datetime) -> list[InboxRow]:
-    """Return one inbox row for each due timer; the same timer gives the same source, so it is stored once."""
+    """Return one inbox row for each due timer.
+
+    The same timer gives its row the same `source`, so the row is stored only once.
+    """
     return [_build_row(timer, now) for timer in await store.list_due_timers(now)]
 
 
@@ -35,7 +38,10 @@ def _build_row(timer: Timer, now: datetime) -> InboxRow:
 
 
 async def run_timer(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Do what the timer was set for; the timer is deleted in the same commit as its effect."""
+    """Do what the timer was set for.
+
+    The timer is deleted in the same commit that stores the result.
+    """
     due = TimerDue.model_validate(row.body)
     match due.kind:
         case confirmations.TIMER:
@@ -51,11 +57,11 @@ async def run_timer(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 def build_timer_deletion(row: InboxRow, session: Session) -> Timer:
-    """Return the deletion of the input's timer; without it the timer would stay due for ever."""
+    """Return the timer row that deletes the timer of this input; without it the timer would stay due for ever."""
     return Timer(id=TimerDue.model_validate(row.body).timer, due_at=session.now, session=session.key, kind="", delete=True)
 
 
 def reschedule(row: InboxRow, session: Session) -> Timer:
-    """Return the same timer, due after `RETRY_AFTER`: for a recurring task that may have crashed the process too often."""
+    """Return the same timer, due after `RETRY_AFTER`: it is for a recurring task whose input has failed too often."""
     due, body = TimerDue.model_validate(row.body), {key: value for key, value in row.body.items() if key not in {"timer", "kind"}}
     return Timer(id=due.timer, due_at=session.now + RETRY_AFTER, session=session.key, kind=due.kind, body=body)

@@ -1,7 +1,7 @@
-"""One turn: records the input, runs the engine, records the end and answers. Start reading here.
+"""One turn: records the person's message, runs the engine, records the end and answers. Start reading here.
 
-A turn is an inbox row of the lane "turn". All it says is part of the commit that ends it, so the answer and its events are stored together
-or not at all. A crashed turn runs again from its top; recorded model answers and effect slots prevent any repetition.
+A turn is an inbox row of the lane "turn". All messages of a turn are part of the commit that ends it, so the answer and its events are
+stored together or not at all. A crashed turn runs again from its beginning; recorded model answers and effect slots prevent any repetition.
 """
 
 import asyncio
@@ -32,7 +32,10 @@ log = logging.getLogger(__name__)
 
 
 async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle one input to its end. Raises StoreError if the journal cannot be written; nothing more has been done then."""
+    """Handle one request to its end: run its turn and answer it.
+
+    Raises StoreError if the journal cannot be written; nothing further is done then.
+    """
     async with tools.turns:
         left_out = build_dropped_event(row, session)  # a /stop may have come while the request waited for a free place
         if left_out is not None:
@@ -43,7 +46,7 @@ async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
 
 @dataclass
 class _StartingTurn:
-    """A turn whose engine does not run yet; it takes a /stop that comes this early."""
+    """A turn whose engine does not run yet; it notes a /stop that comes this early."""
 
     actor: Actor
     stopped: bool = False
@@ -109,7 +112,10 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def admit_actor(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
-    """Return the sender with their present rights; for a person who has lost access, answer so, close the input and return None."""
+    """Return the sender with their present rights, or None for a person who has lost access.
+
+    That person is told so, and the input is finished.
+    """
     stored = Actor.model_validate(row.actor)
     actor = tools.refresh_actor(stored)
     if actor is None:
@@ -118,7 +124,7 @@ async def admit_actor(row: InboxRow, session: Session, tools: Tools) -> Actor | 
 
 
 def build_access_denied_rows(row: InboxRow, chat: str, session: Session) -> list[OutboxRow]:
-    """Return the message that a person without access gets in `chat`.
+    """Return the message that tells a person in `chat` that they have no access any more.
 
     A button click in a group is answered only by a toast, which others do not see and which ends the button's waiting state.
     """
@@ -130,7 +136,7 @@ def build_access_denied_rows(row: InboxRow, chat: str, session: Session) -> list
 
 
 def _build_turn_input(row: InboxRow, said: Input | None, session: Session) -> TurnInput | None:
-    """Return the turn's input; None if it answers a question that is no longer open."""
+    """Return what the person asks for in this turn; None if the input answers a question that is no longer open."""
     if isinstance(said, ChoiceMade):
         question = session.state.question
         if not question or question.question_id != said.answers or not 0 <= said.option < len(question.options):
@@ -144,7 +150,10 @@ def _build_turn_input(row: InboxRow, said: Input | None, session: Session) -> Tu
 
 
 async def _may_answer(turn: TurnInput, actor: Actor, session: Session, tools: Tools) -> bool:
-    """Whether a choice was made by the person who was asked: in a group anybody can click, but it continues that person's request."""
+    """Whether the person may answer the question: only the one who was asked.
+
+    In a group anybody can click, but the answer continues the request of the person who was asked.
+    """
     if not turn.answers or session.key == actor.key:
         return True
     await session.flush()
@@ -155,13 +164,16 @@ async def _may_answer(turn: TurnInput, actor: Actor, session: Session, tools: To
 
 
 def build_click_toasts(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:
-    """Return the answer to the button click behind this input, if it has not been answered yet."""
+    """Return the toast that answers the button click behind this input; empty if no click waits for an answer."""
     callback = Click.model_validate(row.body).callback_id
     return [outbox.build_toast_row(session.key, callback, notice, session.now)] if callback else []
 
 
 async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools, *, toasts: Sequence[OutboxRow] = ()) -> RecordedTurn:
-    """Record the input once; for a resumed turn, return what the crashed process already recorded of it."""
+    """Record the input once, and return what is recorded of the turn already.
+
+    That is nothing for a new turn; for a resumed turn it is what the crashed process recorded.
+    """
     current = session.state.turn
     if current and current.turn_id == turn.turn_id:
         await session.flush()
@@ -188,13 +200,13 @@ async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools, 
 
 
 async def _has_waiting_stop(actor: Actor, session: Session, tools: Tools) -> bool:
-    """Whether a /stop arrived while no process was running: its lane may be read after this one."""
+    """Whether a /stop arrived while no process was running and still waits: its lane may be handled after this one."""
     waiting = await tools.store.list_waiting_inbox(session.key, "express")
     return any(isinstance(said := parse_input(row), Command) and said.name == "stop" and row.actor_key == actor.key for row in waiting)
 
 
 def _build_answered_question(turn: TurnInput, session: Session) -> list[OutboxRow]:
-    """Return the question again, in the same message, without its buttons and with the chosen answer."""
+    """Return the answered question again, in the same message, without its buttons and with the chosen answer."""
     if turn.choice is None:
         return []
     question = turn.choice.question
@@ -204,7 +216,10 @@ def _build_answered_question(turn: TurnInput, session: Session) -> list[OutboxRo
 
 
 async def _run_engine(engine: Engine, context: Context, tools: Tools, session: Session) -> TurnEnd:
-    """Run the engine and return its end, or the end that fits its failure; only StoreError and cancellation by shutdown are raised."""
+    """Run the engine and return its end, or the end that fits its failure.
+
+    Only StoreError, and the cancellation by a shutdown, are raised.
+    """
     task = asyncio.ensure_future(engine.run(context))
     context.set_cancel_callback(task.cancel)
     early = tools.running.get(session.key)
@@ -237,7 +252,10 @@ async def _run_engine(engine: Engine, context: Context, tools: Tools, session: S
 
 
 async def _issue_budget_warning(context: Context, actor: Actor, session: Session, tools: Tools) -> tuple[Notice, Event] | None:
-    """Return the warning that most of the month's budget is used, if this turn used any; flushes so that its answers are counted."""
+    """Return the warning that most of the month's budget is used, with its event; None if there is nothing to warn of.
+
+    Buffered steps are stored first, so that the answers of this turn are counted.
+    """
     if not context.iterations or await tools.model_budget.describe_usage(actor, session.now) is None:
         return None
     await session.flush()
@@ -245,7 +263,7 @@ async def _issue_budget_warning(context: Context, actor: Actor, session: Session
 
 
 async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session, row: InboxRow, *, told: Sequence[Event] = ()) -> None:
-    """Commit the end, the answer, the cards and the finished input together."""
+    """Store the end of the turn, the answer, the cards and the finished input in one commit."""
     event = TurnFinished(
         turn_id=turn.turn_id,
         reason=end.reason,
@@ -263,7 +281,7 @@ async def _finish(end: TurnEnd, turn: TurnInput, actor: Actor, session: Session,
 
 
 def _list_withdrawn_cards(session: Session) -> list[str]:
-    """Return the cards that the model withdrew in this turn: their buttons must disappear."""
+    """Return the ids of the cards that the model withdrew in this turn: they are shown again without their buttons."""
     begun = session.state.turn.started if session.state.turn else ""
     entries = session.state.cards.values()
     denied = (entry for entry in entries if entry.status == "denied" and entry.via == "model" and entry.has("nonce"))

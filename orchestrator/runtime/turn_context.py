@@ -1,4 +1,4 @@
-"""The TurnContext that engines receive: one turn of one session, with access to the journal, the gate and the model."""
+"""The object that engines receive for one turn of one session, with access to the journal, the gate and the model."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -31,23 +31,26 @@ Partial = Callable[[str | Notice], Awaitable[None]]
 
 
 class Model(Protocol):
-    """What the context needs of a model client."""
+    """What a turn needs of a client of the language model."""
 
     async def stream_chat(self, payload: dict[str, object], on_delta: Callable[[str], Awaitable[None]] | None) -> ModelAnswer:
-        """Return one answer with text, token counts, model name and seconds."""
+        """Return one answer with text, token counts, model name and seconds; `on_delta` is called with each part of the text."""
 
 
 class ModelBudget(Protocol):
     """Limits how much of the model each person may use in a month."""
 
     async def find_refusal(self, actor: Actor, now: datetime, /) -> Notice | None:
-        """Return why the model is not asked for this person, None if it is. Raises StoreError."""
+        """Return the message why this person may not use the model any more, None if they may. Raises StoreError."""
 
     async def issue_warning(self, actor: Actor, now: datetime, /) -> tuple[Notice, Event] | None:
-        """Return the single warning that little is left and the event that marks it as given, or None. Raises StoreError."""
+        """Return the warning that little of the budget is left, and the event that marks it as given; None if none is due.
+
+        It is given once. Raises StoreError.
+        """
 
     async def describe_usage(self, actor: Actor, now: datetime, /) -> Notice | None:
-        """Return how much is used, None for a person without a limit. Raises StoreError."""
+        """Return the message how much of the budget is used, None for a person without a limit. Raises StoreError."""
 
 
 class UnlimitedBudget:
@@ -71,7 +74,7 @@ UNLIMITED = UnlimitedBudget()
 
 @dataclass(kw_only=True)
 class Iteration:
-    """What the audit log records of one iteration (S004-43 … S004-47)."""
+    """What the audit log records of one iteration: one answer of the model and the calls it led to (S004-43 … S004-47)."""
 
     number: int
     blocks: JsonObject = field(default_factory=dict)
@@ -95,18 +98,21 @@ class TurnServices:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedTurn:
-    """What an earlier, crashed process recorded of this turn, by iteration."""
+    """What an earlier, crashed process recorded of this turn: answers and plans by iteration, refused steps by slot."""
 
     is_fresh: bool = False
-    """True if the turn begins here and now: nothing is stored for any of its slots."""
+    """Whether the turn begins now, so that nothing is stored for any of its slots (places in its plan)."""
     answers: Mapping[int, ModelAnswered] = field(default_factory=dict)
     plans: Mapping[int, JsonObject] = field(default_factory=dict)
     refused_steps: Mapping[str, JsonObject] = field(default_factory=dict)
-    """The steps that the gate has refused, by slot; nothing else is stored of them."""
+    """The steps that the gate refused, by slot: for these nothing else is stored."""
 
 
 class Context:
-    """One turn. `iterations` collects the audit records, `results` the outcomes of its calls."""
+    """One turn, as its engine sees it.
+
+    `iterations` collects the audit records, `results` the outcomes of the turn's calls.
+    """
 
     def __init__(
         self,
@@ -118,7 +124,7 @@ class Context:
         reach: TurnServices,
         recorded: RecordedTurn,
     ) -> None:
-        """Set up the turn; `recorded` is empty unless the turn is being resumed."""
+        """Set up the turn; `recorded` is empty unless the turn is resumed after a crash."""
         self.turn = turn
         self.actor = actor
         self.mode: Mode = mode
@@ -131,7 +137,7 @@ class Context:
         self._model_budget = reach.model_budget
         self.recorded = recorded
         self.proposed_steps: dict[str, PlanStep] = {}
-        """The steps of its plans and the other submitted effects, by slot, including those of an earlier process."""
+        """The steps of the turn's plans and the other submitted effects, by slot, including those of a crashed process."""
         self.outcomes: dict[str, Outcome | Pending] = {}
         """The outcomes of the submitted steps in this process, by slot."""
         for plan in recorded.plans.values():
@@ -158,22 +164,23 @@ class Context:
 
     @property
     def state(self) -> SessionState:
-        """The folded state of the session."""
+        """The state of the session after everything that was committed or buffered."""
         return self._session.state
 
     @property
     def halt_on_block(self) -> bool:
-        """Whether the policy stops a plan at its first step that does not run."""
+        """Whether the policy stops a plan at its first step that waits for a decision or is refused."""
         return self._gate.halt_on_block
 
     async def show_partial(self, text: str) -> None:
-        """Show the visible part of the answer received so far."""
+        """Show the person, as a draft, the visible part of the answer received so far."""
         await self._show_partial(text)
 
     async def ask_model(self, request: ModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelText:
-        """Return the recorded answer of this iteration, or ask the model; a new answer is stored before any external effect of it.
+        """Return the model's answer for this iteration: the recorded one, or a new one.
 
-        Raises ModelClientError, and OverBudget, before asking, for a person who may not use the model any more.
+        A new answer is stored before any external effect of it. Raises ModelClientError, and OverBudget, before asking, for a person who
+        may not use the model any more.
         """
         entry = Iteration(number=request.iteration)
         self.iterations.append(entry)
@@ -212,13 +219,14 @@ class Context:
         return ModelText(text=answer.text, prose=request.prose)
 
     async def query(self, name: str, **args: object) -> Any:
-        """Run a registered read-only query. Raises KeyError for an unknown name."""
+        """Run the read-only query registered under `name` and return its result. Raises KeyError for an unknown name."""
         return await self._queries[name](**args)
 
     async def submit(self, effect: Effect) -> Outcome | Pending:
-        """Submit the effect to the gate and record it for the audit. A call that has begun is awaited even if the turn is stopped.
+        """Submit the effect to the gate, record it for the audit and return its result.
 
-        A long read shows its progress, and ends early when nobody waits for it any more.
+        A call that has begun is awaited even if the turn is stopped. A long read shows its progress, and ends early when nobody waits for
+        it any more.
         """
         watch = ReadProgress(self._show_count)
         with attach_progress(watch):
@@ -263,7 +271,7 @@ class Context:
         return PlanRecorded.from_data(plan) if plan else None
 
     async def record(self, event: Event) -> None:
-        """Append an event; it is stored before any external effect that follows it."""
+        """Append an event to the journal; it is stored before any external effect that follows it."""
         if isinstance(event, PlanRecorded):
             self._add_proposed_steps(event.steps)
         await self._session.buffer(event, actor=self.actor.key)
@@ -272,23 +280,23 @@ class Context:
         self.proposed_steps |= {step.slot: step for step in map(PlanStep.from_stored, steps)}
 
     async def find_effect(self, slot: str) -> EffectRow | None:
-        """Return the stored effect of that slot, or None."""
+        """Return the stored effect of that slot (place in the plan), or None."""
         return await self._session.find_effect(build_effect_id(slot))
 
     async def describe_change(self, slot: str) -> ProposalLabel | None:
-        """Return how sentences name the change proposed in that slot; None if it changes nothing."""
+        """Return the label by which sentences name the change proposed in that slot; None if it changes nothing."""
         step = self.proposed_steps[slot]
         return await self._gate.describe_effect(Effect(method=step.method, params=step.params, slot=slot), self.actor)
 
     def record_iteration(self, iteration: int, blocks: JsonObject) -> None:
-        """Keep the parsed blocks of an iteration for the audit record."""
+        """Keep the parsed parts of the model's answer in an iteration for the audit record."""
         if not self.iterations or self.iterations[-1].number != iteration:
             self.iterations.append(Iteration(number=iteration))
         self.iterations[-1].blocks = blocks
 
 
 def build_call_record(effect: Effect, result: Outcome | Pending) -> JsonObject:
-    """Return one request and its answer in the form of the audit log (S004-45, S004-46, S004-71)."""
+    """Return one call and its result in the form of the audit log (S004-45, S004-46, S004-71)."""
     base: dict[str, object] = {"call_id": result.effect_id, "method": result.method, "proposed": dict(effect.params)}
     if isinstance(result, Pending):
         return base | {"status": "waiting", "confirmation_id": result.confirmation_id, "reasons": [one.code for one in result.reasons]}
@@ -301,5 +309,5 @@ def build_call_record(effect: Effect, result: Outcome | Pending) -> JsonObject:
 
 
 def _format_step_state(result: Outcome | Pending) -> str:
-    """Return the state of a step as shown to the person while the turn goes on."""
+    """Return the state of a step as shown to the person during the turn: "waiting", "done", "refused" and so on."""
     return "waiting" if isinstance(result, Pending) else {"succeeded": "done"}.get(result.status, result.status)

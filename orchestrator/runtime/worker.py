@@ -1,6 +1,7 @@
-"""The orchestrator: stores inputs, handles those of a session in order, and lets decisions and /stop overtake.
+"""The orchestrator: stores inputs, handles those of a session in order, and lets decisions and /stop overtake requests.
 
-One loop looks for sessions with new inbox rows; one task drains each (session, lane). The lease keeps other processes out.
+One loop looks for sessions with new inbox rows; one task handles the rows of each (session, lane), called its drain. The lease keeps other
+processes out.
 """
 
 import asyncio
@@ -26,22 +27,25 @@ log = logging.getLogger(__name__)
 POLL = 1.0
 PERIOD = 20.0
 FREQUENT_PERIOD = 3.0
-"""As often as the access file is checked for changes."""
+"""Seconds between two runs of the frequent tasks, such as the check of the access file for changes."""
 IDLE = timedelta(minutes=10)
 
 LaneKey = tuple[str, Lane]
 TellTrouble = Callable[[str, Notice], Awaitable[None]]
-"""(session, sentence): tells the person directly when not even the outbox can be written."""
+"""A function that tells the person a sentence directly, when not even the outbox can be written; it gets session and sentence."""
 
 
 class _ClaimedRow(NamedTuple):
-    """A row claimed when it was received, for the drain task that starts with it."""
+    """A row that this process claimed when it received it, for the drain task that starts with it."""
 
     row: InboxRow
     session: Session
-    """The session that was open when the row was claimed; under another one, somebody else may have handled the row meanwhile."""
+    """The session that was open when the row was claimed.
+
+    If another one is open by then, somebody else may have handled the row meanwhile.
+    """
     alone: bool
-    """True if nothing else waited in the lane, so the drain need not look for more; a row that comes later starts a new drain."""
+    """Whether nothing else waited in the lane, so the drain need not look for more; a row that comes later starts a new drain."""
 
 
 class Orchestrator:
@@ -64,24 +68,36 @@ class Orchestrator:
         self._passed_over: set[LaneKey] = set()
         self._troubled: set[str] = set()
         self._excused: dict[str, int] = {}
-        """Attempts per row that failed because of the store and could not be returned; they do not count towards the limit."""
+        """By row: the attempts that failed because of the store and could not be marked as such in it.
+
+        They do not count towards the limit.
+        """
         self._left: dict[str, Session] = {}
-        """Sessions that were dropped and not opened again; their leases are released at the end."""
+        """Sessions that were dropped after an error and not opened again; their leases are released at the end."""
         self._group: asyncio.TaskGroup | None = None
         """The task group of the drains; None while none may be started."""
         self._ending = False
         self.listeners: list[Callable[[], None]] = []
         self.polled_at: float | None = None
-        """Time of the last look for work on the clock of `read_boottime`; if older than a few seconds, the loop hangs or does not run."""
+        """When the loop last looked for work, on the clock of `read_boottime`; None before the first look.
+
+        If it is older than a few seconds, the loop hangs or does not run.
+        """
 
     async def start_feature(self, kind: str) -> str:
-        """Store the input of that kind that begins a feature; return its session. Raises StoreError, and KeyError for an unknown kind."""
+        """Store the input with which the feature registered under `kind` begins, and return the key of its session.
+
+        Raises StoreError, and KeyError for an unknown kind.
+        """
         row = self.tools.features.starts[kind](self._clock.now())
         await self.receive([row])
         return row.session
 
     async def receive(self, rows: Sequence[InboxRow]) -> list[bool]:
-        """Store inputs durably, then start to handle them; False for each input that was already stored. Raises StoreError."""
+        """Store inputs durably, then start to handle them; return for each whether it is new (False: it was stored before).
+
+        Raises StoreError.
+        """
         lanes = {(row.session, row.lane) for row in rows}
         free = {lane: self._sessions[lane[0]] for lane in lanes if self._is_free(lane)}
         self._claiming |= free.keys()
@@ -127,7 +143,7 @@ class Orchestrator:
             await self._close()
 
     async def _poll(self) -> None:
-        """Poll the database for work that `receive` does not start: timers, inputs of other processes, sessions not open here, retries."""
+        """Poll the database for work that `receive` does not start: due timers, inputs of other processes, other sessions, retries."""
         while True:
             self._wake.clear()
             await self._scan()
@@ -182,14 +198,20 @@ class Orchestrator:
         return forget
 
     async def finish_running(self, within: float) -> bool:
-        """Start nothing new and let running work finish within `within` seconds; return whether all did. New inputs only get stored."""
+        """Start nothing new and let running work finish within `within` seconds; return whether all of it did.
+
+        New inputs are then only stored.
+        """
         self._ending = True
         if self._lanes:
             await asyncio.wait(list(self._lanes.values()), timeout=within)
         return not self._lanes
 
     def _start_passed_over(self, lanes: Iterable[LaneKey]) -> None:
-        """Start those of `lanes` that `_start` passed over: their row may have come after the running drain's last look."""
+        """Start those of `lanes` that `_start` skipped because they were busy.
+
+        Their row may have come after the running drain last looked.
+        """
         late = self._passed_over.intersection(lanes)
         self._passed_over -= late
         self._start(late)
@@ -228,7 +250,10 @@ class Orchestrator:
                 await self._return_row(unbegun.row)
 
     async def _take_next(self, session: Session, lane: Lane) -> tuple[InboxRow | None, bool]:
-        """Return the next row, already claimed or the oldest waiting, and whether no other row can follow it."""
+        """Return the next row of the lane (None if there is none), and whether no other row can follow it.
+
+        The row is the one already claimed, or the oldest waiting.
+        """
         claimed = self._claimed.pop((session.key, lane), None)
         if claimed is not None and claimed.session is session:
             return claimed.row, claimed.alone
@@ -267,7 +292,7 @@ class Orchestrator:
             self._excused[row.id] = self._excused.get(row.id, 0) + 1
 
     def _drop_session(self, key: str) -> None:
-        """Drop a session whose state may differ from the journal; it is opened anew."""
+        """Forget a session whose state may differ from the journal; it is loaded again when it is needed."""
         session = self._sessions.pop(key, None)
         if session is not None:
             self._left[key] = session
@@ -296,7 +321,7 @@ class Orchestrator:
                     await session.close()
 
     async def _run_periodic_tasks(self, looks: Sequence[PeriodicTask], every: float) -> None:
-        """Run the tasks one after the other, round by round; one that fails is run again in the next round."""
+        """Run the tasks one after the other, every `every` seconds; one that fails is run again in the next round."""
         while looks:
             for look in looks:
                 try:
