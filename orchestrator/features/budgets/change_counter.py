@@ -1,4 +1,4 @@
-"""Counts the changes made for a person across all sessions and accounts, from the journal; each query reads only new events."""
+"""Counts the changes begun for a person, across all sessions and accounts, from the journal; each query reads only new events."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -15,21 +15,30 @@ from state.journal.daily_count import PastStart
 DAY: Final = timedelta(days=1)
 PAGE: Final = 500
 OVERLAP: Final = timedelta(seconds=10)
-"""How far back events are read again: with several writing processes, a slow commit may appear behind events already read."""
+"""How far back events are read again at each query.
+
+With several writing processes, an event of a slow commit may appear behind events that were already read.
+"""
 
 
 class JournalChangeCounter:
-    """The gate's ChangeCounter over all sessions; one per process."""
+    """The `ChangeCounter` that the gate uses: it counts over all sessions. One per process."""
 
     def __init__(
         self, store: AsyncStore, wall: Callable[[], datetime] = lambda: SystemClock().now(), *, overlap: timedelta = OVERLAP
     ) -> None:
-        """Start with nothing read; `wall` is the clock that makes event ids, and a zero `overlap` is safe only with one writing process."""
+        """Start with nothing read.
+
+        `wall` is the clock by which event ids are made; `overlap` may be zero only if one process writes to the database.
+        """
         self._store = store
         self._overlap = overlap
         self._wall = wall
         self._made: dict[str, dict[str, tuple[datetime, int]]] = {}
-        """By person, then effect: time and number of changes. A query thus costs what that person did, not what everybody did."""
+        """By person, then effect id: time and number of changes of a call.
+
+        A query thus costs what that person did, not what everybody did.
+        """
         self._added = 0
         self._read_to: datetime | None = None
 
@@ -38,7 +47,7 @@ class JournalChangeCounter:
         return sum(one.many for one in await self.list_changes(actor, ledger))
 
     async def list_changes(self, actor: Actor, ledger: Ledger) -> Sequence[PastStart]:
-        """Return the calls that were begun for this person within the last 24 hours. Raises StoreError."""
+        """Return the calls that were begun for this person within the last 24 hours, with their numbers of changes. Raises StoreError."""
         await self._read_new_events()
         if self._added >= PAGE:
             self._discard_old(ledger.now)

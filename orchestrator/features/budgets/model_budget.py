@@ -1,4 +1,4 @@
-"""Sums each person's monthly use of the model from new journal events; refuses the model when the budget is used up, warns before."""
+"""Sums each person's use of the language model per month from the journal, refuses it above the budget and warns before."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
@@ -27,7 +27,7 @@ class UsageTotals:
         self._warned: set[tuple[str, int]] = set()
 
     def add_event(self, event: ClearEvent) -> None:
-        """Count one event."""
+        """Add the use that one event reports, or the warning that it records."""
         if event.type == "BudgetWarned":
             warned = BudgetWarned.from_data(event.data)
             self._warned.add((warned.person, warned.month))
@@ -39,15 +39,15 @@ class UsageTotals:
         used[answer.model] = read + answer.prompt_tokens, written + answer.completion_tokens
 
     def sum_by_model(self, person: str, month: int) -> dict[str, Tokens]:
-        """Return what the person used in that month, by model."""
+        """Return the tokens that the person used in that month, by model; {} for none."""
         return dict(self._used.get((person, month), {}))
 
     def list_people(self, month: int) -> list[str]:
-        """Return the people who used the model in that month, sorted."""
+        """Return the keys of the people who used the model in that month, sorted."""
         return sorted(person for person, at in self._used if at == month)
 
     def list_months(self) -> list[int]:
-        """Return the months in which anybody used the model, sorted."""
+        """Return the months in which anybody used the model, as numbers such as 202611, sorted."""
         return sorted({at for _, at in self._used})
 
     def has_warning(self, person: str, month: int) -> bool:
@@ -55,7 +55,7 @@ class UsageTotals:
         return (person, month) in self._warned
 
     def discard_before(self, before: int) -> None:
-        """Forget the months before `before`."""
+        """Forget the use in months before `before`, a number such as 202611."""
         self._used = {place: used for place, used in self._used.items() if place[1] >= before}
         self._warned = {place for place in self._warned if place[1] >= before}
 
@@ -70,7 +70,11 @@ class UsageReader:
         *,
         overlap: timedelta = timedelta(seconds=10),
     ) -> None:
-        """Start with nothing read; `wall` is the clock that makes event ids, and a zero `overlap` is safe only with one writing process."""
+        """Start with nothing read.
+
+        `wall` is the clock by which event ids are made; `overlap`, the time for which events are read again, may be zero only if one
+        process writes to the database.
+        """
         self._store = store
         self._wall = wall
         self._overlap = overlap
@@ -80,7 +84,10 @@ class UsageReader:
         self.totals = UsageTotals()
 
     async def refresh(self, now: datetime) -> UsageTotals:
-        """Read the new events and return the totals; months that are over in every time zone at `now` are forgotten. Raises StoreError."""
+        """Read the new events and return the totals. Raises StoreError.
+
+        Months that are over in every time zone at `now` are forgotten.
+        """
         wall = self._wall()
         since = find_month_start(wall)
         self.totals.discard_before(to_month(find_month_start(now), "UTC"))
@@ -110,7 +117,7 @@ def _read_page(store: Store, after: str) -> list[ClearEvent]:
 
 
 def sum_since(store: Store, since: datetime) -> UsageTotals:
-    """Return the totals of all events from `since` on, read in one go; for reports. Raises StoreError."""
+    """Return the totals of all events from `since` on, read from the store at once; used for reports. Raises StoreError."""
     totals = UsageTotals()
     after = build_lower_id(since)
     while events := store.scan_clear(TYPES, after, PAGE):
@@ -121,12 +128,12 @@ def sum_since(store: Store, since: datetime) -> UsageTotals:
 
 
 def to_token_counts(used: dict[str, Tokens]) -> dict[str, dict[str, int]]:
-    """Return the tokens by model as JSON data."""
+    """Return the tokens by model as JSON data: {model: {"input": read, "output": written}}."""
     return {model: {"input": read, "output": written} for model, (read, written) in sorted(used.items())}
 
 
 class MonthlyModelBudget:
-    """Applies the policy's monthly budgets; reads nothing for a person without one. One per process."""
+    """Applies the monthly budgets of the policy; for a person without a budget it reads nothing. One per process."""
 
     def __init__(self, policies: PolicySource, usage: UsageReader) -> None:
         """Keep the policy source and the usage reader."""
@@ -136,12 +143,15 @@ class MonthlyModelBudget:
         """Warnings given by this process, which may not be in the journal yet."""
 
     async def find_refusal(self, actor: Actor, now: datetime) -> Notice | None:
-        """Return why the model is not asked for this person for the rest of the month, None if it is. Raises StoreError."""
+        """Return the message that the person's budget of the month is used up, None if it is not. Raises StoreError."""
         percent = await self._calculate_percent(actor, now)
         return Notice(code="budget-over") if percent is not None and percent >= FULL else None
 
     async def issue_warning(self, actor: Actor, now: datetime) -> tuple[Notice, BudgetWarned] | None:
-        """Return the warning given once a month and the event that records it, or None. Raises StoreError."""
+        """Return the warning that most of the budget is used, and the event that records it; None if none is due.
+
+        It is given once a month. Raises StoreError.
+        """
         percent = await self._calculate_percent(actor, now)
         if percent is None or not WARN_AT <= percent < FULL:
             return None
@@ -152,7 +162,7 @@ class MonthlyModelBudget:
         return Notice(code="budget-warn", args={"percent": percent}), BudgetWarned(person=place[0], month=place[1], percent=percent)
 
     async def describe_usage(self, actor: Actor, now: datetime) -> Notice | None:
-        """Return for /status how much of the month is used; None for a person without a limit. Raises StoreError."""
+        """Return the message for /status how much of the month's budget is used; None for a person without a limit. Raises StoreError."""
         percent = await self._calculate_percent(actor, now)
         return None if percent is None else Notice(code="budget-used", args={"percent": percent})
 
@@ -164,7 +174,10 @@ class MonthlyModelBudget:
         return budget.calculate_percent(self._sum_usage(await self._usage.refresh(now), actor, now), limits)
 
     def _sum_usage(self, totals: UsageTotals, actor: Actor, now: datetime) -> dict[str, tuple[int, int]]:
-        """Return what the person used on all accounts, including old answers counted under the bare key without an employee id."""
+        """Return the tokens by model that the person used on all accounts.
+
+        Old answers were counted under the bare account key without an employee id, and are included.
+        """
         month = to_month(now, actor.time_zone)
         used = totals.sum_by_model(build_person_key(actor.key, actor.bitrix_user_id), month)
         if actor.bitrix_user_id is not None:

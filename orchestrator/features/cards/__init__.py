@@ -1,1 +1,1 @@
-"""What a person can do with a card besides deciding: change a value, request it once more, show it again."""
+"""What a person can do with a card besides deciding: change a value, request the call once more, show the card again."""

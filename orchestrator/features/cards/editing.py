@@ -1,7 +1,7 @@
 """The ✏ button: a person changes one value of a card before deciding. Code reads the value; no model is asked, nothing is approved.
 
-Steps: click, choice of the field, new value as a reply, new request through the gate with a card and approval of its own. The commit that
-replaces the old card closes it as «заменено».
+Steps: a click; the choice of the field; the new value as a reply; a new request through the gate, with a card and approval of its own. The
+commit that replaces the old card closes it as «заменено».
 """
 
 from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ class _EditableCard:
 
     @property
     def id(self) -> str:
-        """The id of the confirmation."""
+        """The id of the card's confirmation."""
         return self.entry.confirmation_id
 
 
@@ -67,7 +67,7 @@ class CardEditor:
     """Handles the clicks and replies of an edit, each in one commit; every method may raise StoreError."""
 
     def __init__(self, catalogue: Catalogue, lists: FieldLists) -> None:
-        """Keep the catalogue and the field lists."""
+        """Keep the catalogue of methods and the reader of the portal's field lists."""
         self._catalogue = catalogue
         self._lists = lists
 
@@ -113,7 +113,7 @@ class CardEditor:
         await _cancel_edit(read_word(row, 1), row, actor, session)
 
     async def pick(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle the click ("pick", id, ask, n): take one of the offered meanings of an ambiguous reply."""
+        """Handle the click ("pick", id, ask, n): take the n-th of the meanings that were offered for an ambiguous reply."""
         actor = await admit_actor(row, session, tools)
         card = await self._find_card(read_word(row, 1), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
@@ -130,7 +130,10 @@ class CardEditor:
         await self._request_change(card, field, option.value, option.label, row=row, actor=actor, session=session, tools=tools)
 
     async def receive_answer(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Read a reply to the question and make the new request; explain an invalid value and ask again."""
+        """Handle a reply to the question for a value: read the value and make the new request.
+
+        If the value is invalid, explain why and ask again.
+        """
         actor = await admit_actor(row, session, tools)
         card = await self._find_card(str(row.body["confirmation_id"]), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
@@ -170,7 +173,7 @@ class CardEditor:
         session: Session,
         tools: Tools,
     ) -> None:
-        """Submit the new request; if the gate refuses it, explain why and ask again."""
+        """Submit the request with the new value to the gate and show its card; if the gate refuses it, explain why and ask again."""
         params = replace_value(card.call.params, field.code, value)
         result = await submit_again(card.entry, params, f"edit:{row.id}", actor, session, tools, said=said)
         if isinstance(result, Pending) and result.confirmation_id == card.id:
@@ -181,7 +184,7 @@ class CardEditor:
             await _ask(card, field, row, actor, session, objection=_find_reason(result))
 
     async def _find_card(self, confirmation_id: str, actor: Actor | None, session: Session) -> "_EditableCard | Notice":
-        """Return the card if that person can change it now, else the reason why not."""
+        """Return the card if that person can change it now, else the message why not."""
         entry = session.state.cards.get(confirmation_id)
         if entry is None or actor is None:
             return OUTDATED
@@ -206,7 +209,10 @@ class CardEditor:
         return _EditableCard(entry=entry, call=call, fields=fields)
 
     async def _load_custom_types(self, call: Call) -> Mapping[str, str]:
-        """Return the types of custom fields; none if the portal cannot be asked, so those fields are not offered."""
+        """Return the types of the custom fields with a single value, by code.
+
+        Empty if the portal cannot be read, so that those fields are not offered.
+        """
         if not call.entity:
             return {}
         try:
@@ -238,7 +244,10 @@ async def _ask(
     objection: Notice | None = None,
     options: Sequence[Option] = (),
 ) -> None:
-    """Ask for the field's value in a new message: an edited one further up is overlooked, and Telegram cannot edit a forced reply."""
+    """Ask for the new value of the field, in a new message.
+
+    An edited message further up would be overlooked, and Telegram cannot edit a forced reply into one.
+    """
     ask = _next_question_number(card, session)
     kept = [{"value": option.value, "label": option.label, "target": option.target} for option in options]
     event = EditAsked(confirmation_id=card.id, code=field.code, by=actor.key, ask=ask, options=kept)
@@ -252,7 +261,10 @@ async def _ask(
 
 
 async def _replace_card(card: _EditableCard, new_id: str, field: EditableField, *, row: InboxRow, actor: Actor, session: Session) -> None:
-    """Close the old card and show the new one in one commit; if somebody decided about the old one meanwhile, that decision holds."""
+    """Close the old card and show the new one in one commit.
+
+    If somebody decided about the old card meanwhile, that decision holds and the new card is closed.
+    """
     entries = session.state.cards
     closing = confirmations.build_superseded_closing(card.entry, why="edited", by=new_id)
     over = EditClosed(confirmation_id=card.id, how="replaced")
@@ -309,7 +321,10 @@ async def _cancel_edit(confirmation_id: str, row: InboxRow, actor: Actor, sessio
 async def _report_objection(
     found: "_EditableCard | Notice | None", row: InboxRow, actor: Actor | None, session: Session, tools: Tools
 ) -> None:
-    """Tell why a click or reply was rejected, and redraw a card that is already decided. Does nothing for a person without access."""
+    """Tell the person why their click or reply was rejected, and redraw a card that is already decided.
+
+    Does nothing for a person without access, who was told so already.
+    """
     if actor is None or not isinstance(found, Notice):
         return
     named = read_word(row, 1) or str(row.body.get("confirmation_id", ""))

@@ -1,4 +1,4 @@
-"""What cards register: /pending, editing, asking once more, and showing open cards anew after a time without Telegram."""
+"""What the cards feature registers: /pending, editing, «Повторить», and showing open cards again after Telegram was out of reach."""
 
 from functools import partial
 
@@ -13,7 +13,10 @@ from state.journal.async_store import AsyncStore
 
 
 def build_feature(catalogue: Catalogue, lists: FieldLists, store: AsyncStore, find_elsewhere: FindElsewhere) -> Feature:
-    """Return the feature; `lists` gives the types of custom fields, `find_elsewhere` the cards of other sessions for /pending."""
+    """Return the feature.
+
+    `lists` gives the types of custom fields; `find_elsewhere` finds the cards of other sessions that /pending shows too.
+    """
     editing = CardEditor(catalogue, lists)
     return Feature(
         inbox={ANSWER: editing.receive_answer, open_cards.REFRESH: open_cards.refresh_open_cards},

@@ -34,7 +34,7 @@ _CUSTOM_TYPES: Final = {
     "double": "number",
     "integer": "number",
 }
-"""How custom fields of the portal are read, by type; other types cannot be changed on a card."""
+"""How answers for custom fields of the portal are read, by the field's type; fields of other types cannot be changed on a card."""
 _WORDS: Final = load_lexicon("answers")
 _YES: Final = frozenset(_WORDS.read_words("value", "yes"))
 _NO: Final = frozenset(_WORDS.read_words("value", "no"))
@@ -43,9 +43,9 @@ _FLAGS: Final[Mapping[object, str]] = {"Y": "N", "N": "Y", "1": "0", "0": "1"}
 
 
 def list_editable_fields(call: Call, preview: Preview, own_types: Mapping[str, str]) -> list[EditableField]:
-    """Return the fields that a single answer can change, in the card's order; none for batches, lists and phones.
+    """Return the fields that the person can change with one answer, in the card's order; none for batches, lists and phones.
 
-    `own_types` are the portal's types of its custom fields.
+    `own_types` are the types of the portal's custom fields, by code.
     """
     if call.commands or call.kind != "bitrix":
         return []
@@ -59,7 +59,7 @@ def list_editable_fields(call: Call, preview: Preview, own_types: Mapping[str, s
 
 
 def find_answer_kind(call: Call, code: str, own_types: Mapping[str, str]) -> str:
-    """Return how answers for the field are read, "" if they cannot be."""
+    """Return the kind by which answers for the field are read, "" if the field cannot be changed on a card."""
     known = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(code, code))
     if known is not None:
         return known.kind if known.kind in {*_REFERENCES, *_REFERENCES_TO, *_TEXTS, "flag"} else ""
@@ -67,7 +67,10 @@ def find_answer_kind(call: Call, code: str, own_types: Mapping[str, str]) -> str
 
 
 def replace_value(params: JsonObject, code: str, value: object) -> dict[str, object]:
-    """Return the params with the field set and without marks, so that the gate does not find the old call instead."""
+    """Return the parameters with the field set, and without the origin marks of the old call.
+
+    With those marks the gate would find the old call instead of making a new request.
+    """
     return _set_value(strip_marks(params), code, value)
 
 
@@ -78,13 +81,13 @@ def _set_value(params: JsonObject, code: str, value: object) -> dict[str, object
 
 
 def strip_marks(params: JsonObject) -> dict[str, object]:
-    """Return the params as requested, without the marks that the gate added to the call."""
+    """Return the parameters as they were requested, without the origin marks that the gate added to the call."""
     return {key: strip_marks(item) if isinstance(item, Mapping) else item for key, item in params.items() if key not in MARKS}
 
 
 @dataclass(frozen=True, kw_only=True)
 class FieldContext:
-    """What the new value belongs to: the card's call and the record as it was."""
+    """The call whose field gets a new value, its records before the change, and the state of the session."""
 
     call: Call
     before: Mapping[str, JsonObject]
@@ -92,7 +95,7 @@ class FieldContext:
 
 
 async def read_value(words: str, field: EditableField, place: FieldContext, *, actor: Actor, tools: Tools) -> Resolution:
-    """Return what the words mean for the field. May raise BitrixError."""
+    """Return the value that the person's words mean for the field, or why they mean none or several. May raise BitrixError."""
     call = place.call
     said = to_storable_text(words).strip()
     if field.kind in _TEXTS:
@@ -118,7 +121,7 @@ def _read_text(said: str) -> Resolution:
 
 
 def _read_flag(said: str, present: str | float) -> Resolution:
-    """Read «да» or «нет», written in the form that the field has now."""
+    """Return the value that «да» or «нет» means, in the form that the field has now ("Y", 1, True and so on)."""
     word = said.lower().strip(" .!")
     if word not in _YES | _NO:
         return Unresolved(notice=Notice(code="edit-yes-or-no"), detail="neither yes nor no")
@@ -129,7 +132,10 @@ def _read_flag(said: str, present: str | float) -> Resolution:
 
 
 def _find_currency_objection(said: str, place: FieldContext, actor: Actor) -> Unresolved | None:
-    """Refuse a sum in another currency: it would change two fields, so it needs a new request."""
+    """Return the objection to a sum in another currency than the record's; None if there is none.
+
+    Such a sum would change two fields, so it needs a new request.
+    """
     call = place.call
     records = (critical_fields.extract_written_fields(call), *place.before.values())
     present = next((found for record in records if (found := fields.find_value(record or {}, "CURRENCY_ID", call.entity))), None)

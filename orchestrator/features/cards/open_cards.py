@@ -1,6 +1,6 @@
 """Shows open cards once more: on /pending, and after downtime in which Telegram dropped button clicks. Decides nothing.
 
-Also builds the outbox rows for that: a card shown anew, the questions of an edit, the list of open cards.
+Also builds the outbox rows for that: a card shown again, the questions of an edit, the list of open cards.
 """
 
 import logging
@@ -30,9 +30,9 @@ from state.journal.store import InboxRow, OutboxRow
 log = logging.getLogger(__name__)
 
 REFRESH: Final = "refresh_cards"
-"""Kind of the input that shows the open cards of its session anew."""
+"""The kind of the input that makes a session show its open cards again."""
 LOST_AFTER: Final = timedelta(seconds=150)
-"""How long Telegram keeps a button click; it keeps a message for a day."""
+"""How long Telegram keeps a button click for a bot that does not fetch it; messages are kept for a day."""
 _ALIVE: Final = "cards:alive"
 _LONGEST: Final = timedelta(days=3660)
 _MOST: Final = 10_000
@@ -40,13 +40,16 @@ MAX_LINKS: Final = 20
 
 
 FindElsewhere = Callable[[InboxRow, Actor, Session, Tools], Awaitable[tuple[int, list[InboxRow]]]]
-"""How many cards of other sessions wait for a person, and the inputs that ask those sessions to show them."""
+"""A function that finds the cards of other sessions that wait for a person, for /pending.
+
+It returns their number, and the inputs that ask those sessions to show them.
+"""
 
 
 async def show_pending(row: InboxRow, session: Session, tools: Tools, *, find_elsewhere: FindElsewhere) -> None:
-    """Handle /pending: show the cards that are open in this session; for a lead, also request those of others.
+    """Handle /pending: show the cards that are open in this session.
 
-    Raises StoreError.
+    For a lead (head of sales), the sessions of other people are asked to show the cards that wait for the lead. Raises StoreError.
     """
     actor = await admit_actor(row, session, tools)
     if actor is None:
@@ -59,7 +62,7 @@ async def show_pending(row: InboxRow, session: Session, tools: Tools, *, find_el
 
 
 async def build_pending_rows(session: Session, store: AsyncStore, *, of_others: int = 0) -> list[OutboxRow]:
-    """Return the answer to /pending: in a group, links to the cards; elsewhere the cards themselves, at the end of the chat.
+    """Return the messages that answer /pending: in a group links to the cards, elsewhere the cards themselves at the end of the chat.
 
     `of_others` is the number of cards in other sessions that wait for the person; it is mentioned last, and those sessions show them.
     """
@@ -88,7 +91,7 @@ def _build_line(entry: Card, ref: str) -> CallLine:
 
 
 async def refresh_open_cards(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Show every open card of the session anew, so that a lost click can be repeated. Raises StoreError."""
+    """Show every open card of the session again as a new message, so that a lost click can be repeated. Raises StoreError."""
     del tools
     shown = [build_fresh_card_row(session.key, entry, session.now, leads="too") for entry in list_open_confirmations(session.state)]
     note = (
@@ -107,9 +110,10 @@ class CardRefresher:
         self._store = store
 
     async def run(self, receive: Receive, now: datetime) -> None:
-        """Submit one input for each chat with an open card if the last run was too long ago. May raise StoreError.
+        """Submit one input for each chat with an open card, if the last run was too long ago. May raise StoreError.
 
-        After a crash between the two steps, the same inputs are submitted again under the same names, so they run once.
+        The worker calls it every 20 seconds. After a crash in between, the same inputs are submitted again under the same names, so each
+        runs once.
         """
         last = await self._store.get_value(_ALIVE)
         if last is not None and now - parse_iso(last) > LOST_AFTER:
@@ -120,22 +124,23 @@ class CardRefresher:
         await self._store.set_value(_ALIVE, format_iso(now))
 
     async def _find_waiting_sessions(self, now: datetime) -> list[str]:
-        """Return the sessions with open cards, found by the cards' expiry timers."""
+        """Return the keys of the messenger sessions with open cards, found by the cards' expiry timers."""
         timers = await self._store.list_due_timers(now + _LONGEST, _MOST)
         waiting = {timer.session for timer in timers if timer.kind == confirmations.TIMER and timer.due_at > now}
         return sorted(session for session in waiting if Address.parse(session).is_messenger)
 
 
 EDIT = "edit"
-"""Kind of the rows of an edit, with an `EditBody`."""
+"""The kind of outbox rows that belong to an edit; their body is an `EditBody`."""
 PENDING_LIST = "waiting"
-"""Kind of the list of open cards in a group, a `WaitingBody`."""
+"""The kind of the outbox row that lists the open cards of a group; its body is a `WaitingBody`."""
 
 
 def build_fresh_card_row(session: str, entry: Card, now: datetime, *, leads: Literal["too", "not"] = "not") -> OutboxRow:
-    """Return the card as a new message at the end of the chat; the earlier one loses its buttons and refers to the new one.
+    """Return the card as a new message at the end of the chat; the earlier message loses its buttons and refers to the new one.
 
-    `leads` says whether the leads' copies move as well: a person who lists their own cards must not notify others.
+    `leads` says whether the copies in the chats of leads (heads of sales) move as well: a person who lists their own cards must not notify
+    others.
     """
     shown = outbox.build_card_row(session, entry, now)
     kept = {key: value for key, value in shown.body.items() if key != "told" or leads == "too"}
@@ -143,14 +148,14 @@ def build_fresh_card_row(session: str, entry: Card, now: datetime, *, leads: Lit
 
 
 def build_picker_row(session: str, confirmation_id: str, fields: Sequence[EditableField], now: datetime) -> OutboxRow:
-    """Return the question which of the fields to change."""
+    """Return the outbox row of the question which of the fields to change."""
     shown = [EditableField(name=field.name, value=field.value) for field in fields]
     body = EditBody(what="fields", confirmation_id=confirmation_id, fields=shown)
     return outbox.build_row(session, EDIT, body.to_json(), now, key=f"edit:{confirmation_id}")
 
 
 def build_picker_result_row(session: str, confirmation_id: str, code: str, now: datetime, **args: str) -> OutboxRow:
-    """Return the result of the edit, which replaces the choice of fields; `code` is that of the sentence."""
+    """Return the outbox row with the result of an edit, which replaces the choice of fields; `code` is the message code."""
     body = EditBody(what="told", confirmation_id=confirmation_id, notice=Notice(code=code, args=args))
     return outbox.build_row(session, EDIT, body.to_json(), now, key=f"edit:{confirmation_id}")
 
@@ -158,7 +163,10 @@ def build_picker_result_row(session: str, confirmation_id: str, code: str, now: 
 def build_question_row(
     session: str, confirmation_id: str, field: EditableField, now: datetime, *, ask: int, objection: Notice | None, options: Sequence[str]
 ) -> OutboxRow:
-    """Return the question for a value; `objection` says what was wrong with the last answer, `options` what it may have meant."""
+    """Return the outbox row of the question for a value.
+
+    `objection` says what was wrong with the last answer, `options` what it may have meant.
+    """
     body = EditBody(
         what="value",
         confirmation_id=confirmation_id,

@@ -1,1 +1,1 @@
-"""Daily help: /today, the morning digest, reminders, the evening summary. Timers, inbox rows and outbox rows; no model."""
+"""Daily help: /today, the morning digest (what is due), reminders, the evening summary. No language model is asked."""

@@ -1,7 +1,7 @@
-"""The morning digest and the evening summary: one durable timer per person and kind, at most one message a day.
+"""The morning digest and the evening summary: one durable timer per person and kind, at most one message of a kind per day.
 
 The journal records the day in the commit of the message itself, so that neither a second process nor a restart, a new time zone or a
-changed preference sends it twice. Rights, preferences and time zone are read anew when a timer is due.
+changed preference sends it twice. Rights, preferences and time zone are read again when a timer is due.
 """
 
 import logging
@@ -33,28 +33,28 @@ log = logging.getLogger(__name__)
 
 What = Literal["digest", "evening"]
 Receive = Callable[[Sequence[InboxRow]], Awaitable[object]]
-"""Stores inputs durably."""
+"""A function that stores new inputs durably and starts to handle them."""
 
 TIMER: Final = "daily"
 PLAN: Final = "daily_plan"
 AGAIN: Final = timedelta(minutes=10)
-"""The wait before asking an unresponsive portal again, until it is too late for the day."""
+"""How long to wait before reading an unresponsive portal again, until it is too late for the day."""
 _HOURS: Final[Mapping[What, time]] = {"digest": MORNING, "evening": EVENING}
 _LEADING: Final = frozenset({"lead", "admin"})
 
 
 class DailyMessages:
-    """Sends the daily messages and /today. Its only state is the year it has warned of."""
+    """Sends the daily messages and answers /today. Its only state is the year for which it has logged a warning about holidays."""
 
     def __init__(self, agenda: ReadAgenda, people: People, workdays: Workdays) -> None:
-        """Keep the ports."""
+        """Keep the readers of a person's day, of people and of working days."""
         self._agenda = agenda
         self._people = people
         self._workdays = workdays
         self._lacking = 0
 
     async def plan_timers(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Set or delete both timers of the person whose chat this is, by their present preferences. Raises StoreError."""
+        """Set or delete both daily timers of the person whose private chat this is, by their present preferences. Raises StoreError."""
         actor = _find_owner(session, tools)
         timers = [self._build_timer(what, session, self._find_slot(what, actor, session)) for what in _HOURS]
         await session.commit(actor="system", timers=timers, inbox_done=[row.id])
@@ -80,7 +80,7 @@ class DailyMessages:
             await self._finish(row, session, actor, DailySent(what=what, day=slot.day.toordinal()), body)
 
     async def _reschedule(self, row: InboxRow, session: Session, actor: Actor, what: What, *, slot: Slot, error: Exception) -> None:
-        """Try again later; if that is too late for the day, tell the person and set the timer of the next day."""
+        """Set the timer again for a later try; if that is too late for the day, tell the person and set the timer of the next day."""
         log.warning("a daily message is put off: %s", error, extra={"action": "daily_put_off", "session": session.key})
         later = Slot(day=slot.day, at=session.now + AGAIN)
         if isinstance(error, BitrixError) and later.at >= slot.at + LATEST:
@@ -91,7 +91,10 @@ class DailyMessages:
         await session.commit(actor="system", timers=[self._build_timer(what, session, later)], inbox_done=[row.id])
 
     async def show_today(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Answer the command /today, in private chats only; says so if the portal cannot be read. Raises StoreError."""
+        """Answer the command /today with the lists of the day. Raises StoreError.
+
+        In a group, and if the portal cannot be read, the answer says so instead.
+        """
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
@@ -125,7 +128,7 @@ class DailyMessages:
         )
 
     def _find_slot(self, what: What, actor: Actor | None, session: Session, *, last: int = 0) -> Slot | None:
-        """Return the next time at which the message is due; None for a person who does not want it or may not have it."""
+        """Return the day and time at which the message is next due; None for a person who does not want it or may not have it."""
         if actor is None:
             return None
         wishes = to_daily_preferences(self._people.resolve_preferences(actor.key))
@@ -136,7 +139,7 @@ class DailyMessages:
         return find_next_slot(session.now, _HOURS[what], actor.time_zone, workdays=self._workdays, last=known)
 
     def _warn_of_missing_days(self, now: datetime) -> None:
-        """Warn once a year that moved days off are not listed: a digest may then be sent on a day off."""
+        """Log a warning, once for each year, that the moved days off of that year are not listed: a digest may then come on a day off."""
         lacking = self._workdays.find_unlisted_year(now.date())
         if lacking and lacking != self._lacking:
             self._lacking = lacking
@@ -147,7 +150,10 @@ class DailyMessages:
             )
 
     def _list_team(self, actor: Actor) -> Sequence[int]:
-        """Return the employees whose figures a lead is shown: those the lead may see; if that is everybody, all people of this bot."""
+        """Return the employees (portal user ids) whose figures a lead (head of sales) or administrator is shown; empty for other people.
+
+        They are those whom the person may see; if that is everybody, all people of this bot.
+        """
         if actor.role not in _LEADING:
             return ()
         seen = find_visible_users(actor)
@@ -155,7 +161,7 @@ class DailyMessages:
         return sorted((users if seen is None else seen) - {actor.bitrix_user_id})
 
     def _build_timer(self, what: What, session: Session, slot: Slot | None) -> Timer:
-        """Return the single timer of that kind in the person's chat; without a slot, its deletion."""
+        """Return the only timer of that kind in the person's chat; without a slot, the row that deletes it."""
         at: datetime = (
             session.now if slot is None else max(slot.at, session.now)
         )  # never in the past: a timer with the same due time would count as a duplicate
@@ -165,17 +171,17 @@ class DailyMessages:
 
 
 class DailyPlanner:
-    """Notices whose preferences, rights or time zone have changed since its last run; keeps that in memory only."""
+    """Notices whose preferences, role or time zone have changed since its last run; keeps that in memory only."""
 
     def __init__(self, people: People) -> None:
-        """Start without known people."""
+        """Start with nobody known, so that the first run submits an input for everybody."""
         self._people = people
         self._known: Mapping[str, object] = {}
 
     async def run(self, receive: Receive, now: datetime) -> None:
         """Submit an input for each person whose timers must be set again. Raises StoreError.
 
-        The first run submits everybody, later ones only those who changed.
+        The worker calls it every 20 seconds. The first run submits everybody, later ones only those who changed.
         """
         present = {
             person.key: (to_daily_preferences(self._people.resolve_preferences(person.key)), person.time_zone, person.role)
@@ -194,5 +200,5 @@ def _build_plan_row(key: str, now: datetime) -> InboxRow:
 
 
 def _find_owner(session: Session, tools: Tools) -> Actor | None:
-    """Return the person whose private chat this is, with their present rights."""
+    """Return the person whose private chat this is, with their present rights; None if they have no access."""
     return tools.refresh_actor(Actor(key=session.key, name=session.key))

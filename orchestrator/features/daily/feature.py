@@ -1,4 +1,4 @@
-"""What daily help registers: digests, reminders, /today and /reminders, and the planner that follows people's preferences."""
+"""What the daily feature registers: digests, reminders, /today and /reminders, and the planner that follows people's preferences."""
 
 from orchestrator.features.daily import digests, reminders
 from orchestrator.features.daily.ports import BuildUrl, People, ReadAgenda
@@ -7,7 +7,10 @@ from orchestrator.runtime.feature import Feature
 
 
 def build_feature(agenda: ReadAgenda, url_of: BuildUrl, *, people: People, workdays: Workdays) -> Feature:
-    """Return the feature built on these ports."""
+    """Return the feature.
+
+    `agenda` reads a person's day from the portal, `url_of` builds links to records.
+    """
     sent = digests.DailyMessages(agenda, people, workdays)
     kept = reminders.Reminders(url_of)
     return Feature(

@@ -1,6 +1,7 @@
 """Builds the bodies of daily messages: outbox rows of kind "daily" (digest, /today, evening summary) and "reminder".
 
-The evening summary tells a lead, from the journal, what the bot changed today by person, what waits and what is unknown. Sends nothing.
+The evening summary tells a lead (head of sales), from the journal, what the bot changed today by person, which cards wait and which
+outcomes are unknown. Nothing is sent here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,17 +25,20 @@ from state.journal.store import OutboxRow, Store, StoredEvent
 from state.session_state import SessionState
 
 LINES: Final = 5
-"""How many changes of one person are listed; the others are counted."""
+"""How many changes of one person are listed; the rest are only counted."""
 OPEN: Final = 10
 _PAGE: Final = 1000
 _DAYS: Final = 7
-"""How many days back chats are searched for cards that may still wait."""
+"""How many days back the journal is searched for chats with cards that may still wait."""
 _DAY_MS: Final = 86_400_000
 _TRACES: Final = ("CallSucceeded", "OutcomeReconciled", "ConfirmationRequested", "CallStarted")
 
 
 def build_summary(store: Store, lead: Actor, everybody: Sequence[Actor], slot: Slot) -> DailyBody:
-    """Return the body of the summary for `lead` about the day of `slot` until now. May raise StoreError."""
+    """Return the body of the evening summary for `lead`, about the day of `slot` until now. May raise StoreError.
+
+    `everybody` are the people of this bot; those whom the lead may see are included.
+    """
     users = find_visible_users(lead)
     team = {one.key: one.name for one in everybody if one.key == lead.key or users is None or one.bitrix_user_id in users}
     since = to_utc(slot.day, time.min, lead.time_zone)
@@ -56,7 +60,10 @@ def build_summary(store: Store, lead: Actor, everybody: Sequence[Actor], slot: S
 
 
 def _scan_since(store: Store, milliseconds: int) -> Iterator[StoredEvent]:
-    """Iterate over the events of changes since that moment; event ids begin with their time, so the scan can start there."""
+    """Yield the events of calls and cards since that moment, in milliseconds since 1970.
+
+    Event ids begin with their time, so the scan can start there.
+    """
     digits = f"{milliseconds:012x}"
     after = f"{digits[:8]}-{digits[8:]}"
     while page := store.scan(_TRACES, after=after, limit=_PAGE):
@@ -65,7 +72,7 @@ def _scan_since(store: Store, milliseconds: int) -> Iterator[StoredEvent]:
 
 
 def _collect_changes(store: Store, events: Sequence[StoredEvent], team: Mapping[str, str]) -> dict[str, list[CallLine]]:
-    """Return actor → changes the bot made for them, oldest first, each call once."""
+    """Return, by the key of the requester, the changes that the bot made for them, oldest first, each call once."""
     found: dict[str, dict[str, CallLine]] = {}
     for effect_id in filter(None, map(_find_done_change, events)):
         effect = _read_effect(store, effect_id)
@@ -75,7 +82,7 @@ def _collect_changes(store: Store, events: Sequence[StoredEvent], team: Mapping[
 
 
 def _find_done_change(event: StoredEvent) -> str:
-    """Return the id of the effect whose change the event proves, "" if it proves none."""
+    """Return the id of the effect that certainly changed something according to this event; "" if the event proves no change."""
     if event.type == CallSucceeded.__name__ and (done := CallSucceeded.from_data(event.data)).call_class != "R":
         return done.effect_id
     if event.type == OutcomeReconciled.__name__ and (seen := OutcomeReconciled.from_data(event.data)).verdict == "done":
@@ -95,7 +102,10 @@ def _find_unknown(store: Store, state: SessionState, team: Mapping[str, str]) ->
 
 
 def _build_waiting_line(entry: Card, team: Mapping[str, str]) -> CallLine:
-    """Return the line of a card that nobody has decided yet, with the heading of its preview: the rest is for those who decide."""
+    """Return the line of a card that nobody has decided yet.
+
+    It has only the heading of the card: the rest is for those who decide.
+    """
     shown = Preview.model_validate(entry.preview or {})
     kept = shown.model_dump(include={"verb", "entity", "title", "url", "count"}, exclude_unset=True)
     heading = Preview(**kept, items=[PreviewPart()] * len(shown.items), lines=())
@@ -103,26 +113,26 @@ def _build_waiting_line(entry: Card, team: Mapping[str, str]) -> CallLine:
 
 
 def _trim_lines(lines: Sequence[CallLine], most: int, **whose: str) -> CallGroup:
-    """Return the first lines, with the name of the person if they are one's own."""
+    """Return the first `most` lines as a group, with their number; `whose` gives the name of the person they belong to."""
     return CallGroup(**whose, count=len(lines), lines=lines[:most], more=max(0, len(lines) - most))
 
 
 MAX_ROWS = {"digest": 10, "today": 30}
-"""How many rows of each list are shown; its count and sum cover all rows."""
+"""How many rows of each list are shown; the count and sum of a list cover all rows."""
 
 
 def build_daily_row(session: str, body: DailyBody, now: datetime) -> OutboxRow:
-    """Return the row of a digest, a summary or an answer to /today."""
+    """Return the outbox row of a digest, a summary or an answer to /today."""
     return outbox.build_row(session, "daily", body.to_json(), now, key="")
 
 
 def build_reminder_row(session: str, body: ReminderBody, now: datetime, *, key: str) -> OutboxRow:
-    """Return the row of a reminder; it edits the earlier message with that `key` in place."""
+    """Return the outbox row of a reminder; it edits the earlier message with the same `key` in place."""
     return outbox.build_row(session, "reminder", body.to_json(), now, key=key)
 
 
 def build_agenda_body(what: str, agenda: Agenda, day: date) -> DailyBody:
-    """Return the body with the lists of a day, each cut to MAX_ROWS."""
+    """Return the body of a digest or of /today with the lists of the day, each cut to `MAX_ROWS`."""
     most = MAX_ROWS[what]
     tables = [
         (notice, table.model_copy(update={"rows": table.rows[:most], "shown": min(most, len(table.rows))}))

@@ -1,4 +1,4 @@
-"""Ports of daily help: people and the portal's data; the access list and bootstrap implement them."""
+"""What daily help needs from other parts: people and the portal's data. The access list and bootstrap implement it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from orchestrator.domain.actor import Actor
 
 @dataclass(frozen=True, kw_only=True)
 class DailyPreferences:
-    """Which messages a person wants to receive unasked."""
+    """Which daily messages a person wants to receive without asking."""
 
     digest: bool = False
     evening: bool = False
 
 
 def to_daily_preferences(chosen: Mapping[str, str]) -> DailyPreferences:
-    """Parse a person's switches ("on", "off"); a missing one is off."""
+    """Return a person's stored preferences ("on", "off") parsed; a missing one is off."""
     return DailyPreferences(digest=chosen.get("digest") == "on", evening=chosen.get("evening") == "on")
 
 
@@ -30,7 +30,7 @@ class People(Protocol):
         """Return all people with their present rights."""
 
     def resolve_preferences(self, key: str) -> Mapping[str, str]:
-        """Return the preferences the person has set; a missing name has its default."""
+        """Return the preferences that the person has set, name → value; a name that is missing has its default."""
 
 
 class Nobody:
@@ -47,14 +47,14 @@ class Nobody:
 
 
 class ReadAgenda(Protocol):
-    """Reads the lists of a person's day."""
+    """A function that reads the lists of a person's day from the portal."""
 
     async def __call__(self, actor: Actor, now: datetime, *, team: Sequence[int], priority: Priority) -> Agenda:
         """Return the lists of `actor` and the figures of the people in `team`. May raise BitrixError."""
 
 
 class BuildUrl(Protocol):
-    """Builds links to records."""
+    """A function that builds links to records."""
 
     def __call__(self, target: str, actor: Actor) -> str:
         """Return the URL of "deal:481", "" if it has none."""

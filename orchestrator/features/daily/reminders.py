@@ -1,6 +1,6 @@
-"""Reminders in a person's own chat: set, fired, moved, dropped, listed. Each step commits an event and a durable timer together.
+"""Reminders in a person's own chat: set, sent, moved, dropped, listed. Each step commits an event and a durable timer together.
 
-They arrive as inbox rows from the performer of effects of kind `schedule`; nothing else sets one.
+A reminder is set only by an inbox row from the performer of effects of kind `schedule`, after the gate has let the effect run.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -26,7 +26,7 @@ TIMER: Final = "reminder"
 SET: Final = "reminder_set"
 PRESS: Final = "reminder"
 LATE: Final = timedelta(minutes=1)
-"""A reminder later than this says so: the bot was not running."""
+"""A reminder that is sent later than this says so: the bot was not running when it was due."""
 HOUR: Final = timedelta(hours=1)
 MAX_LISTED: Final = 20
 
@@ -34,14 +34,14 @@ _ANSWERS: Final = {"dropped": "toast-reminder-dropped", "moved": "toast-reminder
 
 
 class Reminders:
-    """Handles reminders. Keeps no state of its own."""
+    """Handles reminders: its methods are the handlers of their inputs. Keeps no state of its own."""
 
     def __init__(self, url_of: BuildUrl) -> None:
         """Set up; `url_of` builds the link to a record."""
         self._url_of = url_of
 
     async def set_reminder(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Set a reminder that the gate approved, once, and show the stored time. Raises StoreError."""
+        """Set a reminder that the gate let run, only once, and show the stored time. Raises StoreError."""
         event, actor = ReminderSet.from_data(row.body), _find_owner(session, tools)
         if actor is None or event.effect_id in list_reminders(session.state):
             await session.commit(actor="system", inbox_done=[row.id])
@@ -53,7 +53,7 @@ class Reminders:
         )
 
     async def send_due(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Send the reminder once; a person who may not use the bot any more gets nothing. Raises StoreError."""
+        """Send a reminder that is due, once; a person who has lost access gets nothing. Raises StoreError."""
         known, actor = row.body["reminder"], _find_owner(session, tools)
         entry = list_reminders(session.state).get(known)
         if entry is None or actor is None or entry.status != "waits":
@@ -68,7 +68,7 @@ class Reminders:
         await session.commit(event, actor="system", outbox=[told], timers=[_build_timer(known, None, session)], inbox_done=[row.id])
 
     async def apply_button(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle a button of a reminder: an hour later, tomorrow morning, or drop. Raises StoreError."""
+        """Handle a button of a reminder: remind again in an hour, tomorrow morning, or drop it. Raises StoreError."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
@@ -86,7 +86,7 @@ class Reminders:
             await self._commit_change(row, session, actor, ReminderMoved(effect_id=known, due_ts=due_ts), entry=entry, due_ts=due_ts)
 
     async def show_reminders(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Answer the command /reminders: the waiting ones, the next first, each with its button. Raises StoreError."""
+        """Answer the command /reminders: list the waiting reminders, the next one first, each with its button. Raises StoreError."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
@@ -117,7 +117,10 @@ class Reminders:
         await session.commit(event, actor=actor.key, outbox=told, timers=[_build_timer(known, due_ts, session)], inbox_done=[row.id])
 
     def _build_row(self, known: str, entry: Reminder, session: Session, actor: Actor, *, what: str, place: str = "") -> OutboxRow:
-        """Return a new message for a reminder that was set or is due; a click edits the message it was made on."""
+        """Return the outbox row of a reminder.
+
+        A reminder that was set or is due gets a new message; a click edits the message whose button was pressed (`place`).
+        """
         place = place or f"{what[0]}{entry.due_ts}"
         body = ReminderBody(what=what, **self._build_item(known, entry, session, actor).to_json(), place=place)
         return build_reminder_row(session.key, body, session.now, key=f"reminder:{known}:{place}" if place != "list" else "")
@@ -135,7 +138,7 @@ class Reminders:
 
 
 def _build_toast(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:
-    """Return the answer to the click, if the input was one."""
+    """Return the toast that answers the click; empty if the input was not a click."""
     callback = str(row.body.get("callback_id") or "")
     return [outbox.build_toast_row(session.key, callback, notice, session.now)] if callback else []
 
@@ -153,6 +156,6 @@ def _find_tomorrow_morning(now: datetime, zone: str) -> datetime:
 
 
 def _build_timer(known: str, due_ts: int | None, session: Session) -> Timer:
-    """Return the single timer of a reminder; None deletes it. It holds none of the person's words."""
+    """Return the only timer of a reminder; with `due_ts` None, the row that deletes it. It holds none of the person's words."""
     at = session.now if due_ts is None else datetime.fromtimestamp(due_ts, UTC)
     return Timer(id=f"{TIMER}:{known}", due_at=at, session=session.key, kind=TIMER, body={"reminder": known}, delete=due_ts is None)

@@ -1,4 +1,4 @@
-"""What the freeze of all writes registers: its two commands, the button of the release, and the news to administrators."""
+"""What the freezing feature registers: /freeze and /unfreeze (stop all writes, allow them again), a button and news to administrators."""
 
 from functools import partial
 
@@ -9,7 +9,10 @@ from orchestrator.runtime.feature import Feature
 
 
 def build_feature(switch: FreezeSwitch, staff: Staff | None = None) -> Feature:
-    """Return the feature; without `staff`, the access list, no administrator is told of what others did."""
+    """Return the feature.
+
+    Without `staff` (the access list) no administrator is told what others did with the switch.
+    """
     return Feature(
         inbox={freeze_switch.NEWS_KIND: partial(freeze_switch.tell_administrators, staff=staff)} if staff is not None else {},
         commands={"freeze": partial(handlers.freeze, switch=switch), "unfreeze": partial(handlers.ask_unfreeze, switch=switch)},

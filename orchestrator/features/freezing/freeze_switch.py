@@ -1,4 +1,4 @@
-"""The switch that freezes all writes, as the gate reads it and every front end operates it; administrators are told of each change.
+"""The switch that stops ("freezes") all writes: the gate reads it, front ends operate it, administrators are told of each change.
 
 The input with that news is stored together with the switch, by whichever process or command operated it; a running bot delivers it, however
 late. Rights are not checked here.
@@ -23,38 +23,44 @@ from state.journal.freeze_switch import FreezeState, SwitchBusy, SwitchOperator,
 from state.journal.store import InboxRow, StoreUnwritable
 
 SURE_FOR: Final = 1.0
-"""Seconds for which "not frozen" is cached; a frozen state is read anew every time."""
+"""Seconds for which the answer "not frozen" is cached; a freeze is read from the database every time."""
 PATIENCE: Final = 8.0
-"""Seconds to wait for a process that died while it operated the switch."""
+"""Seconds to keep trying while the switch or the database is busy, for example because a process died while it operated the switch."""
 
 
 class LiveSwitch:
-    """The gate's FreezeSwitch over the database. One per process."""
+    """The `FreezeSwitch` that the gate uses, kept in the database. One per process."""
 
     def __init__(self, store: AsyncStore, clock: Callable[[], float] = read_boottime) -> None:
-        """Start without a cached state; `clock` is monotonic, unaffected by changes of the time of day."""
+        """Start without a cached answer; `clock` is a monotonic clock, unaffected by changes of the time of day."""
         self._store = store
         self._clock = clock
         self._free_at: float | None = None
 
     async def find_freeze(self) -> FreezeState | None:
-        """Return the freeze, None if writes may start; a change by another process may be seen a second late. Raises StoreError."""
+        """Return the freeze in force, None if writes may start. Raises StoreError.
+
+        A change by another process may be seen a second late.
+        """
         if self._free_at is not None and self._clock() - self._free_at < SURE_FOR:
             return None
         return await self._read_switch()
 
     async def fetch_freeze(self) -> FreezeState:
-        """Return the freeze that has just stopped a call; an empty one if it was released again meanwhile. Raises StoreError."""
+        """Return the freeze that has just stopped a call; an empty `FreezeState` if writes were released meanwhile. Raises StoreError."""
         return await self._read_switch() or FreezeState()
 
     async def freeze(self, hand: SwitchOperator, reason: str = "") -> SwitchResult:
-        """Freeze writes: none starts once this returns, and administrators are told. Raises StoreError; nothing has changed then."""
+        """Stop all writes: none starts once this returns, and administrators are told. Raises StoreError; nothing has changed then."""
         self._free_at = None
         tell = [build_news_row("frozen", hand, reason=reason)]
         return await _retry_while_busy(lambda: self._store.write(freeze_switch.freeze_writes, hand, reason, tell))
 
     async def release(self, hand: SwitchOperator, seq: int | None = None) -> SwitchResult:
-        """Release the freeze, with `seq` only if that one still holds; administrators are told. Raises StoreError."""
+        """Allow writes again, and tell administrators. Raises StoreError.
+
+        With `seq` (the number of a freeze) only if that freeze is still in force.
+        """
         tell = [build_news_row("released", hand)]
         return await _retry_while_busy(lambda: self._store.write(freeze_switch.release_writes, hand, seq, tell))
 
@@ -79,11 +85,11 @@ async def _retry_while_busy(attempt: Callable[[], Awaitable[SwitchResult]]) -> S
 
 NEWS_KIND: Final = FreezeNews.KIND
 NEWS_SESSION: Final = "freeze-news"
-"""Not the session of the switch itself, whose lease nobody may keep."""
+"""The session of these news. It is not that of the switch itself, whose lease nobody may keep."""
 
 
 def build_news_row(what: str, hand: SwitchOperator, *, reason: str = "") -> InboxRow:
-    """Return the input that announces the change; `what` is "frozen" or "released"."""
+    """Return the input that announces a change of the switch to administrators; `what` is "frozen" or "released"."""
     row_id = generate_id()
     return InboxRow(
         id=row_id,
@@ -98,7 +104,10 @@ def build_news_row(what: str, hand: SwitchOperator, *, reason: str = "") -> Inbo
 
 
 async def tell_administrators(row: InboxRow, session: Session, _tools: Tools, *, staff: Staff) -> None:
-    """Tell every administrator except the one who did it, each in their own chat. Raises StoreError."""
+    """Tell every administrator that writes were frozen or released, except the one who did it, each in their own chat.
+
+    Raises StoreError.
+    """
     news, by = FreezeNews.model_validate(row.body), Actor.model_validate(row.actor)
     code = "frozen-news" if news.what == "frozen" else "released-news"
     notice = Notice(code=code, args=to_freeze_args(by.name, news.at, news.reason))

@@ -34,7 +34,7 @@ async def freeze(row: InboxRow, session: Session, tools: Tools, *, switch: Freez
 
 
 async def ask_unfreeze(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
-    """Handle the command /unfreeze: show the freeze and the release button. Raises StoreError."""
+    """Handle the command /unfreeze: show the freeze in force and the button that releases it. Raises StoreError."""
     actor = await _require_administrator(row, session, tools)
     if actor is None:
         return
@@ -48,7 +48,7 @@ async def ask_unfreeze(row: InboxRow, session: Session, tools: Tools, *, switch:
 
 
 async def release(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
-    """Handle the button click ("unfreeze", number of the freeze). Raises StoreError."""
+    """Handle the click ("unfreeze", number of the freeze): allow writes again if that freeze is still in force. Raises StoreError."""
     actor = await _require_administrator(row, session, tools)
     if actor is None:
         return
@@ -64,7 +64,10 @@ async def release(row: InboxRow, session: Session, tools: Tools, *, switch: Free
 
 
 async def _require_administrator(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
-    """Return the sender if they are an administrator now; others are told that the command is not for them."""
+    """Return the sender if they are an administrator now, otherwise None.
+
+    Others are told that the command is not for them.
+    """
     actor = await admit_actor(row, session, tools)
     if actor is None or actor.role == "admin":
         return actor

@@ -1,1 +1,1 @@
-"""Who changed a record, from the journal across sessions: an index of records, the command /history and its pages."""
+"""The history of a record (who changed it), from the journal of all sessions: an index of records, and /history with its pages."""

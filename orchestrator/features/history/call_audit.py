@@ -1,7 +1,7 @@
 """Reads calls for an audit, page by page: who requested, who decided, what was sent, and the outcome. Changes nothing.
 
-A request reads a bounded part of the journal in small pieces, so it never blocks others; when it hits the bound, its page is short and the
-next one continues. Calls about one record are found by the record index, all others by time.
+One request reads a bounded part of the journal in small pieces, so it never blocks others. When it reaches the bound, its page is short and
+the next one continues. Calls about one record are found by the record index, all others by time.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -33,20 +33,23 @@ _SLICE: Final = 100
 MAX_SCANNED: Final = 1000
 """Maximum number of calls that one request examines."""
 _MAX_TRAIL: Final = 5000
-"""Maximum number of events searched for the end of a call: within a day no session has more."""
+"""The greatest number of events searched for the end of a call: within a day no session has more."""
 _PIECE: Final = 500
 _SHORT_PIECE: Final = 32
-"""The first piece is small, because most calls end within a few events; each next piece is twice as large, up to `_PIECE`."""
+"""The number of events read at first when searching for the end of a call.
+
+Most calls end within a few events; each next piece is twice as large, up to `_PIECE`.
+"""
 _ENDS: Final = frozenset({"CallSucceeded", "CallRefused", "ConfirmationDenied", "ConfirmationExpired", "ConfirmationSuperseded"})
 _UNCLEAR: Final = '"verdict":"unclear"'
 _LATE: Final = timedelta(minutes=1)
-"""Tolerance, because events are ordered by id only approximately."""
+"""The tolerance of searches by time, because the order of event ids is only approximately that of time."""
 _OUTCOMES: Final[Mapping[str, str]] = {"requested": "waiting"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class CallFilter:
-    """Selects calls by requester or decider, by record ("deal:481") and by time of request; "" and None select all."""
+    """Selects calls by requester or decider, by record ("deal:481") and by time of request; "" and None select all calls."""
 
     person: str = ""
     record: str = ""
@@ -56,23 +59,26 @@ class CallFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditedCall:
-    """The story of a call with what an audit asks beside it."""
+    """The story of a call (what happened to it from request to outcome), with further data for an audit."""
 
     story: CallStory
     asked_by: str
     asked_by_name: str
     asked_at: str
     outcome: str
-    """As in the story, or that of the effect if the end of the call was not found."""
+    """The outcome as in the story, or the status of the effect if the end of the call was not found."""
     attempts: Sequence[tuple[str, DecisionRefused]]
-    """The attempts to decide it that did not count, and when."""
+    """The attempts to decide about the call that did not count, each with its time."""
     is_complete: bool
-    """Whether the end of the call was found."""
+    """Whether the last event of the call was found."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CallPage:
-    """Calls in the order of their requests; `after` is the place where the next page begins, "" if there is none."""
+    """Calls in the order of their requests.
+
+    `after` is the event id after which the next page begins, "" if there is no next page.
+    """
 
     calls: Sequence[AuditedCall]
     after: str
@@ -86,7 +92,10 @@ class CallAudit:
     index: RecordIndex
 
     async def load_page(self, viewer: Viewer, wanted: CallFilter, voice: Narrator, *, after: str, limit: int) -> CallPage:
-        """Return the next calls that the viewer may see. Raises StoreError."""
+        """Return the next page: up to `limit` calls that match `wanted` and that the viewer may see. Raises StoreError.
+
+        `after` is that of the previous page, "" for the first; `voice` puts the stories into words.
+        """
         found: list[AuditedCall] = []
         looked, last = 0, after
         async for event in self._read_first_events(wanted, max(after, _event_id_at(wanted.since))):
@@ -98,7 +107,7 @@ class CallAudit:
         return CallPage(calls=found, after="")
 
     async def _read_first_events(self, wanted: CallFilter, after: str) -> AsyncIterator[StoredEvent]:
-        """Iterate over the first events of calls after that place, up to the end of the requested time."""
+        """Yield the first event of each call after the event id `after`, up to the end of the requested time."""
         if wanted.record:
             while ids := await self.index.list_first_event_ids(wanted.record, after, _SLICE):
                 for event in await self.store.read(_read_events, ids):
@@ -136,13 +145,16 @@ def _read_first(event: StoredEvent) -> _FirstEvent:
 
 
 def _find_requester(event: StoredEvent) -> str:
-    """Return who requested the call of which this is the first event."""
+    """Return the key of the person who requested the call that begins with this event."""
     first = _read_first(event)
     return event.actor if isinstance(first, StepRefused) else first.requested_by or event.actor
 
 
 def _find_decider(store: Store, first: StoredEvent) -> str:
-    """Return who decided a card: from the effect row if the call ran, otherwise from the event that closed the card."""
+    """Return the key of the person who decided a card, "" if nobody did.
+
+    It comes from the effect row if the call ran, otherwise from the event that closed the card.
+    """
     row = store.find_effect(ConfirmationRequested.from_data(first.data).effect_id)
     if row is None or row.status in {"requested", "expired"}:
         return ""
@@ -175,7 +187,7 @@ def _audit_call(store: Store, first: StoredEvent, voice: Narrator, viewer: Viewe
 
 
 def _collect_trail(store: Store, first: StoredEvent, effect_id: str, row: EffectRow | None) -> tuple[CallTrail, bool]:
-    """Return the events of one call from its first one, and whether they are complete."""
+    """Return the events of one call, from its first one, and whether its last event was found."""
     trail = CallTrail(stream=first.stream, effect_id=effect_id, events=[first], slot=_read_first(first).slot)
     if row is None:
         return trail, True
@@ -196,7 +208,7 @@ def _collect_trail(store: Store, first: StoredEvent, effect_id: str, row: Effect
 
 
 def _is_end(kind: str, data: str, status: str) -> bool:
-    """Whether the event is the last one of a call with that status."""
+    """Whether the event is the last one of a call whose effect has that status."""
     if kind == "CallOutcomeUnknown":
         return status == "unknown"
     return kind in _ENDS or (kind == "OutcomeReconciled" and _UNCLEAR not in data)
@@ -207,12 +219,15 @@ def _read_slice(store: Store, after: str) -> Sequence[StoredEvent]:
 
 
 def _read_events(store: Store, ids: Sequence[str]) -> Sequence[StoredEvent]:
-    """Return the events with these ids; each is found as the one that follows the place just before it."""
+    """Return the events with these ids; each is found as the first event after an id just below its own."""
     return [event for one in ids for event in DamageTolerantStore(store).scan((), one[:-1], 1) if event.id == one]
 
 
 def _event_id_at(moment: datetime | None) -> str:
-    """Return the smallest id for events made at or after `moment`, minus the tolerance; ids begin with their time."""
+    """Return the smallest id of events made at or after `moment`, minus the tolerance; "" for None.
+
+    Event ids begin with their time.
+    """
     if moment is None:
         return ""
     digits = f"{max(0, int((moment - _LATE).timestamp() * 1000)):012x}"

@@ -5,6 +5,6 @@ from orchestrator.runtime.feature import Feature
 
 
 def build_feature() -> Feature:
-    """Return the feature of the command, and of the click ("history", record, page, screen)."""
+    """Return the feature: the command /history, and the click ("history", record, page, screen)."""
     history = History()
     return Feature(commands={COMMAND: history.show_first_page}, buttons={COMMAND: history.show_page})

@@ -1,4 +1,7 @@
-"""/history and its buttons: read-only, the same in every mode. The person's rights to the record are checked for every page."""
+"""/history and its buttons: read-only, and the same in every safety mode.
+
+The person's rights to the record are checked again for every page.
+"""
 
 from typing import Final
 
@@ -43,7 +46,7 @@ class History:
         await session.commit(actor=actor.key, outbox=[shown], inbox_done=[row.id])
 
     async def show_page(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle a click: show another page in the same message. Raises StoreError."""
+        """Handle a click on a page button: show that page in the same message. Raises StoreError."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
@@ -60,7 +63,7 @@ class History:
         await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
 
     async def _find_by_name(self, said: str, actor: Actor, session: Session, tools: Tools, *, screen: str) -> str | Reply | Notice:
-        """Return the record with that name, or the question or notice to show instead."""
+        """Return the record with that name ("deal:481"), or the question or message to show instead."""
         if not said.strip():
             return Notice(code="history-which")
         try:

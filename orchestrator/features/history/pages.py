@@ -1,6 +1,6 @@
 """Builds one page of a record's history as data: who changed what, when, who approved it, and the outcome.
 
-Field lines are the same as on a card, in the reader's language. It holds no markup, and nothing of it enters a model's prompt.
+Lines of fields are the same as on a card, in the reader's language. The data hold no markup, and nothing of them enters a model's prompt.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,16 +33,16 @@ from state.stored import JsonObject
 KIND: Final = "history"
 PAGE: Final = 8
 _SAME_HAND: Final = timedelta(minutes=5)
-"""A change seen this soon after one of the bot's calls wrote the field is attributed to that call."""
+"""A change seen in the portal this soon after a call of the bot wrote the field is attributed to that call."""
 _HIDDEN: Final = frozenset({"superseded"})
-"""Superseded cards: the card that replaced them is listed."""
+"""Statuses that are left out: instead of a superseded card, the card that replaced it is listed."""
 
 
 class HistoryPages:
-    """Builds pages of a record's history. May raise StoreError; names that the portal does not give appear as numbers."""
+    """Builds pages of a record's history. May raise StoreError; names that cannot be read from the portal appear as numbers."""
 
     def __init__(self, index: RecordIndex, deps: GateDeps, present: RefreshActor) -> None:
-        """Set up; `present` looks up people by their keys."""
+        """Set up; `present` is a function that returns people with their present names and rights."""
         self._index = index
         self._deps = deps
         self._present = present
@@ -50,7 +50,10 @@ class HistoryPages:
     async def build_body(
         self, target: str, record: JsonObject | None, *, page: int, actor: Actor, screen: str, now: datetime
     ) -> HistoryBody:
-        """Return page `page`, counted from 0 and limited to the existing pages; `record` is its present state, None if it was deleted."""
+        """Return the page with number `page`, counted from 0; a number that is too large gives the last page.
+
+        `record` is the record's present state, None if it was deleted; `screen` identifies the message.
+        """
         maker = find_origin_effect(record) if record is not None else ""
         rows = [
             row
@@ -108,7 +111,7 @@ class HistoryPages:
         return format_iso(found.updated_at) if found is not None and found.status == "succeeded" else ""
 
     async def _build_changes(self, row: EffectRow, target: str, actor: Actor) -> PreviewPart:
-        """Return the verb and the lines of the card; for a batch, those about this record."""
+        """Return the verb of a call and the lines of its changes; for a batch, only those about this record."""
         try:
             call = decode_call(row.call["call"], self._deps.catalogue)
             before = {parse_target(name): image for name, image in EffectRecord.model_validate(row.call).before.items()}
@@ -121,7 +124,7 @@ class HistoryPages:
         return PreviewPart(verb=first.verb, entity=first.entity, lines=[line for part in parts for line in part.lines])
 
     async def _find_outside_changes(self, target: str, rows: Sequence[EffectRow]) -> list[tuple[StoredEvent, Sequence[Change]]]:
-        """Return the changes not made through the bot, as far as its probes of the record show them."""
+        """Return the changes that were not made through the bot, as far as its reads of the record after portal events show them."""
         kind, _ = parse_target(target)
         entity = self._deps.catalogue.entities.get(kind.partition(":")[0])
         found: list[tuple[StoredEvent, Sequence[Change]]] = []
@@ -156,18 +159,18 @@ class HistoryPages:
         return HistoryEntry(what="portal", when=_format_when(event.ts, actor, now), lines=lines)
 
     def _find_name(self, key: str, then: str = "") -> str:
-        """Return the person's present name, else the name `then`, else the key."""
+        """Return the person's present name, or else the name `then`, or else the key."""
         known = self._present(Actor(key=key, name=""))
         return (known.name if known else "") or then or key
 
 
 def build_history_row(session: str, body: HistoryBody, now: datetime) -> OutboxRow:
-    """Return the page as a message; another page of the same screen replaces it."""
+    """Return the outbox row of the page; another page with the same `screen` replaces it."""
     return outbox.build_row(session, KIND, body.to_json(), now, f"history:{body.screen}")
 
 
 def _format_when(moment: str, actor: Actor, now: datetime) -> str:
-    """Format a time in the person's zone: "18:30" if today, "22.11 18:30" if this year, otherwise with the year."""
+    """Return a time as text in the person's time zone: "18:30" if today, "22.11 18:30" if this year, otherwise with the year."""
     zone = ZoneInfo(actor.time_zone)
     here, today = parse_iso(moment).astimezone(zone), now.astimezone(zone)
     if here.date() == today.date():
@@ -176,7 +179,7 @@ def _format_when(moment: str, actor: Actor, now: datetime) -> str:
 
 
 def _is_ours(change: Change, event: StoredEvent, rows: Sequence[EffectRow], kind: str) -> bool:
-    """Whether a call of the bot had written the field shortly before the probe saw the change."""
+    """Whether a call of the bot had written the field shortly before the change was seen in the portal."""
     wanted = fields.to_field_key(change.field, kind)
     seen = parse_iso(event.ts)
     near = (

@@ -1,4 +1,4 @@
-"""Finds the calls about a record by the store's index, read anew for each query. Holds no state, reads only.
+"""Finds the calls about a record by the database's index, which is read at each query. Holds no state and only reads.
 
 Index rows are stored with the events they derive from (`state.journal.record_index`), so the cost of an answer depends on its size and not
 on the length of the journal.
@@ -15,11 +15,11 @@ from state.journal.async_store import AsyncStore
 from state.journal.store import EffectRow, Store, StoredEvent
 
 CALLS: Final = 300
-"""Maximum number of calls about one record, and of probes of it, that are returned: the newest."""
+"""The greatest number of calls about one record, and of reads of it after portal events, that are returned: the newest ones."""
 
 
 class CardDecision(NamedTuple):
-    """Who decided a card, and through which channel."""
+    """Who decided a card (the person's key), and through which channel."""
 
     by: str
     via: str
@@ -41,11 +41,11 @@ class RecordIndex:
         return sorted(rows, key=find_start_time, reverse=True)
 
     async def list_first_event_ids(self, target: str, after: str, limit: int) -> list[str]:
-        """Return the ids of the first events of calls about a record: at most `limit` of those after `after`, oldest first."""
+        """Return the ids of the events with which calls about a record began: at most `limit` after the id `after`, oldest first."""
         return await self._store.read(_read_first_event_ids, target, after, limit)
 
     async def list_probes(self, target: str) -> list[StoredEvent]:
-        """Return the probes of the record that followed portal events, oldest first."""
+        """Return the events that hold what the bot read of the record after events of the portal, oldest first."""
         return await self._store.read(_read_probes, target)
 
     async def find_decision(self, effect_id: str) -> CardDecision | None:
@@ -53,12 +53,12 @@ class RecordIndex:
         return await self._store.read(_read_decision, effect_id)
 
     async def find_undo(self, effect_id: str) -> EffectRow | None:
-        """Return the last call that was made to undo this one, or None."""
+        """Return the last call that was made to undo the call `effect_id`, or None."""
         return await self._store.read(_read_undo, effect_id)
 
 
 def find_start_time(row: EffectRow) -> datetime:
-    """Return when the call was sent, or else when its row last changed."""
+    """Return when the call was started, or, if it was not, when its row last changed."""
     started = row.call.get("started_at")
     return parse_iso(started) if started else row.updated_at
 
@@ -103,13 +103,13 @@ def _read_undo(store: Store, effect_id: str) -> EffectRow | None:
 
 
 def _read_event(store: Store, event_id: str) -> Sequence[StoredEvent]:
-    """Return the event with that id, found as the one that follows the place just before it."""
+    """Return a list with the event of that id, found as the first event after an id just below its own; empty if there is none."""
     found: Sequence[StoredEvent] = DamageTolerantStore(store).scan((), event_id[:-1], 1)
     return [event for event in found if event.id == event_id]
 
 
 def find_origin_effect(record: Mapping[str, object]) -> str:
-    """Return the id of the effect that created this record, from the mark the gate sets; "" if others created it."""
+    """Return the id of the effect that created this record, from the origin mark that the gate sets; "" if others created it."""
 
     def field(name: str, other: str) -> str:
         return str(record.get(name) or record.get(other) or "")

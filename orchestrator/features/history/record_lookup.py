@@ -1,4 +1,7 @@
-"""Parses references to records: «481», «сделки 481», "deal 481" or a URL. A name is resolved among the records the person may see."""
+"""Finds which record a text means: «481», «сделки 481», "deal 481", a URL, or a name.
+
+A name is searched among the records that the person may see.
+"""
 
 import re
 from typing import Final
@@ -29,7 +32,10 @@ _CURRENT: Final = (
 
 
 def parse_record_reference(text: str, catalogue: Catalogue) -> str:
-    """Return e.g. "deal:481" for the argument of /history; a bare number means a deal; "" if it names no record by number."""
+    """Return the record meant by the argument of /history, for example "deal:481"; "" if the text gives no number of a record.
+
+    A number alone means a deal.
+    """
     said = text.strip().rstrip(".?!")
     if bare := _NUMBER.fullmatch(said):
         return f"deal:{int(bare[1])}"
@@ -46,7 +52,7 @@ def parse_record_reference(text: str, catalogue: Catalogue) -> str:
 
 
 def split_kind(text: str) -> tuple[str, str]:
-    """Split «компания Вектор» into (kind, name); ("", name) if it does not begin with a kind."""
+    """Split a text such as «компания Вектор» into (kind, name); the kind is "" if the text does not begin with one."""
     word, _, rest = text.strip().partition(" ")
     folded = word.casefold()
     kind = next((code for start, code in _WORDS.items() if folded.startswith(start)), folded if folded in _WORDS.values() else "")
@@ -54,14 +60,14 @@ def split_kind(text: str) -> tuple[str, str]:
 
 
 def parse_history_request(text: str) -> str:
-    """Return what follows «история …» in a plain message, like an argument of /history; "" for other messages."""
+    """Return what follows «история …» in a plain message, to be read like an argument of /history; "" for other messages."""
     found = _ASKED.fullmatch(" ".join(text.split()).rstrip(".?!"))
     said = (found[1] or found[2]) if found else ""
     return said if said and any(sign.isdigit() for sign in said) else ""
 
 
 def find_current_record(state: SessionState) -> str:
-    """Return the record that the session is about, the last one named; "" if there is none."""
+    """Return the record that the conversation is about, the last one named; "" if there is none."""
     objects = state.agent.objects
     here = {f"{kind}:{objects[key]}" for key, kind in _CURRENT if objects.get(key)}
     latest = next((target for target in reversed(state.trusted or ()) if target in here), "")
@@ -74,7 +80,10 @@ _NAMED_KINDS: Final = frozenset({*_KINDS, "task"})
 
 
 async def find_record_by_name(said: str, actor: Actor, session: Session, tools: Tools, *, screen: str) -> str | Reply:
-    """Return e.g. "deal:481", or a reply if several match, too many match or none does. Raises BitrixError."""
+    """Return the record with the name `said`, for example "deal:481", or a reply if several, too many or none match.
+
+    Raises BitrixError.
+    """
     kind, rest = split_kind(said)
     told = build_reply(Notice(code="history-which"))
     wanted = [(kind, rest)] if kind in _NAMED_KINDS else []
