@@ -1,4 +1,4 @@
-"""Selects the leads who may approve a request, and the deputies of absent leads, by the rights at this moment."""
+"""Finds the leads (heads of sales) who may approve a request, and the deputies of absent leads, by the rights at this moment."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -11,15 +11,21 @@ _DECIDE = frozenset({"lead", "admin"})
 
 
 class LeadApprovers:
-    """The gate's Approvers, based on the access list."""
+    """The `Approvers` that the gate uses, based on the access list."""
 
     def __init__(self, staff: Staff, now: Callable[[], datetime]) -> None:
-        """Set up; `now` decides who is absent, since an absence ends with the day in the lead's time zone."""
+        """Set up; `now` returns the time that decides who is absent.
+
+        An absence ends with the day in the lead's time zone.
+        """
         self._staff = staff
         self._now = now
 
     def find_leads(self, actor: Actor, sees: Sees) -> Sequence[Actor]:
-        """Return the person's own lead or their deputy; else all leads who may see the records; else the administrators who may."""
+        """Return the leads who may approve a request of `actor`.
+
+        That is the person's own lead or the lead's deputy; else all leads who may see the records; else the administrators who may.
+        """
         people = {person.key: person for person in self._staff.list_people()}
         named = people.get(self._staff.find_lead(actor.key))
         groups = (
@@ -35,13 +41,16 @@ class LeadApprovers:
         return ()
 
     def apply_delegation(self, actor: Actor) -> Actor:
-        """Return `actor` with the role and visibility of the leads they are deputy for today, added to their own."""
+        """Return `actor` with the role and the visible records of the leads whose deputy they are today, added to their own."""
         for lead in self._list_replaced_leads(actor):
             actor = actor.model_copy(update={"role": actor.role if actor.role in _DECIDE else "lead", "sees": _merge_sight(actor, lead)})
         return actor
 
     def map_deciders(self) -> Mapping[str, str]:
-        """Return lead → who decides for them today, "" for nobody; when this changes, open cards move to somebody else."""
+        """Return, by the key of each lead, the key of who decides for them today, "" for nobody.
+
+        When this changes, open cards move to somebody else.
+        """
         return {lead.key: self._find_decider(lead) for lead in self._staff.list_people() if lead.role in _DECIDE}
 
     def _may_approve(self, lead: Actor, asking: Actor, sees: Sees) -> bool:
@@ -49,7 +58,10 @@ class LeadApprovers:
         return lead.may_approve and not is_same_person(lead, asking.key, asking.bitrix_user_id) and acting.role in _DECIDE and sees(acting)
 
     def _find_decider(self, lead: Actor) -> str:
-        """Return the key of who decides for that lead today, "" for nobody; an absent deputy is replaced by their own deputy."""
+        """Return the key of the person who decides for that lead today, "" for nobody.
+
+        A lead who is absent is replaced by their deputy, an absent deputy by their own deputy.
+        """
         people = {person.key: person for person in self._staff.list_people()}
         seen: set[str] = set()
         while (away := self._find_absence(lead)) is not None:
@@ -70,6 +82,6 @@ class LeadApprovers:
 
 
 def _merge_sight(one: Actor, other: Actor) -> str | tuple[int, ...]:
-    """Return the users whose records either of the two may see."""
+    """Return the users whose records at least one of the two may see, as a value of `Actor.sees`."""
     mine, theirs = find_visible_users(one), find_visible_users(other)
     return "all" if mine is None or theirs is None else tuple(sorted(mine | theirs))

@@ -1,4 +1,7 @@
-"""Decides who must approve a waiting card now, since leads are away, lose their role or are dismissed, and moves cards accordingly."""
+"""Finds which leads (heads of sales) must approve a waiting card now, and moves the card to them.
+
+Leads can be away, lose their role or be dismissed while a card waits.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,16 +31,16 @@ from state.journal.store import InboxRow, OutboxRow, Timer
 
 @dataclass(frozen=True, kw_only=True)
 class LeadAssignment:
-    """Who decides now about a card that waits for a lead, and in whose chats it is shown."""
+    """Which leads decide now about a card that waits for a lead, and in whose chats it is shown."""
 
     deciders: Sequence[Actor]
     notified: Sequence[Actor]
     onlookers: Sequence[Actor] = ()
-    """Leads who looked at their pending cards themselves; they are named beside the deciders."""
+    """Leads who found the card with /pending; they are named to the requester beside the deciders."""
 
     @property
     def named_leads(self) -> Sequence[Actor]:
-        """The leads the requester waits for: an absent lead keeps the card but is not named."""
+        """The leads for whom the requester is told to wait: an absent lead keeps the card in their chat but is not named."""
         keys = {lead.key for lead in (*self.deciders, *self.onlookers)}
         return [lead for lead in self.notified if lead.key in keys] or self.notified
 
@@ -51,12 +54,12 @@ class LeadAssignment:
 
 
 def is_for_lead(entry: Card) -> bool:
-    """Whether the card is open and waits for somebody other than its requester."""
+    """Whether the card is open and waits for the decision of somebody other than its requester."""
     return entry.status == "requested" and bool(entry.told or entry.four_eyes or entry.lead)
 
 
 def compute_assignment(entry: Card, tools: Tools) -> LeadAssignment:
-    """Return the assignment at this moment; everybody notified before who may still decide keeps the card."""
+    """Return who decides about the card at this moment; leads who were shown the card before and may still decide keep it."""
     deps = tools.gate.deps
     own = Actor(key=entry.requested_by, name=entry.requested_by_name, bitrix_user_id=entry.requested_by_user)
     requester = tools.refresh_actor(own) or own
@@ -69,7 +72,7 @@ def compute_assignment(entry: Card, tools: Tools) -> LeadAssignment:
 
 
 def may_decide(entry: Card, actor: Actor, tools: Tools) -> bool:
-    """Whether an approval by `actor` would be valid."""
+    """Whether `actor` may approve the card now."""
     deps = tools.gate.deps
     if is_same_person(actor, entry.requested_by, entry.requested_by_user):
         return False
@@ -78,14 +81,14 @@ def may_decide(entry: Card, actor: Actor, tools: Tools) -> bool:
 
 
 def is_asked(entry: Card, actor: Actor, tools: Tools) -> bool:
-    """Whether the card waits for the decision of `actor`, among others."""
+    """Whether the card waits for the decision of `actor`, alone or among others."""
     if not is_for_lead(entry) or not may_decide(entry, actor, tools):
         return False
     return actor.key in (entry.told or ()) or actor.key in {lead.key for lead in compute_assignment(entry, tools).deciders}
 
 
 def add_lead(entry: Card, lead: Actor, tools: Tools) -> LeadAssignment:
-    """Return the present assignment with the card also shown to `lead`."""
+    """Return who decides at this moment, with the card shown also to `lead`."""
     asked = compute_assignment(entry, tools)
     return LeadAssignment(
         deciders=asked.deciders, notified=[*(one for one in asked.notified if one.key != lead.key), lead], onlookers=[lead]
@@ -93,7 +96,7 @@ def add_lead(entry: Card, lead: Actor, tools: Tools) -> LeadAssignment:
 
 
 async def record_assignment(asked: LeadAssignment, entry: Card, session: Session) -> bool:
-    """Record who is asked from now on; return whether anything changed."""
+    """Record in the journal which leads are asked from now on; return whether that changed anything."""
     event = asked.build_event(entry)
     if event is not None:
         await session.buffer(event, actor=entry.requested_by)
@@ -105,7 +108,7 @@ def _find_person(key: str, tools: Tools) -> Actor | None:
 
 
 KIND: Final = "leads_changed"
-"""Kind of the input that makes a session work out again who decides about its cards."""
+"""The kind of the input that makes a session find again who decides about its open cards."""
 _KNOWN: Final = "leads:standing"
 _LONGEST: Final = timedelta(days=3660)
 _MOST: Final = 10_000
@@ -115,13 +118,16 @@ class LeadsWatcher:
     """A periodic task that notices when the deciding leads have changed since its last run, even across a restart."""
 
     def __init__(self, store: AsyncStore, staff: Staff) -> None:
-        """Start with nothing read."""
+        """Start without knowing the previous deciders; they are read from the database at the first run."""
         self._store = store
         self._staff = staff
         self._known: str | None = None
 
     async def run(self, receive: Receive, now: datetime) -> None:
-        """Submit one input for each session with open cards if the leads changed. May raise StoreError; the next run then repeats it."""
+        """Submit one input for each session with open cards if the deciding leads changed. May raise StoreError; the next run repeats it.
+
+        The worker calls it every 20 seconds.
+        """
         present = hash_text(dumps(LeadApprovers(self._staff, lambda: now).map_deciders()))
         if present == self._known:
             return
@@ -142,9 +148,9 @@ class LeadsWatcher:
 
 
 async def transfer_waiting_cards(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Move each card that waits for a lead to whoever decides now, and tell the requester. Raises StoreError.
+    """Move each card of the session that waits for a lead to the chats of those who decide now, and tell the requester. Raises StoreError.
 
-    Idempotent: a card that is already in the right place is left alone.
+    A card that already is in the right chats is left alone.
     """
     out: list[OutboxRow] = []
     looks: list[Timer] = []
@@ -156,9 +162,9 @@ async def transfer_waiting_cards(row: InboxRow, session: Session, tools: Tools) 
 
 
 async def transfer_card(entry: Card, session: Session, tools: Tools) -> list[OutboxRow]:
-    """Return the messages that move the card to the leads who decide now, and record them; nothing if it is already there.
+    """Return the messages that move the card to the chats of the leads who decide now; empty if it is there already.
 
-    Leads who no longer decide get a copy without buttons.
+    The new deciders are recorded too. Leads who no longer decide get a copy without buttons.
     """
     before = list(entry.told or ())
     if not await record_assignment(compute_assignment(entry, tools), entry, session):
@@ -171,7 +177,7 @@ async def transfer_card(entry: Card, session: Session, tools: Tools) -> list[Out
 
 
 def build_news_rows(entry: Card, session: Session) -> list[OutboxRow]:
-    """Return the message that tells the requester who decides now."""
+    """Return the message that tells the requester which leads decide now."""
     who = ", ".join(entry.told_names or ())
     told = Notice(code="lead-moved", args={"who": who, "what": find_title(entry)})
     return [
@@ -182,6 +188,6 @@ def build_news_rows(entry: Card, session: Session) -> list[OutboxRow]:
 
 
 def _build_closed_copy(shown: OutboxRow, lead: str, entry: Card) -> OutboxRow:
-    """Return the card's copy for a lead who no longer decides."""
+    """Return the copy of the card, without buttons, for a lead who no longer decides."""
     body = {**shown.body, "home": shown.session, "status": "elsewhere", "told": list(entry.told)}
     return replace(shown, id=generate_id(), session=lead, channel=Address.parse(lead).channel, body=body)

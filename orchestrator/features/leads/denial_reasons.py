@@ -1,4 +1,7 @@
-"""A lead's reason for a denial: a click and the next message, or a reply to the card. The card's own session decides."""
+"""The reason that a lead (head of sales) gives for a denial: typed after a click, or as a reply to the card.
+
+It arrives in the lead's own chat and is passed on to the session of the card, which applies it.
+"""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -18,12 +21,15 @@ from state.events.leads import DenialReasonAsked, DenialReasonGiven, find_awaite
 from state.journal.store import InboxRow
 
 PRESS: Final = "why"
-"""Words of the button: ("why", confirmation id, nonce, origin session without its channel, a topic after a dot)."""
+"""The words of the button «Отклонить с причиной»: ("why", confirmation id, nonce, place of the card).
+
+The place is the key of the card's session without its channel; a topic follows after a dot.
+"""
 WITHIN: Final = timedelta(minutes=15)
 
 
 async def ask_reason(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle the button «Отклонить с причиной»: the next message here within WITHIN is the reason. Raises StoreError."""
+    """Handle the button «Отклонить с причиной»: the lead's next message in this chat within `WITHIN` is the reason. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -48,9 +54,9 @@ async def ask_reason(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def receive_reason(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Pass the reason on to the card's own session; there, deny the card with it. Raises StoreError.
+    """Pass the reason of a denial on to the card's own session; in that session, deny the card with it. Raises StoreError.
 
-    A reply to a card names the card; the message after a click does not and belongs to the card of that click.
+    A reply to a card names the card; the message after a click does not, and belongs to the card of that click.
     """
     said = DenialReason.model_validate(row.body)
     home = said.home or session.key

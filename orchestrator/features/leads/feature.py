@@ -1,4 +1,4 @@
-"""What the approval by leads registers: their copies of cards, reasons of denials, reminders, and the transfer of waiting cards."""
+"""What the leads feature registers: copies of cards for heads of sales, reasons of denials, reminders, transfer of waiting cards."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ from state.journal.async_store import AsyncStore
 def build_feature(store: AsyncStore, staff: Staff | None = None) -> Feature:
     """Return the feature; `staff` is the access list.
 
-    Without it, only what shows a lead the cards of others is registered, which is needed wherever cards are.
+    Without it, only the part is registered that shows a lead the cards of other people, which is needed wherever there are cards.
     """
     shown = Feature(
         inbox={lead_inbox.SHOW_TO_LEAD: lead_inbox.show_pending_cards, lead_inbox.DETAILS_TO_LEAD: lead_inbox.send_details},
@@ -23,7 +23,7 @@ def build_feature(store: AsyncStore, staff: Staff | None = None) -> Feature:
 
 
 def build_staffed_feature(store: AsyncStore, staff: Staff) -> Feature:
-    """Return the part that needs the access list."""
+    """Return the part of the feature that needs the access list."""
     return Feature(
         inbox={
             DenialReason.KIND: denial_reasons.receive_reason,

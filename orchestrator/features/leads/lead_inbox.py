@@ -1,4 +1,4 @@
-"""Shows a lead, in their own chat, the cards of other sessions that wait for them, and the exact call on request.
+"""Shows a lead (head of sales), in their own chat, the cards of other sessions that wait for them, and the exact call on request.
 
 The cards are found by their timers; each is shown by its own session, in its state at that moment.
 """
@@ -27,17 +27,20 @@ from state.journal.journal import load_state
 from state.journal.store import InboxRow, OutboxRow
 
 SHOW_TO_LEAD: Final = "show_to_lead"
-"""Kind of the input that asks a session for its cards that wait for the sender."""
+"""The kind of the input that asks a session to show its cards that wait for the sender of the input."""
 DETAILS_TO_LEAD: Final = "details_to_lead"
-"""Kind of the input that asks for the exact call of one card: {confirmation_id}."""
+"""The kind of the input that asks a session to show the exact call of one card: {confirmation_id}."""
 DETAILS_BUTTON: Final = "details"
-"""Words of the button: ("details", confirmation id, origin session without its channel, a topic after a dot)."""
+"""The words of the button: ("details", confirmation id, place of the card).
+
+The place is the key of the card's session without its channel; a topic follows after a dot.
+"""
 _LONGEST: Final = timedelta(days=3660)
 _MOST: Final = 10_000
 
 
 async def find_pending_elsewhere(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> tuple[int, list[InboxRow]]:
-    """Return how many cards of others wait for `actor`, and the inputs that ask their sessions to show them; none in a group."""
+    """Return how many cards of other sessions wait for `actor`, and the inputs that ask those sessions to show them; (0, []) in a group."""
     if session.key != actor.key or tools.gate.deps.approvers.apply_delegation(actor).role == "manager":
         return 0, []
     timers = await tools.store.list_due_timers(session.now + _LONGEST, _MOST)
@@ -53,7 +56,10 @@ async def _load_waiting_cards(home: str, actor: Actor, tools: Tools) -> Sequence
 
 
 async def show_pending_cards(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Send the cards that wait for the sender to their own chat, and record new deciders as notified. Raises StoreError."""
+    """Send the cards of this session that wait for the sender to the sender's own chat. Raises StoreError.
+
+    A sender to whom a card was not shown before is recorded as one of those asked.
+    """
     actor = tools.refresh_actor(Actor.model_validate(row.actor))
     out: list[OutboxRow] = []
     for entry in list_open_confirmations(session.state) if actor is not None else ():
@@ -73,7 +79,7 @@ def _build_copy(entry: Card, lead: Actor, session: Session) -> OutboxRow:
 
 
 async def request_details(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle the details button of a lead's copy: pass the request on to the card's own session. Raises StoreError."""
+    """Handle the details button on a lead's copy of a card: pass the request on to the card's own session. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -88,7 +94,7 @@ async def request_details(row: InboxRow, session: Session, tools: Tools) -> None
 
 
 async def send_details(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Show the exact call to a lead who was asked about it and may decide, and to nobody else. Raises StoreError."""
+    """Send the exact call of a card to a lead who was asked about it and may decide, and to nobody else. Raises StoreError."""
     actor = tools.refresh_actor(Actor.model_validate(row.actor))
     entry = session.state.cards.get(Click.model_validate(row.body).confirmation_id)
     out: list[OutboxRow] = []

@@ -1,4 +1,7 @@
-"""Timers of the requester's session while a request waits for a lead: did the card reach anybody, and a reminder."""
+"""Timers while a card waits for a lead (head of sales): did the card reach any lead, and when to remind them.
+
+They belong to the requester's session.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime, time, timedelta
@@ -25,7 +28,10 @@ _NIGHT_TO: Final = time(8)
 
 
 async def check_arrival(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Tell the requester if the card reached no lead, who never wrote to the bot or has blocked it. Raises StoreError."""
+    """Tell the requester if the card reached none of the leads. Raises StoreError.
+
+    A lead may never have written to the bot, or may have blocked it.
+    """
     due = CardTimerDue.model_validate(row.body)
     entry = session.state.cards.get(due.confirmation_id)
     told: list[OutboxRow] = []
@@ -42,9 +48,9 @@ async def check_arrival(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def remind_leads(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Remind the leads who were asked, once and not at night; ask others if none of them decides any more. Raises StoreError.
+    """Remind the leads who were asked, once and not at night; if none of them decides any more, ask others. Raises StoreError.
 
-    `left` in the input are the leads who were not reminded yet. The card is sent again where it did not arrive.
+    `left` in the input holds the leads who were not reminded yet. The card is sent again where it did not arrive.
     """
     fired = CardTimerDue.model_validate(row.body)
     entry = session.state.cards.get(fired.confirmation_id)
@@ -67,7 +73,10 @@ async def remind_leads(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 def _is_night(lead: Actor, now: datetime) -> bool:
-    """Whether it is night in the lead's time zone; weekends do not count as night, since a request does not wait till Monday."""
+    """Whether it is night in the lead's time zone.
+
+    Weekends do not count as night, since a request does not wait till Monday.
+    """
     here = now.astimezone(ZoneInfo(lead.time_zone)).time()
     return here >= _NIGHT_FROM or here < _NIGHT_TO
 
@@ -79,7 +88,10 @@ def _find_next_morning(lead: Actor, now: datetime) -> datetime:
 
 
 def _postpone_timer(fired: CardTimerDue, later: Mapping[str, datetime], session: Session) -> Timer:
-    """Return the timer for the leads not reminded yet; it fires for the earliest and is set again for those still at night then."""
+    """Return the timer for the leads who were not reminded yet.
+
+    It fires for the first of them and is then set again for those for whom it is still night.
+    """
     body = {"confirmation_id": fired.confirmation_id, "left": sorted(later)}
     return Timer(id=fired.timer, due_at=min(later.values()), session=session.key, kind=confirmations.REMIND, body=body)
 

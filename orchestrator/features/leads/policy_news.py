@@ -1,4 +1,4 @@
-"""Tells administrators that the policy file has changed or has become invalid, once for each content."""
+"""Tells administrators that the policy file has changed or has become invalid, once for each content of the file."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
@@ -22,23 +22,23 @@ MAX_SHOWN: Final = 5
 
 
 class PolicyWatcher:
-    """Receives the changes that `LivePolicy` reports and submits them as inputs."""
+    """Receives the changes of the policy that `LivePolicy` reports and submits them as inputs."""
 
     def __init__(self) -> None:
-        """Start without news."""
+        """Start with an empty queue."""
         self._news: list[PolicyChange] = []
 
     def add_news(self, news: PolicyChange) -> None:
-        """Queue the news; called by `LivePolicy`, returns at once."""
+        """Queue a change of the policy; `LivePolicy` calls it when a file has changed."""
         self._news.append(news)
 
     async def run(self, policies: PolicySource, receive: Callable[[Sequence[InboxRow]], Awaitable[object]], now: datetime) -> None:
-        """Let the policy check its files and submit what is new. Raises StoreError; the rest stays queued."""
+        """Let the policy check its files, and submit the changes as inputs. Raises StoreError; what is not stored stays queued."""
         policies.now()
         await self.deliver_news(receive, now)
 
     async def deliver_news(self, receive: Callable[[Sequence[InboxRow]], Awaitable[object]], now: datetime) -> None:
-        """Store all queued news as inputs. Raises StoreError; the rest stays queued."""
+        """Store all queued changes as inputs. Raises StoreError; what is not stored stays queued."""
         while self._news:
             news = self._news[0]
             said = PolicyNews(digest=news.digest, faults=news.faults, restart=news.restart)
@@ -48,7 +48,7 @@ class PolicyWatcher:
 
 
 async def tell_administrators(row: InboxRow, session: Session, _tools: Tools, *, staff: Staff) -> None:
-    """Tell every administrator in their own chat. Raises StoreError."""
+    """Tell every administrator, in their own chat, of a change of the policy. Raises StoreError."""
     news = PolicyNews.model_validate(row.body)
     notice = Notice(code="policy-restart" if news.restart else "policy-taken", args={"digest": news.digest})
     if news.faults:

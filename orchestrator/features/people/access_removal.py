@@ -1,6 +1,7 @@
-"""Removes and restores access; if the portal cannot be read, nobody counts as dismissed.
+"""Ends and restores people's access to the bot; if the portal cannot be read, nobody counts as dismissed.
 
-People lose access when dismissed in the portal, removed by ops, or removed by an administrator's button in Telegram, which asks twice.
+People lose access when they are dismissed in the portal, removed by operations staff, or removed by an administrator's button in Telegram,
+which asks twice.
 """
 
 import contextlib
@@ -35,25 +36,25 @@ FILE: Final = AccessFileChange.KIND
 _LONGEST_FAULT: Final = 400
 EVERY: Final = timedelta(hours=1)
 AGAIN: Final = timedelta(minutes=10)
-"""The wait before the next check if the portal could not be read."""
+"""How long to wait before the next check if the portal could not be read."""
 
 
 def build_start_row(now: datetime) -> InboxRow:
-    """Return the input for a start of the process: it triggers a check of everybody."""
+    """Return the input that a process stores when it starts: it triggers a check of everybody's employment."""
     return build_system_row(START, SESSION, f"{START}:{generate_id()}", now)
 
 
 def build_file_row(content: str, left: Sequence[str], *, count: int, faults: str, now: datetime) -> InboxRow:
-    """Return the input for a changed access file, stored once per content.
+    """Return the input that reports a changed access file (who may use the bot), stored once for each content.
 
-    It holds who is no longer in it, how many people it names, or the faults for which it was rejected.
+    It holds who is no longer in the file, how many people it names, or the faults for which it was rejected.
     """
     change = AccessFileChange(left=tuple(left), count=count, faults=faults[:_LONGEST_FAULT])
     return build_system_row(FILE, SESSION, f"{FILE}:{content}", now, body=change.to_json())
 
 
 async def apply_file_change(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Tell the administrators that the access file was reloaded or why not; close the cards of those removed. Raises StoreError."""
+    """Tell the administrators that the access file was loaded again, or why not; close the cards of removed people. Raises StoreError."""
     change = AccessFileChange.model_validate(row.body)
     body = screens.build_message("people-file-faulty" if change.faults else "people-file-taken", count=change.count, faults=change.faults)
     told = [screens.build_row(admin.key, body, session.now) for admin in desk.staff.list_admins()]
@@ -67,7 +68,10 @@ async def apply_file_change(row: InboxRow, session: Session, tools: Tools, *, de
 
 
 async def check_employment(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Ask the portal in one read who still works there, and set the timer of the next check. Raises StoreError."""
+    """Read from the portal who still works there, end the access of dismissed people, and set the timer of the next check.
+
+    Raises StoreError.
+    """
     try:
         await _compare_with_portal(session, tools, desk)
         wait = EVERY
@@ -94,7 +98,7 @@ async def _compare_with_portal(session: Session, tools: Tools, desk: PeopleConte
 
 
 async def remove_person(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Remove a person or revoke an invitation ({person}) for ops. Raises StoreError.
+    """Remove a person, or revoke an invitation, as operations staff ordered ({person} in the input). Raises StoreError.
 
     People listed in the access file can only be removed there.
     """
@@ -110,9 +114,9 @@ async def remove_person(row: InboxRow, session: Session, tools: Tools, *, desk: 
 async def revoke_access(
     person: str, why: Literal["portal", "admin"], session: Session, tools: Tools, *, desk: PeopleContext, by: str
 ) -> None:
-    """Revoke a person's access in one commit. Raises StoreError.
+    """End a person's access in one commit. Raises StoreError.
 
-    The same commit tells the administrators, except `by`, and sends the inputs that close the person's cards in each session.
+    The same commit tells the administrators, except `by`, and stores the inputs that close the person's cards in each session.
     """
     closing = await _build_closing_rows(person, why, session, tools)
     name = desk.staff.find_name(person)
@@ -122,14 +126,14 @@ async def revoke_access(
 
 
 async def _build_closing_rows(person: str, why: str, session: Session, tools: Tools) -> list[InboxRow]:
-    """Return the inputs that close the open cards of a person without access, one for each session that has any."""
+    """Return the inputs that close the open cards of a person without access: one for their own chat, one for each session with cards."""
     homes = {person, *await tools.store.read(_find_origin_sessions, person)}
     body = AccessEnd(person=person, why=why).to_json()
     return [build_system_row(LOST, home, f"{LOST}:{generate_id()}", session.now, body=body) for home in sorted(homes)]
 
 
 def _find_origin_sessions(store: Store, person: str) -> Collection[str]:
-    """Return the sessions in which a card of this person is open."""
+    """Return the keys of the sessions in which a card of this person is open."""
     found = set()
     for stream in store.list_streams():
         if Address.parse(stream.removeprefix("session:")).is_messenger and any(
@@ -161,8 +165,7 @@ async def revoke_by_click(
 ) -> None:
     """Handle a click on "revoke", "remove" or "keep" (with the person and the screen). Raises StoreError.
 
-    "revoke" asks for confirmation, "remove" revokes the access, "keep" leaves it. People listed in the access file can only be removed
-    there.
+    "revoke" asks for confirmation, "remove" ends the access, "keep" leaves it. People listed in the access file can only be removed there.
     """
     word, person, screen = words
     entry = desk.get_registry(session).people.get(person)

@@ -1,4 +1,7 @@
-"""Access requests of strangers, which administrators answer with buttons. The administrator's rights are checked at every click."""
+"""Requests for access by people who have none (strangers), which administrators answer with buttons.
+
+The administrator's rights are checked at every click.
+"""
 
 import logging
 from collections.abc import Sequence
@@ -25,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 async def request_access(row: InboxRow, session: Session, _tools: Tools, *, desk: PeopleContext) -> None:
-    """Tell every administrator that a stranger wrote, at most once a day per stranger. Raises StoreError."""
+    """Tell every administrator that a person without access wrote, at most once a day for each such person. Raises StoreError."""
     person = row.actor_key
     if (
         desk.staff.find_actor_by_key(person) is not None
@@ -43,7 +46,7 @@ async def request_access(row: InboxRow, session: Session, _tools: Tools, *, desk
 
 
 async def dispatch_click(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Handle one click on a button of this feature; the rights of the person who clicks are checked first. Raises StoreError."""
+    """Handle one click on a button of the people feature, after checking the rights of the person who clicks. Raises StoreError."""
     actor = desk.staff.find_actor_by_key(row.actor_key)
     click = PeopleClick.model_validate(row.body)
     if actor is None or click.chat != actor.key:  # buttons of a private chat are valid only there
@@ -62,7 +65,7 @@ async def dispatch_click(row: InboxRow, session: Session, tools: Tools, *, desk:
 
 
 async def _decide(row: InboxRow, words: tuple[str, ...], session: Session, tools: Tools, *, desk: PeopleContext, admin: Actor) -> None:
-    """Apply an administrator's answer about a stranger."""
+    """Apply an administrator's click about a person who asked for access: show the next question, admit or decline."""
     stranger = words[1]
     name = desk.get_requested_name(stranger, session)
     if desk.staff.find_actor_by_key(stranger) is not None:
@@ -88,7 +91,10 @@ async def _decide(row: InboxRow, words: tuple[str, ...], session: Session, tools
 
 
 async def _ask_employee(row: InboxRow, asked: tuple[str, str, str, int], session: Session, *, desk: PeopleContext, admin: Actor) -> None:
-    """Ask which employee the stranger is: similar names come first, employees with access last, with their Telegram numbers."""
+    """Ask the administrator which employee the stranger is.
+
+    Similar names come first, employees who have access already come last, with their Telegram numbers.
+    """
     stranger, name, letter, page = asked
     try:
         found = await desk.employees.list_working()
@@ -105,7 +111,7 @@ async def _ask_employee(row: InboxRow, asked: tuple[str, str, str, int], session
 async def _ask_second_account(
     row: InboxRow, asked: tuple[str, str, str, int], session: Session, *, desk: PeopleContext, admin: Actor
 ) -> None:
-    """Ask for a second confirmation, because the employee already has an account."""
+    """Ask the administrator for a second confirmation, because the chosen employee already has an account."""
     stranger, name, letter, number = asked
     others = desk.list_accounts(number, but=stranger)
     body = screens.build_second_account_question((stranger, name), letter, (number, desk.staff.find_name(others[0])), others)
@@ -132,7 +138,7 @@ async def _admit(row: InboxRow, chosen: tuple[str, str, int], session: Session, 
 
 
 async def _show_unreachable(row: InboxRow, stranger: tuple[str, str], session: Session, *, desk: PeopleContext, admin: Actor) -> None:
-    """Show the first screen of the request again, with the reason why it did not go on."""
+    """Show the administrator the first screen of the request again, with the reason why the person could not be admitted."""
     body = screens.build_access_question(*stranger)
     await _show(row, body.model_copy(update={"code": "people-asks-again"}), stranger[0], session, desk=desk, admins=[admin])
 
@@ -143,6 +149,6 @@ async def _show(row: InboxRow, body: PeopleBody, stranger: str, session: Session
 
 
 def _calculate_likeness(employee: Employee, name: str) -> float:
-    """Return how similar an employee's name is to the stranger's Telegram name, 0 to 1; word order does not count."""
+    """Return how similar an employee's name is to the stranger's Telegram name, from 0 to 1; the order of the words does not count."""
     ours, theirs = (" ".join(sorted(replace_yo(text.casefold()).split())) for text in (employee.name, name.partition("@")[0].strip("( ")))
     return SequenceMatcher(a=ours, b=theirs).ratio()

@@ -1,4 +1,4 @@
-"""What the registry of people registers: invitations, access requests, dismissals, and the screens of preferences."""
+"""What the people feature registers: invitations, access requests, dismissals, and the screens of preferences."""
 
 from functools import partial
 
@@ -8,7 +8,10 @@ from orchestrator.runtime.feature import Feature
 
 
 def build_feature(desk: PeopleContext) -> Feature:
-    """Return the feature; all inputs but `access_lost` belong to session `access`."""
+    """Return the feature.
+
+    Its inputs belong to the session `access`, except `access_lost`, which goes to each session with cards of the person.
+    """
     return Feature(
         inbox={
             "invite": partial(joining.record_invitation, desk=desk),

@@ -1,4 +1,4 @@
-"""Invitations: created by ops, presented by a stranger as a link, used once. Session `access` decides about them."""
+"""Invitations: made by operations staff, opened as a link by the invited person, used once. The session `access` decides about them."""
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import JoinRequest
@@ -19,14 +19,17 @@ LONGEST_NAME = 80
 
 
 async def record_invitation(row: InboxRow, session: Session, _tools: Tools, *, desk: PeopleContext) -> None:
-    """Record an invitation made by `sdelka invite`; the same one twice counts once. Raises StoreError."""
+    """Record an invitation made by `sdelka invite`; one that is recorded already is not recorded again. Raises StoreError."""
     registry, event = desk.get_registry(session), PersonInvited.model_validate({**row.body, "by": row.actor_key}, extra="ignore")
     known = event.fingerprint in registry.invited or event.fingerprint in registry.used
     await desk.commit(session, *([] if known else [event]), actor=event.by, done=[row.id])
 
 
 async def join(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Admit the person who presents a link, or tell them why not. Nothing reveals which other links exist. Raises StoreError."""
+    """Admit the person who opens an invitation link, or tell them why not. Raises StoreError.
+
+    Nothing in the answer reveals which other links exist.
+    """
     person, registry, now = row.actor_key, desk.get_registry(session), session.now
     actor = desk.staff.find_actor_by_key(person)
     if actor is not None:  # a second click on the same link, or on another one
@@ -52,7 +55,7 @@ async def join(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleCon
 
 
 async def _build_joined_event(row: InboxRow, brought: JoinRequest, invitation: Invitation, desk: PeopleContext) -> PersonJoined | None:
-    """Return the event that admits the person; None if the employee was dismissed meanwhile.
+    """Return the event that admits the person; None if the employee was dismissed after the invitation.
 
     If the portal cannot be read, the person is admitted.
     """
@@ -74,7 +77,7 @@ async def _build_joined_event(row: InboxRow, brought: JoinRequest, invitation: I
 
 
 async def admit_person(event: PersonJoined, row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Admit the person in one commit, with the welcome and a card for the administrators. Raises StoreError.
+    """Give the person access in one commit, with the welcome and a card for the administrators. Raises StoreError.
 
     Other accounts of the same employee are warned in the same commit.
     """

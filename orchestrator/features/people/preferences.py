@@ -28,7 +28,7 @@ def is_valid_preference(name: str, value: str) -> bool:
 
 
 async def set_preference(row: InboxRow, session: Session, _tools: Tools, *, desk: PeopleContext) -> None:
-    """Set one preference of the sender ({preference, value}); an invalid one changes nothing. Raises StoreError."""
+    """Set one preference of the sender ({preference, value} in the input); an invalid one changes nothing. Raises StoreError."""
     person, said = row.actor_key, PreferenceChange.model_validate(row.body)
     wanted = desk.staff.find_actor_by_key(person) is not None and is_valid_preference(said.preference, said.value)
     await desk.commit(session, *([_build_event(person, said)] if wanted else []), actor=person, done=[row.id])
@@ -46,7 +46,10 @@ async def set_preference_by_click(
 
 
 async def run_command(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Answer /start, /help, /language or /settings; settings are shown only in private chats. Raises StoreError."""
+    """Answer /start, /help, /language or /settings. Raises StoreError.
+
+    The screens of settings and language are shown only in private chats.
+    """
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -73,7 +76,7 @@ def _build_event(person: str, said: PreferenceChange) -> PreferenceSet:
 
 
 def _rebuild_screen(actor: Actor, screen: str, session: Session, tools: Tools, *, desk: PeopleContext) -> OutboxRow:
-    """Return the screen with the clicked button in its present state."""
+    """Return the screen on which a button was clicked, drawn again with the present preferences."""
     chosen = desk.staff.resolve_preferences(actor.key)
     match screen[:1]:
         case "w" | "h":

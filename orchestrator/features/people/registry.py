@@ -1,4 +1,4 @@
-"""Reads the registry of people from the folded state of session `access`, and makes and checks invitation tokens. Pure; stores nothing.
+"""Reads the registry of people from the state of the session `access`, and makes and checks invitation tokens. Pure; stores nothing.
 
 A token is 64 characters long and exists only in the link: the registry has its hash.
 """
@@ -18,22 +18,22 @@ from state.session_state import SessionState
 SESSION: Final = "access"
 STREAM: Final = f"session:{SESSION}"
 TRIES: Final = 5
-"""How many invalid links a person may present within TRIES_WITHIN."""
+"""How many invalid links a person may open within `TRIES_WITHIN`."""
 TRIES_WITHIN: Final = timedelta(hours=1)
 ASK_AGAIN: Final = timedelta(days=1)
 ASKED_AT_ONCE: Final = 20
-"""How many strangers may ask within an hour; further requests are not shown to the administrators."""
+"""How many strangers may ask for access within an hour; further requests are not shown to the administrators."""
 
 LinkStatus = Literal["open", "wrong", "used", "expired"]
 
 
 def extract_registry(state: SessionState) -> Registry:
-    """Return the registry in the state of its session; an empty one if there is none."""
+    """Return the registry from the state of the session `access`; an empty one if there is none."""
     return state.access if state.access is not None else Registry()
 
 
 def check_link(registry: Registry, fingerprint: str, now: datetime) -> LinkStatus:
-    """Return whether a link can be used at `now`; at `expires_at` itself it has expired."""
+    """Return whether the link with this fingerprint can be used at `now`, or why not; at `expires_at` itself it has expired."""
     if fingerprint in registry.used:
         return "used"
     invitation = registry.invited.get(fingerprint)
@@ -43,27 +43,27 @@ def check_link(registry: Registry, fingerprint: str, now: datetime) -> LinkStatu
 
 
 def has_too_many_tries(registry: Registry, person: str, now: datetime) -> bool:
-    """Whether the person has presented too many invalid links."""
+    """Whether the person has opened too many invalid links within the last hour."""
     recent = [at for at in registry.tries.get(person, ()) if now - parse_iso(at) < TRIES_WITHIN]
     return len(recent) >= TRIES
 
 
 def may_ask(registry: Registry, person: str, now: datetime) -> bool:
-    """Whether the administrators may be told of this stranger: once a day, and not while too many ask."""
+    """Whether the administrators may be told of this stranger's request: once a day for each, and not while too many ask."""
     if person in registry.asked and now - parse_iso(registry.asked[person].at) < ASK_AGAIN:
         return False
     return sum(now - parse_iso(item.at) < TRIES_WITHIN for item in registry.asked.values()) < ASKED_AT_ONCE
 
 
 _BYTES = 48
-"""Gives 64 characters of base64url, the maximum for a deep link."""
+"""The length of a token in bytes: it gives 64 characters of base64url, the maximum for a deep link of Telegram."""
 _LONGEST = 64
 
 
 class Proof(NamedTuple):
-    """What is derived from a token: the fingerprint that identifies it and the key to the encrypted name.
+    """What is derived from a token: the fingerprint that identifies it, and the key to the encrypted name.
 
-    The token follows from neither.
+    The token cannot be derived from either.
     """
 
     fingerprint: str
@@ -71,19 +71,19 @@ class Proof(NamedTuple):
 
 
 def create_token() -> str:
-    """Return a random token that nobody can guess."""
+    """Return a new random token of 64 characters, which nobody can guess."""
     return secrets.token_urlsafe(_BYTES)
 
 
 def build_proof(token: str) -> Proof:
-    """Return the stored hash of a token, and the key of what was encrypted with it."""
+    """Return what is derived from a token: its hash, which is stored, and the key of the name that is encrypted for its bearer."""
     raw = token[:_LONGEST].encode()
     unlock = hashlib.sha256(b"sdelka invitation name:" + raw).digest()
     return Proof(hashlib.sha256(raw).hexdigest(), b2a_base64(unlock, newline=False).decode())
 
 
 def seal_name(name: str, proof: Proof) -> str:
-    """Encrypt the name for the bearer of the token; "" stays ""."""
+    """Return the name encrypted for the bearer of the token; "" stays ""."""
     if not name:
         return ""
     key = PersonKey(proof.fingerprint[:8], proof.unlock)
@@ -91,7 +91,7 @@ def seal_name(name: str, proof: Proof) -> str:
 
 
 def open_name(text: str, proof: Proof) -> str:
-    """Decrypt the name; "" if there is none or it was encrypted with another token."""
+    """Return the decrypted name; "" if there is none or it was encrypted with another token."""
     try:
         return decrypt(proof.unlock, text, proof.fingerprint) if text else ""
     except DamagedCiphertext:

@@ -1,4 +1,4 @@
-"""Builds the messages of the people feature: outbox rows of kind "people", which the front ends render. Pure; knows no language."""
+"""Builds the messages of the people feature: outbox rows of kind "people", which `bot` renders. Pure; contains no texts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -16,9 +16,9 @@ KIND: Final = "people"
 PAGE: Final = 8
 """The number of employees on one screen."""
 REQUEST: Final = "0"
-"""The screen of an access request; other screens have generated names."""
+"""The name of the screen of an access request; other screens have generated names, which tell their messages apart."""
 ROLE_OF: Final[Mapping[str, Role]] = {"m": "manager", "l": "lead"}
-"""The roles an administrator can grant with a button; further administrators are made by `sdelka invite`."""
+"""The roles that an administrator can grant with a button, by their letter in it; only `sdelka invite` makes administrators."""
 SWITCHES: Final = ("digest", "evening", "alerts")
 DEFAULTS: Final[Mapping[str, str]] = {"digest": "off", "evening": "off", "alerts": "on"}
 Chosen = Mapping[str, str]
@@ -30,15 +30,15 @@ def build_row(session: str, body: PeopleBody, now: datetime, *, key: str = "") -
 
 
 def build_message(code: str, *buttons: Sequence[PeopleButton], about: tuple[str, str] | None = None, **args: object) -> PeopleBody:
-    """Return the body of a message with these rows of buttons; `about` is (key, name)."""
+    """Return the body of a message with these rows of buttons; `about` is the (key, name) of the person it is about."""
     named = {"about": Actor(key=about[0], name=about[1])} if about else {}
     return PeopleBody(code=code, args=args, **named, buttons=buttons)
 
 
 def build_welcome(actor: Actor, mode: Mode, chosen: Chosen, now: datetime, *, screen: str = "w") -> OutboxRow:
-    """Return the welcome: role, mode, examples for the mode and the switch of the morning digest; `chosen` are the preferences.
+    """Return the outbox row of the welcome: role, mode, examples for the mode and the switch of the morning digest.
 
-    A `screen` that begins with "h" is that of /help; one of a single letter makes a new message.
+    `chosen` are the preferences. A `screen` that begins with "h" is that of /help; a `screen` of one letter makes a new message.
     """
     screen = screen if len(screen) > 1 else f"{screen}{generate_id()[-8:]}"
     code = "people-help" if screen[0] == "h" else "people-welcome"
@@ -48,7 +48,7 @@ def build_welcome(actor: Actor, mode: Mode, chosen: Chosen, now: datetime, *, sc
 
 
 def build_settings(actor: Actor, chosen: Chosen, now: datetime, *, screen: str = "") -> OutboxRow:
-    """Return the screen of everything that a person can set, each with one click."""
+    """Return the outbox row of the screen with everything that a person can set, each with one click."""
     screen = screen or f"s{generate_id()[-8:]}"
     switches = ([_build_switch(name, chosen, screen)] for name in SWITCHES)
     body = build_message("people-settings", *switches, _build_language_buttons(actor, screen))
@@ -56,7 +56,7 @@ def build_settings(actor: Actor, chosen: Chosen, now: datetime, *, screen: str =
 
 
 def build_language(actor: Actor, now: datetime, *, screen: str = "") -> OutboxRow:
-    """Return the screen with the choice of language."""
+    """Return the outbox row of the screen with the choice of language."""
     screen = screen or f"l{generate_id()[-8:]}"
     body = build_message("people-language", _build_language_buttons(actor, screen))
     return build_row(actor.key, body, now, key=f"screen:{screen}")
@@ -78,13 +78,13 @@ def _build_language_buttons(actor: Actor, screen: str) -> list[PeopleButton]:
 def build_request_cards(
     admins: Iterable[Actor], body: PeopleBody, now: datetime, *, stranger: str, screen: str = REQUEST
 ) -> list[OutboxRow]:
-    """Return the card about a stranger for each of `admins`; `screen` identifies the card of a person who came by a link."""
+    """Return the card about a stranger, once for each of `admins`; `screen` identifies the card of a person who came by a link."""
     key = f"knock:{stranger}" if screen == REQUEST else f"joined:{stranger}:{screen}"
     return [build_row(admin.key, body, now, key=key) for admin in admins]
 
 
 def build_joined_message(about: tuple[str, str], entry: Mapping[str, object], others: Sequence[str], screen: str) -> PeopleBody:
-    """Return the message that a person has joined, with a button to revoke the access.
+    """Return the message to administrators that a person has joined, with a button to end the access.
 
     `entry` is the person's entry in the registry; `others` are the accounts that the employee already had.
     """
@@ -102,7 +102,7 @@ def build_joined_message(about: tuple[str, str], entry: Mapping[str, object], ot
 
 
 def build_revoke_question(about: tuple[str, str], screen: str) -> PeopleBody:
-    """Return the question whether access is really to be revoked."""
+    """Return the question to an administrator whether the access of a person is really to be ended."""
     number = to_telegram_number(about[0])
     return build_message(
         "people-revoke",
@@ -124,7 +124,7 @@ def format_telegram_numbers(people: Iterable[str]) -> str:
 
 
 def build_access_question(stranger: str, name: str) -> PeopleBody:
-    """Return the question whether a stranger is to be admitted, and in which role."""
+    """Return the question to an administrator whether a stranger is to be admitted, and in which role."""
     number = to_telegram_number(stranger)
     roles = ([PeopleButton(code=f"button-people-as-{role}", press=["who", number, letter, "0"])] for letter, role in ROLE_OF.items())
     decline = [PeopleButton(code="button-people-decline", press=["deny", number])]
@@ -134,7 +134,10 @@ def build_access_question(stranger: str, name: str) -> PeopleBody:
 def build_employee_choice(
     stranger: tuple[str, str], letter: str, found: Sequence[Employee], page: int, taken: Mapping[int, str]
 ) -> PeopleBody:
-    """Return one page of the choice of employee; `taken` are the Telegram numbers of employees who already have access."""
+    """Return one page of the list of employees, of whom the administrator chooses the one that the stranger is.
+
+    `taken` are the Telegram numbers of employees who already have access, by user id.
+    """
     number = to_telegram_number(stranger[0])
     pages = max(1, -(-len(found) // PAGE))
     page %= pages
@@ -157,7 +160,7 @@ def _build_employee_button(item: Employee, taken: str, press: Sequence[str]) -> 
 
 
 def build_second_account_question(stranger: tuple[str, str], letter: str, employee: tuple[int, str], others: Sequence[str]) -> PeopleBody:
-    """Return the question whether the stranger is really the employee, who already has an account."""
+    """Return the question to an administrator whether the stranger is really the employee, who already has an account."""
     number = to_telegram_number(stranger[0])
     return build_message(
         "people-second",

@@ -1,4 +1,7 @@
-"""Ports of the people feature: who has which rights now, and who works in the portal. Holds the adapter that reads employees."""
+"""What the people feature needs to know: who has which rights now, and who works in the portal.
+
+`Staff` is implemented by the access list; `Employees` reads the portal.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
@@ -30,7 +33,7 @@ class Staff(Protocol):
         """Return the administrators, who decide about access."""
 
     def map_employees(self) -> Mapping[str, int]:
-        """Return key → employee number of everybody who has one, including those without access."""
+        """Return the employee numbers by person key of everybody who has one, including those without access."""
 
     def find_name(self, key: str) -> str:
         """Return the person's name, even without access; "" for strangers."""
@@ -39,10 +42,10 @@ class Staff(Protocol):
         """Whether the access file lists the person, so that only the file can remove them."""
 
     def resolve_preferences(self, key: str) -> Mapping[str, str]:
-        """Return the preferences the person has set; a missing name has its default."""
+        """Return the preferences that the person has set, name → value; a name that is missing has its default."""
 
     def apply_registry(self, registry: Registry, seq: int) -> None:
-        """Take over a changed registry, in its state after event `seq`."""
+        """Update the access list from a changed registry, in its state after the event with number `seq`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,11 +57,11 @@ class Employee:
     time_zone: str = ""
     works: bool = True
     known: bool = True
-    """False if the portal could not be asked, or has no employee with that number."""
+    """Whether the employee was found; False if the portal could not be read, or has no employee with that number."""
 
 
 class Employees:
-    """Reads the portal's employees, as far as admitting and removing people needs them."""
+    """Reads the portal's employees, for admitting and removing people."""
 
     def __init__(self, reference: Reference, naming: Naming) -> None:
         """Keep the readers."""
@@ -66,7 +69,10 @@ class Employees:
         self._naming = naming
 
     async def read_employee(self, user_id: int) -> Employee:
-        """Return this employee, read anew; raises nothing and takes at most `_WITHIN` seconds."""
+        """Return this employee, read from the portal again.
+
+        Raises nothing and takes at most `_WITHIN` seconds; if the employee cannot be read, `known` is False.
+        """
         try:
             async with _limit_wait(_WITHIN):
                 row = await self._reference.find_user(user_id, fresh=True)
@@ -78,14 +84,17 @@ class Employees:
         return Employee(user_id=user_id, name=_format_name(row), time_zone=zone, works=is_employed(row))
 
     async def list_working(self) -> list[Employee]:
-        """Return the employees who work here, by name. Raises BitrixError."""
+        """Return the employees who are not dismissed, sorted by name. Raises BitrixError."""
         async with _limit_wait(_WITHIN):
             rows = await self._reference.load_users()
         found = [Employee(user_id=number, name=_format_name(row) or f"№{number}") for number, row in rows.items() if is_employed(row)]
         return sorted(found, key=lambda item: item.name)
 
     async def check_at_work(self, numbers: Collection[int]) -> dict[int, bool]:
-        """Return whether each of these employees works here now, in one read; those not found are left out. Raises BitrixError."""
+        """Return, by number, whether each of these employees works in the company now. Raises BitrixError.
+
+        Employees who are not found are left out. The portal is read once, unless its list is too long.
+        """
         async with _limit_wait(_FOR_ALL):
             rows = dict(await self._reference.load_users(fresh=True))
             for number in numbers if len(rows) >= MOST_USERS else ():  # the list is cut off there, so others must be read one by one
@@ -96,7 +105,7 @@ class Employees:
 
 @asynccontextmanager
 async def _limit_wait(seconds: float) -> AsyncIterator[None]:
-    """Turn a timeout or an unreadable answer of the portal into OutcomeUnknown, a BitrixError."""
+    """Limit the time of a read, and turn a timeout or an unreadable answer of the portal into OutcomeUnknown, which is a BitrixError."""
     try:
         async with asyncio.timeout(seconds):
             yield

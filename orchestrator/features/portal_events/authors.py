@@ -1,4 +1,4 @@
-"""Finds out who changed a record: an employee in the portal, or a person through the bot. Reads only.
+"""Finds who changed a record: an employee in the portal, or a person through the bot. Reads only.
 
 The portal names only the last editor, and for the bot's calls the owner of its webhook; the bot knows its own writes better. If several
 people may have edited the record, which the number of its events in the journal shows, the author is unknown.
@@ -27,7 +27,7 @@ FindEffect = Callable[[str], Awaitable[EffectRow | None]]
 
 @dataclass(frozen=True, kw_only=True)
 class Author:
-    """A person using the bot (`key`) or an employee (`user`); both are empty if the author is unknown."""
+    """The author of a change: a person using the bot (`key`) or an employee (`user`); both are empty if the author is unknown."""
 
     key: str = ""
     user: int = 0
@@ -39,14 +39,17 @@ class Author:
 
 @dataclass(frozen=True, kw_only=True)
 class AuthorFinder:
-    """Attributes changes by the bot's recent writes, the stored effects, and the employee as whom the bot calls the portal (0: unknown)."""
+    """Finds the authors of changes from the bot's recent writes and the stored effects.
+
+    `own_user` is the employee as whom the bot calls the portal, 0 if that is unknown.
+    """
 
     recent_writes: RecentWrites
     find_effect: FindEffect
     own_user: int
 
     async def find_creator(self, target: str, record: Mapping[str, object]) -> Author:
-        """Return who created the record; the mark of records created by the bot leads to the requester."""
+        """Return who created the record; the origin mark of records that the bot created leads to the person who requested them."""
         entity = target.rpartition(":")[0]
         if fields.find_value(record, MARK[0], entity) == MARK[1]:
             row = await self.find_effect(str(fields.find_value(record, _ORIGIN, entity) or "")[:_EFFECT_ID])
@@ -61,10 +64,11 @@ class AuthorFinder:
     def find_change_authors(
         self, target: str, record: Mapping[str, object], changes: Sequence[Change], entity: Entity, *, events: int | None
     ) -> tuple[Author, ...]:
-        """Return who changed each of the fields; `events` is the number of events since the last probe.
+        """Return who changed each of the fields, in the order of `changes`.
 
-        `events` is None if that number or the values before are unknown. Changes not made by the bot are attributed to the last editor
-        if only one field is left, or if there was one event and no write of the bot; otherwise their author is unknown.
+        `events` is the number of events since the record was last read, None if that number or the values before are unknown. Changes not
+        made by the bot are attributed to the last editor if only one field is left, or if there was one event and no write of the bot;
+        otherwise their author is unknown.
         """
         watched = find_watched_fields(target)
         user = read_employee_id(target.rpartition(":")[0], record, watched.changed_by) if watched else 0
@@ -75,12 +79,15 @@ class AuthorFinder:
         return tuple(Author(key=write.who) if write else last for write in mine)
 
     def find_deleter(self, target: str) -> Author:
-        """Return who deleted the record, if that was done through the bot."""
+        """Return who deleted the record if that was done through the bot, otherwise an unknown author."""
         writes = self.recent_writes.find_writes(target)
         return Author(key=writes[0].who) if writes and writes[0].fields is None else Author()
 
     def _is_made_by(self, write: Write, change: Change, entity: Entity, user: int) -> bool:
-        """Whether the bot's write made the change: it writes the field, and nobody else has written since or the field has its value."""
+        """Whether this write of the bot made the change.
+
+        It did if it writes the field, and nobody else has written since or the field has the value written.
+        """
         if not write.may_change(change.field, entity.name):
             return False
         info = fields.find_field_info(entity, change.field)
@@ -94,13 +101,14 @@ class AuthorFinder:
 _TAIL = 50
 _PAGE = 1000
 _SEVERAL = 2
-"""How many events a difference found at startup counts as: the true number of missed events is unknown."""
+"""As how many events a difference found at startup counts: how many events were missed is unknown."""
 
 
 async def count_events(store: AsyncStore, stream: str, due: Mapping[str, str]) -> dict[str, int]:
-    """Return the number of events since the last probe for the targets of `due`, target → time of its first event.
+    """Return, by record, the number of portal events since the bot last read the record.
 
-    Targets where that is unknown are left out. May raise StoreError.
+    `due` maps the records to read to the time of their first event. Records for which the number is unknown are left out. May raise
+    StoreError.
     """
     seq, _ = await store.read_head(stream)
     begin = max(0, seq - _TAIL - 2 * len(due))

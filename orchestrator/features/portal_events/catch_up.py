@@ -1,8 +1,8 @@
 """Compares the stored state of the portal's records with the portal at startup, because missed events are not sent again.
 
-A record seen for the first time is stored, so that its first change can be shown as before → after; one that differs becomes due for a
-probe. Deals are always compared, other kinds only after their first event, so that a restart reports nothing that is otherwise not
-reported.
+A record seen for the first time is stored, so that its first change can be shown as before → after; one that differs is put on the list of
+records to read. Deals are always compared, other kinds only after their first event, so that a restart reports nothing that is otherwise
+not reported.
 """
 
 import logging
@@ -29,26 +29,26 @@ log = logging.getLogger(__name__)
 
 START_EVENT: Final = "START"
 MOST_ALONE: Final = 500
-"""Maximum number of stored records outside the lists that are read one by one, in batches: the last ones seen."""
+"""The greatest number of stored records that are in no list and are read one by one, in batches: those seen last."""
 _OPEN: Final[Mapping[str, tuple[str, Mapping[str, object]]]] = {
     "deal": ("crm.deal.list", {CLOSED: "N"}),
     "lead": ("crm.lead.list", {"STATUS_SEMANTIC_ID": "P"}),
     "task": ("tasks.task.list", {"<REAL_STATUS": 5}),
 }
-"""How the open records of a kind are listed; smart processes have no filter for open items."""
+"""The method and filter by which the open records of a kind are listed; smart processes have no filter for open items."""
 _TAIL: Final = 50
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScanResult:
-    """The present records, and the stored ones that were deleted or are no longer listed."""
+    """What a comparison read: the present values of records, and the stored records that were deleted or are no longer listed."""
 
     records: dict[str, Values]
     gone: list[str]
 
 
 async def scan_records(reads: PortalReader, users: Sequence[int], seen: Mapping[str, Values]) -> ScanResult:
-    """Read the open records of these employees, at most KEEP_SEEN, and the stored ones.
+    """Return the open records of these employees, at most KEEP_SEEN, and the stored ones (`seen`) as they are now.
 
     Whatever cannot be read is left out and logged; its changes are reported when their events come.
     """
@@ -83,7 +83,7 @@ async def _add_others(found: ScanResult, reads: PortalReader, users: Sequence[in
 
 
 async def _list_open(reads: PortalReader, kind: str, users: Sequence[int], limit: int) -> dict[str, Values] | None:
-    """Return the newest open records of a kind; None if the portal refuses the list."""
+    """Return the values of the newest open records of a kind, by record; None if the portal refuses the list."""
     watched = KINDS[kind]
     method, is_open = _OPEN[kind]
     wanted = {"filter": {watched.owner: list(users), **is_open}, "select": ["ID", *watched.fields], "order": {"ID": "DESC"}}
@@ -100,7 +100,7 @@ def _log_unread(what: str, error: BitrixError) -> None:
 
 
 async def restore_recent_writes(recent: RecentWrites, store: AsyncStore, now: datetime) -> None:
-    """Fill `recent` from the journals of the last seconds: the previous process may have crashed during a call."""
+    """Fill `recent` with the bot's calls of the last seconds, from the journals: the previous process may have crashed during a call."""
     for stream in await store.list_streams():
         seq, _ = await store.read_head(stream)
         for event in await store.read_events(stream, after=max(0, seq - _TAIL)):
@@ -116,7 +116,10 @@ async def restore_recent_writes(recent: RecentWrites, store: AsyncStore, now: da
 def compare_with_portal(
     portal: PortalState, found: ScanResult, entities: Mapping[str, Entity], *, now: datetime, look_at: datetime
 ) -> list[Event]:
-    """Return the events that update the stored state; an event for a record that is due sets the probe."""
+    """Return the journal events that bring the stored state of records up to date.
+
+    For a record that differs, the event puts it on the list of records to read; `look_at` is the time for that.
+    """
     seen, due = portal.seen, portal.due
     new = {target: dict(values) for target, values in found.records.items() if target not in seen and target not in due}
     other = [
@@ -132,7 +135,7 @@ def compare_with_portal(
 
 
 def _find_closed_deals(seen: Mapping[str, Values], open_deals: Mapping[str, Values]) -> Iterable[str]:
-    """Return deals that were open when last seen and are not listed now: closed, or given to an employee who is not watched."""
+    """Return the deals that were open when last seen and are not listed now: closed, or given to an employee who is not watched."""
     return (
         target for target, values in seen.items() if parse_kind(target) == "deal" and values.get(CLOSED) == "N" and target not in open_deals
     )

@@ -1,11 +1,11 @@
-"""What watching the portal registers: posted events, the probes of changed records, and the catch-up at a start."""
+"""What watching the portal registers: the portal's events, the reading of changed records, and the catch-up at a start."""
 
 from orchestrator.features.portal_events.watcher import START, TIMER, PortalWatcher
 from orchestrator.runtime.feature import Feature
 
 
 def build_feature(watcher: PortalWatcher) -> Feature:
-    """Return the feature; its inputs come in the portal's own session."""
+    """Return the feature; its inputs come in the session of the portal."""
     return Feature(
         inbox={START: watcher.find_missed, "portal_event": watcher.receive_event},
         timers={TIMER: watcher.probe_due},

@@ -1,6 +1,6 @@
 """Builds the messages about changed records: who, what, before → after, in the person's language and within their rights.
 
-These texts go to people only, never into a model's prompt. The audience is a port that the front ends' access list implements.
+These texts go to people only, never into a model's prompt. The access list implements `Audience`, which says who gets them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,23 +31,23 @@ NOBODY: Final = Author()
 
 @dataclass(frozen=True, kw_only=True)
 class News:
-    """A change of one record, not yet formulated for a person."""
+    """A change of one record, not yet put into words for a person."""
 
     target: str
     entity: Entity
     what: str
-    """"added", "changed", "first" (nothing was known of it before) or "deleted"."""
+    """One of "added", "changed", "deleted", or "first" for a change of a record of which the bot knew nothing before."""
     title: str
     before: Values | None
     now: Values
     changes: tuple[tuple[Change, Author], ...] = ()
     author: Author = NOBODY
-    """The author of a creation or deletion, which has no fields."""
+    """The author of a creation or deletion; the changes of fields have their own authors."""
     record: JsonObject | None = None
 
 
 def filter_news(news: News, actor: Actor, naming: Naming) -> News | None:
-    """Return what is news for this person: not their own changes, nothing they may not see; None if nothing is left."""
+    """Return the part of the news that this person is told: not their own changes, nothing they may not see; None if nothing is left."""
     if news.what in {"added", "deleted"}:
         return None if news.author.is_person(actor) else news
     watched = find_watched_fields(news.target)
@@ -63,13 +63,13 @@ def filter_news(news: News, actor: Actor, naming: Naming) -> News | None:
 
 @dataclass(frozen=True, kw_only=True)
 class NewsBuilder:
-    """Formulates news for one person."""
+    """Puts news into words for one person."""
 
     actor: Actor
     naming: Naming
     portal: str
     names: Mapping[str, str]
-    """Names of the bot's users by key."""
+    """The names of the people who use the bot, by their keys."""
 
     async def build_body(self, news: Sequence[News], *, quiet: bool) -> NewsBody:
         """Return the message: up to `MAX_ITEMS` (10) records, and how many more there are. May raise BitrixError."""
@@ -118,19 +118,19 @@ class NewsBuilder:
         return self._escape(await format_value(value, info.kind if info else "text", context=context, reader=reader), _VALUE)
 
     def _escape(self, text: str, limit: int) -> str:
-        """Return foreign text on one line, without secrets and without links to foreign hosts."""
+        """Return text of other people as one line, cut at `limit`, without secrets and without links to unknown hosts."""
         shown = escape_text(mask(text), locale=self.actor.locale, limit=limit)
         return strip_unknown_links(shown, frozenset({self.portal}), locale=self.actor.locale)
 
 
 class Audience(Protocol):
-    """Who wants to be told of changes of their own records."""
+    """Knows who wants to be told of changes of their own records."""
 
     def find_subscribers(self, user_id: int) -> Sequence[Actor]:
-        """Return the people who are this employee and want to be told."""
+        """Return the people using the bot who are this employee and want to be told."""
 
     def list_watched_users(self) -> Sequence[int]:
-        """Return the employees behind the bot's users."""
+        """Return the portal user ids of all people who use the bot."""
 
 
 class Nobody:
@@ -147,4 +147,4 @@ class Nobody:
 
 
 RefreshActor = Callable[[Actor], Actor | None]
-"""Returns the person with their present rights, None if they have lost access."""
+"""A function that returns the person with their present rights, None if they have lost access."""

@@ -1,4 +1,4 @@
-"""One probe: reads changed records, compares them with their last seen values and builds the messages. Commits nothing."""
+"""One probe: reads changed records, compares them with the values last seen and builds the messages about them. Commits nothing."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -22,14 +22,17 @@ from state.stored import JsonObject
 log = logging.getLogger(__name__)
 
 Records = Mapping[str, JsonObject | None]
-"""Target → the record in its present state, None if it is deleted or not visible."""
+"""Record ("deal:481") → its present state, None if it is deleted or not visible to the bot."""
 
 
 class RecordProbe:
-    """Reads records and builds the news of them. Remembers only as which employee the bot calls the portal."""
+    """Reads records and builds the news about them. It remembers only as which employee the bot calls the portal."""
 
     def __init__(self, reads: PortalReader, naming: Naming, recent: RecentWrites, *, audience: Audience, present: RefreshActor) -> None:
-        """Set up; `audience` and `present` are asked again for every message, so that present rights apply."""
+        """Set up the readers.
+
+        `audience` and `present` are asked at every message, so that present rights apply.
+        """
         self._reads = reads
         self._naming = naming
         self._recent = recent
@@ -38,15 +41,19 @@ class RecordProbe:
         self._own_user = 0
 
     async def read(self, targets: Sequence[str]) -> dict[str, JsonObject | None]:
-        """Return the records by target; one that the portal refuses counts as deleted and does not hold up the others.
+        """Return the present records by their names such as "deal:481".
 
-        Raises BitrixError if the portal as a whole cannot be used, including a refused webhook: what is due must stay due.
+        A record that the portal refuses counts as deleted and does not hold up the others. Raises BitrixError if the portal as a whole
+        cannot be used, including a refused webhook: the records must then be read later.
         """
         found = await self._reads.load_each_record([parse_target(target) for target in targets], Priority.BULK)
         return {target: _require_record(target, found[parse_target(target)]) for target in targets}
 
     async def collect_news(self, due: Mapping[str, str], records: Records, session: Session, *, events: Mapping[str, int]) -> list[News]:
-        """Return the news of each record that is due, by its action and its number of events. May raise BitrixError."""
+        """Return the news of the records in `due`, which maps each to the action of its events ("add", "update", "delete").
+
+        `events` is the number of events of each record. May raise BitrixError.
+        """
         known: Mapping[str, Values] = session.state.portal.seen if session.state.portal else {}
         hands = AuthorFinder(recent_writes=self._recent, find_effect=session.find_effect, own_user=await self._find_own_user(records))
         found = []
@@ -59,7 +66,7 @@ class RecordProbe:
     async def _build_news(
         self, target: str, action: str, record: JsonObject | None, before: Values | None, *, hands: AuthorFinder, events: int | None
     ) -> News | None:
-        """Return the news of one record, or None."""
+        """Return the news of one record, or None if nothing of it has changed."""
         kind = parse_target(target)[0]
         entity = self._reads.catalogue.entities[kind.partition(":")[0]]
         if record is None:
@@ -88,7 +95,7 @@ class RecordProbe:
         )
 
     async def build_messages(self, news: Sequence[News], session: Session) -> list[OutboxRow]:
-        """Return one message for each person whom any of the news concerns."""
+        """Return one message for each person who owns or owned any of the changed records and wants to be told."""
         concerned: dict[str, tuple[Actor, list[News]]] = {}
         for one in news:
             for owner in list_owners(one.target, one.now, one.before):
@@ -106,7 +113,10 @@ class RecordProbe:
         return build_news_row(actor.key, body.to_json(), session.now)
 
     async def _find_own_user(self, records: Mapping[str, object]) -> int:
-        """Return the employee as whom the bot calls the portal, 0 if unknown; asked once, and only after the bot has just written."""
+        """Return the employee as whom the bot calls the portal, 0 if unknown.
+
+        It is read once, and only when the bot has just written to one of the records.
+        """
         if not self._own_user and any(self._recent.find_writes(target) for target in records):
             try:
                 self._own_user = await self._reads.find_own_user()
@@ -116,12 +126,12 @@ class RecordProbe:
 
 
 def _select_unique(news: Sequence[News]) -> list[News]:
-    """Return the news without repetitions: a person who is both the former and the present owner is told once."""
+    """Return the news, each record once: a person who is both the former and the present owner is told once."""
     return list({one.target: one for one in news}.values())
 
 
 def _require_record(target: str, found: RecordOrError) -> JsonObject | None:
-    """Return the record, None if it was refused; raise any other error."""
+    """Return the record that was read, None if the portal refused it; raise any other error."""
     match found:
         case Refused():
             log.info("a changed record is not shown to us: %s", found, extra={"action": "portal_look_refused", "target": target})

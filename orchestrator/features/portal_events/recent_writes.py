@@ -1,4 +1,4 @@
-"""The bot's own writes of the last seconds, so that its changes are attributed to the person who requested them.
+"""Remembers the bot's own writes of the last seconds, so that their changes are attributed to the person who requested them.
 
 Kept in memory and restored from the journal at startup.
 """
@@ -25,12 +25,12 @@ _BROUGHT_ALONG: Final = {
     "categoryid": ("stageid",),
     "stageid": ("categoryid",),
 }
-"""Field → the fields whose change makes the portal change it as well."""
+"""By field: the fields whose change makes the portal change this field as well."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Write:
-    """One write that was begun. `fields` is None if the call does not tell which fields it changes."""
+    """One write that the bot began. `fields` is None if the call does not tell which fields it changes."""
 
     who: str
     at: datetime
@@ -49,7 +49,10 @@ class Write:
 
 
 class RecentWrites:
-    """Recent writes by record. Fed by the commits that begin a call; read when a probe finds a change."""
+    """The bot's recent writes by record.
+
+    Each commit that begins a call adds to them; a probe that finds a change reads them.
+    """
 
     def __init__(self, catalogue: Catalogue, clock: Clock) -> None:
         """Start without writes."""
@@ -58,7 +61,10 @@ class RecentWrites:
         self._writes: dict[str, list[Write]] = {}
 
     def observe(self, changes: Sequence[EffectChange]) -> None:
-        """Take over the writes that a session has just committed; other changes are ignored. Never raises."""
+        """Add the writes that a session has just committed; other changes are ignored. Never raises.
+
+        Every session calls it after every commit.
+        """
         try:
             for change in changes:
                 if change.status == "started" and change.call is not None:
@@ -75,7 +81,7 @@ class RecentWrites:
         return tuple(write for write in reversed(self._writes.get(target, ())) if write.at >= since)
 
     def record_call(self, effect_id: str, stored: JsonObject, at: datetime) -> None:
-        """Record a call that began at `at`; `stored` is its content in the effects table."""
+        """Add a call that began at `at`; `stored` is what the effects table stores of it."""
         effect = EffectRecord.model_validate(stored)
         for leaf in effect.call.leaves if effect.call and effect.requested_by else ():
             spec = self._catalogue.find(leaf.method)

@@ -1,6 +1,7 @@
-"""The portal's own session: receives its events, probes the records a few seconds later, and tells those responsible what changed.
+"""The session of the portal: receives its events, reads the records a few seconds later, and tells their owners what changed.
 
-Events of one burst share a probe. Events, probes and messages are ordinary commits: nothing is lost, though a message may come twice.
+One such reading of records is called a probe; events of one burst share a probe. Events, probes and messages are ordinary commits: nothing
+is lost, though a message may come twice.
 """
 
 import logging
@@ -31,23 +32,30 @@ log = logging.getLogger(__name__)
 SESSION: Final = "portal:"
 TIMER: Final = "portal_look"
 LOOK_AFTER: Final = timedelta(seconds=3)
-"""Longer than the one-second resolution of the portal's clock: a second change within a tick has the same ts and counts as a duplicate."""
+"""How long after an event its record is read.
+
+It is longer than one second, the resolution of the portal's clock: a second change within a second has the same `ts` and counts as a
+duplicate.
+"""
 CALM: Final = timedelta(seconds=15)
-"""Minimum time between two messages, however long a burst lasts."""
+"""The shortest time between two messages, however long a burst of events lasts."""
 MAX_LOOK: Final = 500
 _SLOWEST: Final = timedelta(minutes=10)
 
 START: Final = "portal_start"
-"""Kind of the input for a start of the process."""
+"""The kind of the input that a process stores when it starts."""
 
 
 class PortalWatcher:
-    """Watches the portal. Keeps only the bot's recent writes in memory; everything else is in the session's state."""
+    """Watches the portal. Only the bot's recent writes are kept in memory; everything else is in the state of the session."""
 
     def __init__(
         self, reads: PortalReader, naming: Naming, store: AsyncStore, clock: Clock, *, audience: Audience, present: RefreshActor
     ) -> None:
-        """Set up; `audience` and `present` are asked again for every message, so that present rights apply."""
+        """Set up the readers.
+
+        `audience` and `present` are asked at every message, so that present rights apply.
+        """
         self._reads = reads
         self._store = store
         self._audience = audience
@@ -60,14 +68,14 @@ class PortalWatcher:
         return f"{SESSION}{self._reads.client.portal}"
 
     def build_start_row(self, now: datetime) -> InboxRow:
-        """Return the input for this start of the process."""
+        """Return the input for this start of the process: it triggers the search for missed changes."""
         row_id = generate_id()
         actor = {"key": "system", "name": "system"}
         source = f"{START}:{row_id}"
         return InboxRow(id=row_id, source=source, session=self.session, lane="express", kind=START, actor=actor, body={}, received_at=now)
 
     async def receive_event(self, row: InboxRow, session: Session, _tools: Tools) -> None:
-        """Record one posted event, and set the probe timer if none is set. Raises StoreError."""
+        """Record one event that the portal has sent, and set the timer of the next probe if none is set. Raises StoreError."""
         event = PortalEventReceived.model_validate(row.body)
         self._reads.reference.discard_for_event(event.event)
         target = event.target if find_watched_fields(event.target) else ""
@@ -77,9 +85,9 @@ class PortalWatcher:
         await session.commit(event, actor="portal", timers=timers, inbox_done=[row.id])
 
     async def find_missed(self, row: InboxRow, session: Session, _tools: Tools) -> None:
-        """Find changes missed while the bot was not running; if the portal cannot be read, they are reported as they come.
+        """Find changes that were missed while the bot was not running. Raises StoreError.
 
-        Raises StoreError.
+        If the portal cannot be read, they are reported when further events come.
         """
         await restore_recent_writes(self.recent_writes, self._store, session.now)
         state, due_at = _get_state(session), _find_next_probe_time(session)
@@ -89,7 +97,7 @@ class PortalWatcher:
         await session.commit(*events, actor="system", timers=[_build_timer(session, due_at)] if sets else [], inbox_done=[row.id])
 
     async def probe_due(self, row: InboxRow, session: Session, _tools: Tools) -> None:
-        """Read the records that are due, tell the people concerned, and store what was seen; on failure, later. Raises StoreError."""
+        """Read the records with new events, tell the people concerned, and store what was seen; on failure try later. Raises StoreError."""
         due = _get_state(session).due
         targets = list(due)[:MAX_LOOK]
         if not targets:
@@ -112,11 +120,11 @@ class PortalWatcher:
             await self._commit_probe(row, session, records, told)
 
     async def reschedule(self, row: InboxRow, session: Session, _tools: Tools) -> None:
-        """Postpone a probe that crashed the process repeatedly, so that what is due is not forgotten."""
+        """Set the timer of a probe again that crashed the process repeatedly, so that its records are not forgotten."""
         await self._reschedule_probe(row, session, "given up")
 
     async def _commit_probe(self, row: InboxRow, session: Session, records: Records, told: Sequence[OutboxRow]) -> None:
-        """Commit what was seen, the messages, the next probe if anything is left, and the finished input together."""
+        """Store what was seen, the messages, the timer of the next probe if records are left, and the finished input in one commit."""
         rest = len(_get_state(session).due) > len(records)
         next_look = session.now + (CALM if told else LOOK_AFTER) if rest else None
         event = RecordsSeen(
@@ -139,7 +147,7 @@ def _get_state(session: Session) -> PortalState:
 
 
 def _is_set(session: Session) -> bool:
-    """Whether a probe is set, as every commit does that leaves something due.
+    """Whether the timer of a probe is set; every commit that leaves records to read sets one.
 
     A probe too far in the future, because the clock was set back, does not count.
     """
@@ -155,5 +163,5 @@ def _find_next_probe_time(session: Session) -> datetime:
 
 
 def _build_timer(session: Session, due_at: datetime | None) -> Timer:
-    """Return the single timer of the portal's session; None deletes it."""
+    """Return the only timer of the portal's session; with None, the row that deletes it."""
     return Timer(id=f"{TIMER}:{session.key}", due_at=due_at or session.now, session=session.key, kind=TIMER, delete=due_at is None)
