@@ -1,4 +1,4 @@
-"""Requests made by a button: run an edited message anew, and create a lead or a task from a forwarded message.
+"""Requests made by a button: run an edited message again, or create a lead or a task from a forwarded message.
 
 A turn that has begun is not changed by an edit. A forwarded message stays quoted text: the request itself comes from code.
 """
@@ -29,7 +29,10 @@ _DIGEST: Final = 16
 
 
 async def offer_edited(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Offer to run the edited text; an edit that changed no word gets no answer. Raises StoreError."""
+    """Handle an edited message: offer a button that runs the new text. Raises StoreError.
+
+    An edit that changed no word gets no answer.
+    """
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -51,7 +54,7 @@ async def offer_edited(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def run_edited(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Run the edited text as a request, once, and only for the person who edited it. Raises StoreError."""
+    """Handle the click on that button: run the edited text as a request, once, and only for the person who edited it. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -79,7 +82,7 @@ def _list_edits(events: Sequence[StoredEvent]) -> list[MessageEdited]:
 
 
 def _list_known_words(events: Sequence[StoredEvent], ref: int, said: MessageReceived | None) -> set[str]:
-    """Return the texts the message had when it was received or last edited; for a merged message, its parts."""
+    """Return the texts that the message had when it was received or last edited; for a merged message also its parts."""
     edits = [edit.text for edit in _list_edits(events) if edit.ref == ref]
     if edits:
         return {edits[-1]}
@@ -96,7 +99,7 @@ async def _is_waiting(ref: int, text: str, session: Session, tools: Tools) -> bo
 
 
 def _is_decided(events: Sequence[StoredEvent], turn_id: str, session: Session) -> bool:
-    """Whether a change of that turn was approved or made: running it anew would make it twice."""
+    """Whether a change of that turn was approved or made already: running the turn again would make it twice."""
     entries = session.state.cards.values()
     if any(entry.turn_id == turn_id and entry.status not in {"requested", "denied", "expired", "superseded"} for entry in entries):
         return True
@@ -105,11 +108,11 @@ def _is_decided(events: Sequence[StoredEvent], turn_id: str, session: Session) -
 
 
 FORWARD_TEXTS = {wish: load_lexicon("requests").read_table("forwarded", wish) for wish in ("lead", "task")}
-"""The person's request behind each button; holds nothing of the forwarded message."""
+"""The request, in words, for which each button under a forward stands; it contains nothing of the forwarded message."""
 
 
 async def create_from_forward(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Create from the forwarded message what the button says, once. Raises StoreError."""
+    """Handle a click under a forwarded message: make the request to create a lead or a task from it, once. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -140,7 +143,10 @@ async def read_recent_events(session: Session, tools: Tools) -> Sequence[StoredE
 
 
 def build_request(pressed: InboxRow, session: Session, body: JsonObject, *, slot: str, kind: str = TextMessage.KIND) -> InboxRow:
-    """Return the request that a click makes; the same `slot` in the same session gives the same id, so that it runs once."""
+    """Return the inbox row of the request that a click makes.
+
+    The same `slot` in the same session gives the same id, so that the request runs once.
+    """
     place = f"{session.key}/{slot}"
     return InboxRow(
         id=uuid5(UUID_NAMESPACE, place).hex,
@@ -155,7 +161,7 @@ def build_request(pressed: InboxRow, session: Session, body: JsonObject, *, slot
 
 
 async def is_made(made: InboxRow, session: Session, tools: Tools) -> bool:
-    """Whether the request exists already: waiting or running, which is checked first, or finished. Raises StoreError."""
+    """Whether the request exists already, waiting or running (which is checked first) or finished. Raises StoreError."""
     if any(row.id == made.id for row in await tools.store.list_waiting_inbox(made.session, made.lane)):
         return True
     return any(said.turn_id == made.id for said in _list_messages(await read_recent_events(session, tools)))

@@ -1,4 +1,4 @@
-"""What conversations register: /stop, voice messages, edited messages, and the buttons under answers."""
+"""What the talking feature registers: /stop, voice messages, edited messages, and the buttons under answers."""
 
 from orchestrator.features.talking import button_requests, stop_queue
 from orchestrator.features.talking.voice import VoiceInput
@@ -7,7 +7,7 @@ from orchestrator.runtime.feature import Feature
 
 
 def build_feature(ear: VoiceInput | None = None) -> Feature:
-    """Return the feature; without `ear` nobody listens to voice messages."""
+    """Return the feature; without `ear` voice messages have no handler."""
     return Feature(
         inbox={"edited": button_requests.offer_edited, **({"voice": ear.receive_voice} if ear else {})},
         commands={"stop": stop_queue.stop},

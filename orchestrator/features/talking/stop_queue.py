@@ -22,10 +22,11 @@ _LEADING: Final = frozenset({"lead", "admin"})
 
 
 async def stop(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle /stop: stop the running turn and drop the requests queued behind it; the reply counts them and offers to queue them again.
+    """Handle /stop: stop the running turn and drop the person's requests queued behind it. Raises StoreError.
 
-    A call that was already sent is awaited to its end. A request of somebody else goes on, unless a lead stops it. The time of the stop is
-    stored before anything ends, so that whoever takes the next request knows of it. Raises StoreError.
+    The reply counts them and offers to queue them again. A call that was already sent is awaited to its end. A request of somebody else
+    goes on, unless a lead (head of sales) or an administrator stops it. The time of the stop is stored before anything ends, so that
+    whoever takes the next request knows of it.
     """
     actor = await admit_actor(row, session, tools)
     if actor is None:
@@ -74,12 +75,12 @@ async def find_requester(session: Session, tools: Tools) -> Actor | None:
 
 
 def may_stop(actor: Actor, person: Actor | None) -> bool:
-    """Whether `actor` may stop a request of `person`: their own, or any as a lead."""
+    """Whether `actor` may stop a request of `person`: their own, or any as a lead (head of sales) or administrator."""
     return person is None or person.key == actor.key or actor.role in _LEADING
 
 
 def build_stop_event(row: InboxRow, person: str, *, turn_id: str = "") -> StopAsked:
-    """Return the event of a /stop: for all earlier requests of that person, or for one turn of theirs."""
+    """Return the event of a /stop: for all earlier requests of that person, or with `turn_id` for one turn of theirs."""
     return StopAsked(by=person, at=to_milliseconds(row), turn_id=turn_id)
 
 
@@ -89,7 +90,7 @@ def to_milliseconds(row: InboxRow) -> int:
 
 
 async def restore_dropped(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Queue again what a /stop dropped, once, and only for the person who stopped it. Raises StoreError."""
+    """Handle the click that queues again what a /stop dropped: once, and only for the person who stopped it. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return

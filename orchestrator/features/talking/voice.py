@@ -24,14 +24,14 @@ from state.journal.store import InboxRow
 log = logging.getLogger(__name__)
 
 LONGEST: Final = 300
-"""Seconds; a longer recording is refused."""
+"""The longest recording that is accepted, in seconds."""
 LARGEST: Final = 20_000_000
-"""Bytes; Telegram gives no larger file to a bot."""
+"""The largest recording that is accepted, in bytes: Telegram gives no larger file to a bot."""
 MAX_TEXT: Final = 20_000
 
 
 class FileUnavailable(Exception):
-    """The messenger does not give the file; the text says why, without an address."""
+    """Raised when the messenger does not give the file; the text says why, without an address."""
 
 
 class Files(Protocol):
@@ -73,9 +73,9 @@ class VoiceInput:
             await run_turn(replace(row, kind=TextMessage.KIND, body=_build_request(said, words).to_json()), session, tools)
 
     async def _transcribe(self, row: InboxRow, said: VoiceMessage, actor: Actor, session: Session, tools: Tools) -> str | None:
-        """Return the text after showing and storing it; None, with the person told why, if there is none or the work was stopped.
+        """Return the transcribed text, after showing and storing it; None if there is none or /stop ended the work.
 
-        /stop ends it, even while the text is being stored.
+        The person is told why there is none. /stop ends the work even while the text is being stored.
         """
         refused = self._find_refusal(said)
         if refused is not None:

@@ -1,1 +1,1 @@
-"""Undo: a button click, a check of the records, and a confirmation card like any other."""
+"""Undo of a call by a button: the click, a check that the records are unchanged, and a confirmation card like any other."""

@@ -35,21 +35,21 @@ from state.journal.store import EffectRow, InboxRow, OutboxRow
 
 PRESS: Final = "undo"
 _ATTEMPTS: Final = 20
-"""How often a person may ask to undo a call and then decline the card."""
+"""How often the undo of a call may be proposed again after its card was declined."""
 _GIVEN_UP: Final = frozenset({"denied", "expired", "superseded", "refused"})
 _LEADING: Final = frozenset({"lead", "admin"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Answer:
-    """The notice for the person, and the id of the card to show."""
+    """The answer to a click: the message for the person, and the id of the card to show, "" for none."""
 
     notice: Notice
     card: str = ""
 
 
 async def propose_undo(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Show a card that would undo the call, or say why there is none. Raises StoreError."""
+    """Handle the click: show a card that would undo the call, or say why there is none. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -101,7 +101,7 @@ def _to_answer(result: Outcome | Pending) -> _Answer:
 
 
 def _find_parts(effect: EffectRow, session: Session, deps: GateDeps) -> tuple[UndoPart, ...] | Notice:
-    """Return the parts of the call, or why it cannot be undone regardless of the records."""
+    """Return the writes of the call that are to be undone, or the message why it cannot be undone whatever its records are now."""
     done = undo_policy.find_completed(effect)
     if done is None:
         return Notice(code="undo-not-done")
@@ -115,7 +115,10 @@ def _find_parts(effect: EffectRow, session: Session, deps: GateDeps) -> tuple[Un
 
 
 async def _plan_undo(parts: tuple[UndoPart, ...], actor: Actor, deps: GateDeps) -> RestoreCall | Notice:
-    """Return the call that restores the present records; a person without rights to them learns nothing of their values."""
+    """Return the call that restores the old values, or the message why there is none. May raise BitrixError.
+
+    A person without rights to the records learns nothing of their values.
+    """
     records = await deps.records.load_records([part.target for part in parts])
     for part in parts:
         record = records.get(part.target)
@@ -126,7 +129,7 @@ async def _plan_undo(parts: tuple[UndoPart, ...], actor: Actor, deps: GateDeps) 
 
 
 async def _find_free_slot(effect_id: str, ledger: Ledger) -> str | _Answer:
-    """Return the slot for the undo, or an answer if an undo exists already. A declined card frees its slot."""
+    """Return the slot (place in a plan) for the undo, or an answer if an undo exists already. A declined card frees its slot."""
     for attempt in range(1, _ATTEMPTS + 1):
         slot = undo_policy.build_undo_slot(effect_id, attempt)
         last = await _find_latest(undo_policy.build_undo_effect_id(effect_id, attempt), ledger)
@@ -138,7 +141,10 @@ async def _find_free_slot(effect_id: str, ledger: Ledger) -> str | _Answer:
 
 
 async def _find_latest(effect_id: str, ledger: Ledger) -> EffectRow | None:
-    """Return the newest effect of the slot: one that drifted while its card waited was replaced under another id."""
+    """Return the newest effect of the undo with this id; None if there is none.
+
+    If the records changed while its card waited, the effect was replaced by one with another id.
+    """
     row = await ledger.find_effect(effect_id)
     while row is not None and row.status == "superseded":
         further = await ledger.find_effect(undo_policy.build_replacement_id(row.effect_id))
@@ -161,7 +167,10 @@ def _explain_taken(row: EffectRow) -> _Answer:
 
 
 def _is_entitled(effect: EffectRow, actor: Actor) -> bool:
-    """Whether the person requested or approved the call, or is a lead; what they may see is checked separately."""
+    """Whether the person requested or approved the call, or is a lead (head of sales) or administrator.
+
+    Whether they may see the records is checked separately.
+    """
     return actor.key in {effect.call.get("requested_by"), effect.call.get("approved_by")} or actor.role in _LEADING
 
 
@@ -171,7 +180,7 @@ def _find_name(key: str, tools: Tools) -> str:
 
 
 def _build_answer_rows(answer: _Answer, actor: Actor, row: InboxRow, session: Session) -> list[OutboxRow]:
-    """Return the answer to the click; a refusal is also sent as a message where nobody else reads it."""
+    """Return the rows that answer the click with a toast; a refusal is also sent as a message where nobody else reads it."""
     toasts = build_click_toasts(row, session, answer.notice)
     if answer.card or (toasts and actor.key != session.key):
         return toasts
@@ -193,7 +202,7 @@ def _build_card_rows(answer: _Answer, effect_id: str, session: Session, deps: Ga
 
 
 async def describe_conflict(conflict: Conflict, records: Records, actor: Actor, names: Names) -> Notice:
-    """Return the notice about the first conflicting field and the number of others. Names that cannot be read are left out."""
+    """Return the message about the first field that conflicts and the number of others. Names that cannot be read are left out."""
     first = conflict.fields[0]
     record = records.get(first.part.target) or {}
     reader = Reader(names=names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)

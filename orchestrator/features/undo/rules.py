@@ -1,4 +1,4 @@
-"""Plans an undo from the records as read now: the one call that restores the old values, or the reason why there is none. Pure.
+"""Plans an undo from the records as they are now: the one call that restores the old values, or why there is none. Pure.
 
 Each value that the original call wrote must be unchanged. A value written by somebody else since is never overwritten, and an undo is never
 partial.
@@ -24,7 +24,7 @@ Record = JsonObject
 Records = Mapping[Target, Record | None]
 _MEANT_WITH: Final = {"opportunity": "CURRENCY_ID", "stageid": "CATEGORY_ID"}
 _STEPS: Final = 2
-"""Maximum number of state changes that lead back, such as renewing a completed task and starting it again."""
+"""The greatest number of state changes of a task that lead back, such as renewing a completed task and starting it again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,26 +45,29 @@ class ChangedField:
     """The field's name in the record."""
     now: object
     as_before: bool = False
-    """True if the field has the value from before the original call again: somebody restored it by hand."""
+    """Whether the field has the value from before the original call again: somebody restored it by hand."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conflict:
-    """Fields changed by somebody since the original call: nothing is undone."""
+    """The fields that somebody changed since the original call, because of which nothing is undone."""
 
     fields: tuple[ChangedField, ...]
 
 
 @dataclass(kw_only=True)
 class _PartResult:
-    """The result for one part of the call."""
+    """What the undo of one part of the call needs: the calls (method, parameters), and the fields changed since."""
 
     calls: list[tuple[str, dict[str, object]]] = field(default_factory=list)
     changed: list[ChangedField] = field(default_factory=list)
 
 
 def plan_restore(parts: Sequence[UndoPart], records: Records, catalogue: Catalogue) -> RestoreCall | Conflict | Notice:
-    """Return the call that undoes all of `parts`, the last one first; a Notice says why there is none. Never raises."""
+    """Return the call that undoes all of `parts`, the last one first. Never raises.
+
+    A Conflict names the fields that somebody changed since; a Notice says why there is nothing to undo.
+    """
     gone = next((part.target for part in parts if records.get(part.target) is None), None)
     if gone is not None:
         return Notice(code="undo-gone", args={"entity": gone[0].partition(":")[0], "id": gone[1]})
@@ -88,7 +91,10 @@ def plan_restore(parts: Sequence[UndoPart], records: Records, catalogue: Catalog
 
 
 def _build_batch(calls: Sequence[tuple[str, dict[str, object]]], targets: tuple[Target, ...], *, chained: bool) -> RestoreCall | Notice:
-    """Return several calls as one batch, so with one card; those of the same record depend on each other."""
+    """Return several calls as one batch, so that they get one card.
+
+    `chained` says that they change the same record and depend on each other: the batch then stops at the first error.
+    """
     commands = [Command(f"u{number:02}", method, params) for number, (method, params) in enumerate(calls)]
     if len(commands) > MAX_COMMANDS:
         return Notice(code="undo-none")
@@ -131,7 +137,7 @@ def _find_transition(now: str, was: str, spec: Method, catalogue: Catalogue) -> 
 
 
 def _restore_add(part: UndoPart, record: Record) -> _PartResult:
-    """Delete the created record again, unless somebody has changed it since."""
+    """Return the deletion of the record that the call created, or the fields of it that somebody has changed since."""
     back, call = _PartResult(), part.call
     for name, sent in extract_written_fields(call).items():
         if name in part.unchanged or multifields.is_multifield(name) or not fields.has_field(record, name, call.entity):
@@ -168,7 +174,7 @@ def _restore_fields(part: UndoPart, record: Record) -> _PartResult:
 
 
 def _check_companions(part: UndoPart, record: Record, put: JsonObject) -> Iterator[ChangedField]:
-    """Report a changed companion field: in another currency or funnel, the old sum or stage would mean something else."""
+    """Yield the currency or funnel if somebody changed it since: with another one, the old sum or stage would mean something else."""
     entity = part.call.entity
     written = {fields.to_field_key(name, entity) for name in extract_written_fields(part.call)}
     for name in put:
@@ -185,7 +191,7 @@ def _check_companions(part: UndoPart, record: Record, put: JsonObject) -> Iterat
 
 
 def _restore_phones(part: UndoPart, name: str, steps: Sequence[Step], record: Record, *, put: dict[str, object], back: _PartResult) -> None:
-    """Restore phones and addresses element by element, each by its present ID."""
+    """Add to `put` the value that restores phones and addresses, each by its present ID; to `back` a field changed since."""
     kinds = {step.kind for step in steps}
     before = [one for one in multifields.parse_elements(part.old) if one.kind in kinds]
     present = [one for one in multifields.parse_elements(record) if one.kind in kinds]
@@ -215,7 +221,7 @@ def _count_keys(elements: Sequence[Element]) -> Counter[tuple[str, str]]:
 
 
 def _build_update(part: UndoPart, put: JsonObject) -> tuple[str, dict[str, object]]:
-    """Return the update that writes the old values back, by the same method where that method undoes itself."""
+    """Return the update (method, parameters) that writes the old values back; the method is the original one if that undoes itself."""
     call, undo = part.call, part.undo
     if undo.name == call.spec.name:
         base = {name: value for name, value in call.params.items() if name != undo.fields_at and name not in put}
@@ -229,7 +235,7 @@ def _build_update(part: UndoPart, put: JsonObject) -> tuple[str, dict[str, objec
 
 
 def is_same_value(part: UndoPart, name: str, sent: object, now: object) -> bool:
-    """Whether two values of a field are equal; in doubt they are not, because an unseen change would be overwritten."""
+    """Whether two values of a field are equal; in doubt they are not, because a change by somebody might be overwritten."""
     info = fields.find_field_info(part.call.entities.get(part.call.entity), name)
     kind = info.kind if info else "text"
     if fields.is_same_value(sent, now, kind=kind):
@@ -247,7 +253,10 @@ def is_same_value(part: UndoPart, name: str, sent: object, now: object) -> bool:
 
 
 def _trim_to_precision(text: str) -> str:
-    """Return a day, or a local time cut to minutes, which the portal reads in its own zone; "" if the text names an exact time."""
+    """Return a day or a local time, cut to minutes; "" if the text gives a time with an offset.
+
+    The portal reads such a local time in its own time zone.
+    """
     plain = text.strip().replace(" ", "T")
     day, _, clock = plain.partition("T")
     if len(day) != len("2026-12-01") or any(sign in clock for sign in "+-Z"):
