@@ -23,7 +23,7 @@ class PreviewLine(View):
 
 
 class PreviewPart(View):
-    """One record and what a call changes in it."""
+    """One record, and what a call changes in it."""
 
     verb: str = ""
     """The verb of the call: add, update, delete, batch, or for an action the last word of its method."""
@@ -46,7 +46,7 @@ class Preview(PreviewPart):
     items: Sequence[PreviewPart] = ()
     count: int = 1
     sum: str = ""
-    """The total of a batch's sums, formatted."""
+    """The total of a batch's sums as text, "" if there is none."""
     mode: str = ""
     """The safety mode in which the call was only planned, not run; "" in a mode that writes."""
 

@@ -11,7 +11,7 @@ SdelkaError
 
 
 class SdelkaError(Exception):
-    """Something of ours failed in a way that has a name."""
+    """Base class of the errors that this program raises on purpose."""
 
     def __init__(self, reason: str | None = None) -> None:
         """Store `reason`, or the first line of the class's docstring when none is given."""
@@ -40,4 +40,4 @@ class SessionTaken(SdelkaError):
 
 
 class DefinitionError(SdelkaError):
-    """A definition does not hold together."""
+    """A definition file is wrong."""

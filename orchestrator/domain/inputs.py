@@ -48,7 +48,7 @@ class PlacedInput(Input):
 
 
 class TextMessage(PlacedInput, kind="message"):
-    """A request in words."""
+    """A request of a person in words."""
 
     text: str = ""
     """The person's own words."""
@@ -71,13 +71,13 @@ class ChoiceMade(Click, kind="message"):
     """
 
     answers: str
-    """The id of the question."""
+    """The id of the question that this answers."""
     option: int
     origin: str = ""
 
 
 class VoiceMessage(PlacedInput, kind="voice"):
-    """A recording to transcribe."""
+    """A voice message: a recording to transcribe."""
 
     file_id: str
     seconds: int
@@ -95,12 +95,15 @@ class EditedMessage(PlacedInput, kind="edited"):
 
 
 class CardDecision(Click, kind="decision"):
-    """A decision about a card."""
+    """A person's decision about a card."""
 
     confirmation_id: str
     nonce: str
     approve: StrictBool
-    """Strict, because the string "no" is truthy: a client that sends words must not approve by accident."""
+    """True for an approval, False for a denial.
+
+    The type is strict, because the string "no" is truthy: a client that sends words must not approve by accident.
+    """
     via: str
     """How the person decided: "button", "typed", "cli" or "http"."""
     reason: str = ""
@@ -123,7 +126,7 @@ class FeatureClick(Click, kind="press"):
 
 
 class ReminderClick(Click, kind="reminder"):
-    """A click on a button of a reminder."""
+    """A click on a button under a reminder; `place` identifies the message with the button."""
 
     reminder: str
     action: str

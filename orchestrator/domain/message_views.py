@@ -22,7 +22,7 @@ class NewsItem(PreviewPart):
     """What other people changed in one record, or that they created or deleted it."""
 
     what: str = ""
-    """"added", "changed", "deleted", or "first" for a change of a record of which the bot knew nothing before."""
+    """What happened to the record: "added", "changed", "deleted", or "first" for a change of one of which the bot knew nothing before."""
     kind: str = ""
     """The name of the smart process (a kind of record that the company defined) for its items; "" for other records."""
     who: Sequence[NewsAuthor] = ()
@@ -41,7 +41,7 @@ class HistoryEntry(PreviewPart):
     """One change in the history of a record: a call of the bot, or a change in the portal."""
 
     what: str = ""
-    """"call" for a call of the bot, "portal" for a change in the portal."""
+    """Where the change was made: "call" for a call of the bot, "portal" for a change in the portal."""
     when: str = ""
     by: str = ""
     decided_by: str = ""
@@ -120,7 +120,7 @@ class DailyBody(View):
     """A message of kind "daily": a person's list of what is due, sent each morning (digest) or evening, or in answer to /today."""
 
     what: str
-    """"digest", "today", "evening", or "lost" for the notice that a message of this day did not arrive."""
+    """The kind of message: "digest", "today", "evening", or "lost" for the notice that a message of this day did not arrive."""
     day: str = ""
     sections: Sequence[AgendaSection] = ()
     team: Sequence[TeamLine] = ()
@@ -143,7 +143,7 @@ class ReminderItem(View):
 
 
 class ReminderBody(ReminderItem):
-    """A message of kind "reminder": one reminder, or the list of those that wait."""
+    """A message of kind "reminder": one reminder, or the list of the reminders that wait."""
 
     what: str
     """What happened to the reminder: "set", "due", "late", "moved", "dropped"; or "list" or "elsewhere"."""
@@ -166,7 +166,7 @@ class EditBody(View):
     """A message of kind "edit": it asks which field of a card to change, asks for its new value, or tells the result."""
 
     what: str
-    """"fields" (asks for the field), "value" (asks for its value) or "told" (the result)."""
+    """What the message does: "fields" (asks for the field), "value" (asks for its value) or "told" (tells the result)."""
     confirmation_id: str = ""
     fields: Sequence[EditableField] = ()
     notice: Notice | None = None

@@ -29,7 +29,7 @@ class Outcome(Frozen):
     result: object = None
     total: int | None = None
     sums: Mapping[str, str] | None = None
-    """Sums by currency ("RUB" → "1200000.50") over all `total` rows, of which `result` holds only the first; empty if unavailable."""
+    """Sums by currency ("RUB" → "1200000.50") over all `total` rows, of which `result` holds only the first ones; empty if unavailable."""
     reason: Notice | None = None
     detail: str = ""
     """An English sentence for the model and for operations staff."""
@@ -39,7 +39,7 @@ class Outcome(Frozen):
     entity: str = ""
     """The kind of record that the call is about, for example "deal"."""
     created: str = ""
-    """The record that the call created, for example "deal:481"."""
+    """The record that the call created, for example "deal:481"; "" if it created none."""
     unchanged: tuple[str, ...] = ()
     """Fields that the portal left unchanged although it reported success; `reason` then tells the person so."""
     foreign_text: bool = False

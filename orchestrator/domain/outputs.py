@@ -77,12 +77,12 @@ class Reply(Frozen):
 
 
 def build_reply(*notices: Notice, text: str = "") -> Reply:
-    """Build a reply from `text` and `notices`."""
+    """Return a reply made of `text` (none if it is "") and `notices`."""
     return Reply(parts=(Text(text=text),) if text else (), notices=notices)
 
 
 class Toast(View):
-    """The answer to one button click."""
+    """The short answer to one button click, which a messenger shows for a moment."""
 
     callback_id: str = ""
     notice: Notice

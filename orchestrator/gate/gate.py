@@ -59,7 +59,7 @@ class _Case:
 
 
 class Gate:
-    """Decides on effects and on people's decisions about cards. Stateless: all state is in the ledger passed to each method."""
+    """Decides on effects, and applies people's decisions about cards. Stateless: all state is in the ledger passed to each method."""
 
     def __init__(  # noqa: PLR0913 - the composition root hands in each part once
         self,
@@ -75,7 +75,10 @@ class Gate:
         tally: ChangeCounter | None = None,
         switch: FreezeSwitch | None = None,
     ) -> None:
-        """`present` returns a person's present rights, or None if the person has no access any more."""
+        """Set up the gate.
+
+        `present` returns a person with their present rights, or None if the person has no access any more.
+        """
         self._deps = GateDeps(
             catalogue=catalogue,
             policies=FixedPolicy(policy) if isinstance(policy, Policy) else policy,
@@ -116,9 +119,9 @@ class Gate:
         return await describe_proposal(effect, catalogue=self._catalogue, portal=self._find_portal(effect.kind), actor=actor)
 
     async def submit(self, effect: Effect, *, actor: Actor, mode: Mode, turn_id: str, ledger: Ledger) -> Outcome | Pending:
-        """Check `effect` and do what the verdict says; the same slot never runs twice, whatever happens.
+        """Check `effect` and do what the verdict says: refuse it, record it as a plan, show a card or run it.
 
-        Raises StoreUnwritable when the intent cannot be stored (then nothing was sent).
+        The same slot never runs twice, whatever happens. Raises StoreUnwritable when the intent cannot be stored (then nothing was sent).
         """
         case = _Case(effect=effect, effect_id=build_effect_id(effect.slot), turn_id=turn_id, actor=actor, mode=mode, ledger=ledger)
         known = await ledger.find_effect(case.effect_id)

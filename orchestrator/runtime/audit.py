@@ -22,11 +22,14 @@ from state.stored import JsonObject
 from state.trace import get_trace_id
 
 SCHEMA = 2
-"""Version of docs/audit-record.schema.json that the records follow."""
+"""The version of docs/audit-record.schema.json that the records follow."""
 BACKLOG = 200
 """How many records may wait to be written to a slow disk; beyond that, turns wait too."""
 KEPT_ENTRIES = 5
-"""How many of the latest confirmations and finished calls a record carries: both lists only grow, and the journal holds them in full."""
+"""How many of the latest confirmations and finished calls an audit record contains.
+
+Both lists only grow, and the journal holds them in full.
+"""
 CONFIRMATION_KEYS = ("confirmation_id", "effect_id", "method", "params", "status", "requested_by", "requested_by_name", "fingerprint")
 """The fields of a card that the audit record of a decision about it contains."""
 

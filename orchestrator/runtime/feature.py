@@ -48,9 +48,9 @@ class Feature:
     """Handlers of the feature's own inputs, by the kind of the inbox row."""
     timers: Mapping[str, Handler] = field(default_factory=dict)
     commands: Mapping[str, Handler] = field(default_factory=dict)
-    """Typed commands, by the name after the slash."""
+    """Handlers of typed commands, by the name after the slash."""
     buttons: Mapping[str, Handler] = field(default_factory=dict)
-    """Buttons, by the first of the words that they carry."""
+    """Handlers of buttons, by the first of the words that a button carries."""
     periodic_tasks: Sequence[PeriodicTask] = ()
     """Functions that the worker runs every `PERIOD` (20) seconds, one after the other."""
     frequent_tasks: Sequence[PeriodicTask] = ()

@@ -1,7 +1,7 @@
-"""Merges messages that were sent separately but are one request; interprets none of them.
+"""Merges messages that were sent separately but form one request; interprets none of them.
 
-That is: a paste cut by the messenger, forwards with the person's comment, and short messages in quick succession. Quoted text stays apart
-from the person's own words: it must never act as an instruction.
+These are the parts of a paste cut by the messenger, forwards with the person's comment, and short messages in quick succession. Quoted text
+stays apart from the person's own words: it must never act as an instruction.
 """
 
 import asyncio

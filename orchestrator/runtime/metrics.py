@@ -23,7 +23,7 @@ OTHER: Final = "other"
 CLASSES: Final = {"D": "delete", "C": "configuration", "M": "money", "N": "message", "W": "write", "R": "read"}
 """The words for the classes of calls, the gravest class first: a batch with calls of several classes counts as the gravest of them."""
 GATE_REFUSALS: Final = frozenset({"frozen", "frozen-card", "denied-by-model"})
-"""Refusal codes whose sentences are defined elsewhere."""
+"""Refusal codes that are known although their sentences are not in the gate's tables."""
 
 
 class Meter(Protocol):
@@ -99,7 +99,7 @@ def _count_card(event: Event, meter: Meter) -> None:
 
 
 def to_class_word(call_class: str) -> str:
-    """Return the gravest class of a call as a word."""
+    """Return the gravest class of a call as a word from `CLASSES`, "other" for unknown letters."""
     return next((word for letter, word in CLASSES.items() if letter in call_class), OTHER)
 
 

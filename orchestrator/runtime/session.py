@@ -56,7 +56,7 @@ INLINE_RESULT = 2048
 
 
 class Session:
-    """One open session, created by `open_session`. Implements the gate's Ledger."""
+    """One open session, created by `open_session`. It implements the `Ledger` that the gate uses."""
 
     def __init__(self, store: AsyncStore, clock: Clock, lease: Lease, state: SessionState, seq: int) -> None:
         """Set up the session with a state that was loaded; call `open_session` instead."""
@@ -78,7 +78,7 @@ class Session:
         self._effects: dict[str, EffectRow | None] = {}
         """The rows of effects read or buffered since the last commit, together with `_own_effects`; None for ids without a row."""
         self._own_effects: dict[str, EffectRow] = {}
-        """Unfinished effects that this session has stored itself; see `_keep_own_effects`."""
+        """The rows of unfinished effects that this session has stored itself; see `_keep_own_effects`."""
         self._unreported_conflict: EffectConflict | None = None
         """The conflict of a buffered step that was stored by the timer, when no caller was there to receive the error; otherwise None."""
         self._store_timer: asyncio.TimerHandle | None = None
@@ -273,7 +273,7 @@ class Session:
         self._seq += len(step.encoded_events)
 
     def _store_soon(self) -> None:
-        """Store the buffered steps when the timer fires.
+        """Start a task that stores the buffered steps; called by the timer.
 
         After an error the next commit tries again, and its caller gets the error or the conflict.
         """
@@ -319,7 +319,7 @@ class Session:
         self._effects.setdefault(effect_id, None)
 
     async def list_effects(self, status: EffectStatus) -> list[EffectRow]:
-        """Return the session's effects in that status; flushes first."""
+        """Return the session's effects in that status, after storing the buffered steps."""
         await self.flush()
         return await self._store.list_effects(self.stream, status)
 

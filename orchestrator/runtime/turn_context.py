@@ -149,7 +149,7 @@ class Context:
         self._cancel: Callable[[], object] = lambda: None
 
     def set_cancel_callback(self, cancel: Callable[[], object]) -> None:
-        """Set the function that interrupts the engine."""
+        """Set the function that interrupts the engine when the person stops the turn."""
         self._cancel = cancel
 
     def stop(self) -> None:
@@ -248,9 +248,9 @@ class Context:
         return result
 
     def _skip_effect_lookup(self, slot: str) -> None:
-        """Tell the session that this slot has no stored effect, which saves a lookup in a turn that begins here.
+        """Tell the session that this slot has no stored effect, which saves a lookup in a turn that begins now.
 
-        Should there be one after all, the compare-and-set of its insert fails.
+        If there is one after all, storing the new effect fails, so nothing runs twice.
         """
         if self.recorded.is_fresh and slot not in self._submitted_slots and slot.startswith(f"{self.turn.turn_id}/"):
             self._session.mark_effect_absent(build_effect_id(slot))

@@ -118,7 +118,7 @@ class Orchestrator:
         return stored.fresh
 
     def _is_free(self, lane: LaneKey) -> bool:
-        """Whether this process may claim a row of the lane: it holds the session, and nothing of the lane is being handled."""
+        """Whether this process may claim a new row of the lane: it holds the session, and no other row of the lane is being handled."""
         return (
             not self._ending
             and lane[0] in self._sessions
@@ -262,7 +262,7 @@ class Orchestrator:
         return await self.tools.store.take_inbox(session.key, lane), False
 
     async def _tell_trouble(self, key: str) -> None:
-        """Tell the person once per failure of the store, not once per retry."""
+        """Tell the person that nothing can be stored; once per failure of the store, not at each retry."""
         if key not in self._troubled:
             self._troubled.add(key)
             await self._trouble(key, Notice(code="store-trouble"))

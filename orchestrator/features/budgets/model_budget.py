@@ -61,7 +61,7 @@ class UsageTotals:
 
 
 class UsageReader:
-    """Keeps the totals up to date with the journal. One per process."""
+    """Keeps the totals of everybody's use up to date with the journal. One per process."""
 
     def __init__(
         self,

@@ -43,7 +43,7 @@ from state.events.cards import EditAsked, EditClosed, list_edits
 from state.journal.store import EffectConflict, InboxRow, OutboxRow
 
 ANSWER: Final = "edit_value"
-"""Kind of the input that is a reply to a question about a value: {confirmation_id, ask, text}."""
+"""The kind of the input that is a reply to a question about a value: {confirmation_id, ask, text}."""
 _MOST_OPTIONS: Final = 8
 _NO_ANSWER: Final = Unresolved(notice=Notice(code="edit-empty"), detail="nothing was written")
 _CANCEL: Final = frozenset(load_lexicon("answers").read_words("value", "keep"))
@@ -286,7 +286,7 @@ async def _replace_card(card: _EditableCard, new_id: str, field: EditableField, 
 
 
 async def _drop_late_card(card: _EditableCard, new_id: str, *, row: InboxRow, actor: Actor, session: Session) -> None:
-    """Close the new card, which nobody has seen, because somebody decided about the old one while its value was being read."""
+    """Close the new card, which nobody has seen, because somebody decided about the old one while the new value was being read."""
     entries = session.state.cards
     now = entries.get(card.id) or card.entry
     notice = describe_status(now) if now.status != "requested" else OUTDATED

@@ -22,7 +22,7 @@ from state.session_state import SessionState
 from state.stored import JsonObject
 
 LONGEST: Final = 2000
-"""Maximum characters of a text value."""
+"""The greatest length of a text value, in characters."""
 _REFERENCES: Final = {"money": "sum", "number": "sum", "date": "date", "datetime": "date", "user": "user", "stage": "stage"}
 _REFERENCES_TO: Final = {"category": "category", "company": "company", "contact": "contact"}
 _TEXTS: Final = frozenset({"text", "prose"})

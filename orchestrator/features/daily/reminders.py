@@ -107,7 +107,7 @@ class Reminders:
         entry: Reminder,
         due_ts: int | None,
     ) -> None:
-        """Commit the event, the timer, the updated message with the button, and the answer to the click together."""
+        """Commit the change of a reminder: the event, the timer, the updated message with the button, and the answer to the click."""
         known, what = event.effect_id, "dropped" if due_ts is None else "moved"
         kept = entry if due_ts is None else entry.with_values(due_ts=due_ts)
         told = [

@@ -31,7 +31,7 @@ _FIRST: Final[Mapping[str, type[_FirstEvent]]] = {one.__name__: one for one in (
 """The events with which a call first appears in the journal."""
 _SLICE: Final = 100
 MAX_SCANNED: Final = 1000
-"""Maximum number of calls that one request examines."""
+"""The greatest number of calls that one request examines."""
 _MAX_TRAIL: Final = 5000
 """The greatest number of events searched for the end of a call: within a day no session has more."""
 _PIECE: Final = 500
@@ -86,7 +86,7 @@ class CallPage:
 
 @dataclass(kw_only=True)
 class CallAudit:
-    """Searches the journal for calls and builds their stories."""
+    """Searches the journal for calls, and builds the story of each (what happened to it from request to outcome)."""
 
     store: AsyncStore
     index: RecordIndex

@@ -49,7 +49,7 @@ class RecordIndex:
         return await self._store.read(_read_probes, target)
 
     async def find_decision(self, effect_id: str) -> CardDecision | None:
-        """Return who decided the call's card, None if there was no card or no decision."""
+        """Return who decided the card of the call, None if there was no card or no decision."""
         return await self._store.read(_read_decision, effect_id)
 
     async def find_undo(self, effect_id: str) -> EffectRow | None:

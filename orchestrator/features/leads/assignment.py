@@ -45,7 +45,7 @@ class LeadAssignment:
         return [lead for lead in self.notified if lead.key in keys] or self.notified
 
     def build_event(self, entry: Card) -> LeadsAsked | None:
-        """Return the event that records this assignment, None if nothing has changed."""
+        """Return the event that records this assignment, None if the card already has it."""
         keys, names = [lead.key for lead in self.notified], [lead.name for lead in self.named_leads]
         waits_still = not self.notified or {lead.name for lead in self.deciders} & set(entry.told_names or ())
         if keys == list(entry.told or ()) and waits_still:

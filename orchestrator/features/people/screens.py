@@ -114,7 +114,7 @@ def build_revoke_question(about: tuple[str, str], screen: str) -> PeopleBody:
 
 
 def to_telegram_number(person: str) -> str:
-    """Return the Telegram number of a key: "tg:7" → "7"."""
+    """Return the Telegram number in a person's key: "tg:7" → "7"."""
     return person.partition(":")[2]
 
 

@@ -109,7 +109,7 @@ class RecentWrites:
 
 
 def _extract_fields(leaf: StoredCall, spec: Method | None) -> JsonObject | None:
-    """Return the fields that the call changes, under their keys; None if it does not tell."""
+    """Return the fields that the call changes, normalized key → value; None if the call does not tell which they are."""
     if spec is None or spec.verb != "update":
         return None
     written = leaf.params.get(spec.fields_at) if spec.fields_at else leaf.params

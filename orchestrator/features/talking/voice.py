@@ -141,7 +141,7 @@ class _Transcription:
 
 
 async def _find_words(hearing: _Transcription) -> str | Notice:
-    """Return the text, or a notice why there is none."""
+    """Return the transcribed text, or the message why there is none."""
     try:
         words = to_storable_text(await hearing.wait_for_words()).strip()
     except FileUnavailable as error:

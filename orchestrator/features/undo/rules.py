@@ -29,7 +29,7 @@ _STEPS: Final = 2
 
 @dataclass(frozen=True, kw_only=True)
 class RestoreCall:
-    """The call to propose, and the records it concerns."""
+    """The call that would undo the original one, to be proposed to the gate, and the records it concerns."""
 
     method: str
     params: JsonObject

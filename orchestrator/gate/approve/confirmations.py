@@ -152,7 +152,7 @@ def build_closing(entry: Card, event: Event, status: EffectStatus, *expect: str)
 
 
 def build_expiry_timer(entry: Card, ledger: Ledger) -> Timer:
-    """Build the timer that closes the card when its time is over."""
+    """Build the timer that closes the card when its time to be decided is over."""
     return _build_timer(TIMER, entry.confirmation_id, ledger, due=parse_iso(entry.expires_at))
 
 
@@ -204,7 +204,10 @@ async def approve(entry: Card, decision: Decision, ledger: Ledger, outbox: Seque
 
 
 async def deny(entry: Card, decision: Decision, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
-    """Buffer the denial of a card; its effect can never run."""
+    """Buffer the denial of a card, after which its call can never run; raises EffectConflict if the card was decided meanwhile.
+
+    The caller commits it.
+    """
     event = build_denial(entry, decision.actor, ledger, via=decision.via, reason=decision.reason)
     close = build_closing(entry, event, "denied")
     await ledger.buffer(
@@ -235,7 +238,7 @@ def build_denial(entry: Card, actor: Actor, ledger: Ledger, *, via: str, reason:
 
 
 async def expire(entry: Card, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
-    """Buffer the expiry of a card."""
+    """Buffer the expiry of a card, whose call can then never run. The caller commits it."""
     event = ConfirmationExpired(confirmation_id=entry.confirmation_id, effect_id=entry.effect_id, expired_at=format_iso(ledger.now))
     close = build_closing(entry, event, "expired")
     await ledger.buffer(event, actor="system", effects=[close.change], outbox=outbox, timers=drop_timers(entry, ledger))

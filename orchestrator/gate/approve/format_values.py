@@ -52,7 +52,7 @@ class Reader:
     """Dates in the year of `now` are written without the year; with None the year is always written."""
 
     def format_day(self, day: date) -> str:
-        """Format a date for this person."""
+        """Return a date as text in this person's language."""
         return format_day(day, today=self.now.astimezone(ZoneInfo(self.zone)).date() if self.now else _LONG_AGO, locale=self.locale)
 
 

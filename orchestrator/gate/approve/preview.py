@@ -309,5 +309,5 @@ async def _format_total(commands: Sequence[Call], facts: Facts, reader: Reader) 
 
 
 async def preview_for(actor: Actor, call: Call, facts: Facts, names: Names, *, now: datetime | None = None) -> Preview:
-    """Build the card of `call` with `preview`, in the language and time zone of `actor`."""
+    """Return what a card shows of `call`, in the language and time zone of `actor`; see `preview`."""
     return await preview(call, facts, names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0, now=now)

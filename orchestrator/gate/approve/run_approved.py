@@ -147,7 +147,7 @@ async def resume_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger:
 async def _evaluate_stored(
     row: EffectRow, stored: StoredOrder, entry: Card, deps: GateDeps, mode: Mode, ledger: Ledger
 ) -> _EvaluatedCall | Refuse:
-    """Check the stored call against the present rules, rights and records."""
+    """Check the stored call against the present rules, rights and records; return the refusal if it may no longer run."""
     actor = deps.present(Actor.model_validate(stored.actor))
     if actor is None:
         return _NO_ACCESS

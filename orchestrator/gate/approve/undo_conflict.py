@@ -100,7 +100,7 @@ async def find_last_editor(record: Record, names: Names) -> str:
 
 
 async def format_field_value(call: Call, name: str, now: object, record: Record, reader: Reader) -> str:
-    """Format the present value of a field of `record` as cards show it."""
+    """Return the present value `now` of a field of `record` as text, as cards show it."""
     entity = call.entity
     info = fields.find_field_info(call.entities.get(entity), name)
     currency = str(fields.find_value(record, "CURRENCY_ID", entity) or "")

@@ -1,4 +1,4 @@
-"""Budget rules: how much a person may use the language model per month, and what the use costs. Pure; counts nothing itself."""
+"""Budget rules: how much a person may use the language model per month, and what the use costs. Pure; nothing is counted here."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ FULL: Final = 100
 _MILLION: Final = Decimal(1_000_000)
 _MONTHS: Final = 12
 Tokens = tuple[int, int]
-"""Tokens read and tokens written by the model."""
+"""The numbers of tokens that the model read and that it wrote."""
 Amount = Annotated[Decimal, Field(ge=0, le=10**12)]
 PersonKey = Annotated[str, Field(pattern=r"^[a-z]+:\S+$", description=KEY_EXAMPLES)]
 
@@ -46,7 +46,7 @@ class Budget(Limits):
     prices: dict[str, Price] = Field(default_factory=dict)
     """Prices per million tokens by model name; a name also covers its dated versions."""
     people: dict[PersonKey, Limits] = Field(default_factory=dict)
-    """Other limits for single people; a limit set here replaces the one above."""
+    """Other limits for single people, by person key; a limit set here replaces the one above."""
 
     @model_validator(mode="after")
     def _has_prices(self) -> "Budget":

@@ -46,7 +46,7 @@ def collect_ask_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Fact
 
 
 def extract_written_fields(call: Call) -> JsonObject:
-    """Return the fields that a call writes, under the names used in its params."""
+    """Return the fields that a call writes (name → value), under the names used in its parameters."""
     if call.spec.fields_at:
         place = call.params.get(call.spec.fields_at)
         return place if isinstance(place, Mapping) else {}

@@ -28,8 +28,8 @@ MARKS = frozenset({*names.list_origin_fields(in_items=False), *names.list_origin
 class Call:
     """One exact call: this same object is checked, shown, hashed and sent.
 
-    `params` is canonical JSON data, already enriched. A batch holds its commands as Calls of their own (`key` names each) and
-    `params` rebuilt from them. `fingerprint` covers portal, method and params exactly as sent.
+    `params` is canonical JSON data, with the fields that normalization adds. A batch holds its commands as Calls of their own (`key` names
+    each), and its `params` are rebuilt from them. `fingerprint` covers portal, method and params exactly as sent.
     """
 
     kind: str
@@ -44,9 +44,9 @@ class Call:
     targets: tuple[Target, ...] = ()
     """Existing records that the call reads or changes."""
     unknown_target: bool = False
-    """Whether the record's id is a `$result[...]` reference or cannot be parsed."""
+    """Whether the id of the record to change is not a number: a `$result[...]` reference (to another command's result), or malformed."""
     references: tuple[str, ...] = ()
-    """Paths of params whose value contains `$result[...]`."""
+    """The paths of the parameters whose value contains `$result[...]`, a reference to the result of another command of the batch."""
     system_fields: frozenset[str] = frozenset()
     """Fields that normalization added to the call; they need no confirmation."""
     entity: str = ""
@@ -54,7 +54,7 @@ class Call:
     entities: Mapping[str, Entity] = field(default_factory=dict)
     """The catalogue's definitions of the kinds of record in `targets` and `entity`: how they are read and what their fields are called."""
     target_created: bool = False
-    """Whether the id is `$result[...]` of an earlier add in the same batch, that is, a record that did not exist before."""
+    """Whether the id is the `$result[...]` of an earlier add in the same batch, so that the record does not exist yet."""
     ties: tuple[Target, ...] = ()
     """Further records to which the call attaches something, such as the deal to which a task is linked.
 
@@ -125,7 +125,7 @@ class Facts:
     dismissed_users: frozenset[int] = frozenset()
     """Of the users whom the call makes responsible: those who are not active employees."""
     by_webhook: bool = False
-    """Whether calls go through a webhook, for which some methods are not available."""
+    """Whether the call goes through a webhook of the portal; some methods are available only to an application."""
     denied_at: str = ""
     denied_by: str = ""
     denied_in_turn: bool = False

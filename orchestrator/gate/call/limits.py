@@ -29,7 +29,7 @@ class Caps(Frozen):
 
 
 class ChangeCounter(Protocol):
-    """Counts the changes of a person."""
+    """Counts the changes (writes to the portal) that were begun for a person."""
 
     async def count_changes(self, actor: Actor, ledger: Ledger) -> int:
         """Return the number of changes begun for this person within the last 24 hours; may raise StoreError."""

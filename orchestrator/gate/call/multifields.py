@@ -99,7 +99,7 @@ def parse_steps(name: str, value: object, present: Sequence[Element] | None, *, 
 
 
 def apply_steps(steps: Sequence[Step], present: Sequence[Element]) -> tuple[Element, ...]:
-    """Return the record's phones and addresses after the steps."""
+    """Return the phones and addresses that a record with the elements `present` has after the steps."""
     touched = {step.old.id: step for step in steps if step.old is not None}
     kept = [element for element in present if element.id not in touched]
     edited = [replace(step.old, value=step.value, value_type=step.value_type) for step in steps if step.verb == "edit" and step.old]

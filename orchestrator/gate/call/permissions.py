@@ -165,7 +165,10 @@ def is_same_person(one: Actor, key: str, user: int | None) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Absence:
-    """The absence of a lead through `until` (inclusive); `deputy` decides instead, "" if nobody was named."""
+    """The absence of a lead (head of sales) up to and including the day `until`.
+
+    `deputy` is the key of the person who decides instead, "" if nobody was named.
+    """
 
     until: date
     deputy: str = ""

@@ -43,7 +43,7 @@ Span = Annotated[timedelta, BeforeValidator(parse_duration), Field(gt=timedelta(
 
 
 class Policy(Frozen):
-    """The owner's rules on top of the catalogue. Method names are matched regardless of case."""
+    """The rules of the portal's owner, in addition to the catalogue of methods. Method names are matched regardless of case."""
 
     open_methods: frozenset[str] = frozenset()
     """Methods that are closed by default (deletions and closed catalogue rows) and may be requested.
@@ -87,7 +87,7 @@ class Policy(Frozen):
     open_kinds: frozenset[EffectKind] = frozenset()
     """Kinds of effects other than portal calls that may be requested or run."""
     telegram_chats: frozenset[int] = frozenset()
-    """Chats to which an effect may write, besides the one that requested it."""
+    """Telegram chats to which an effect may write, besides the one that requested it."""
     http_hosts: frozenset[str] = frozenset()
     """Hosts that an http effect may call."""
     catalogue: tuple[Method, ...] = ()

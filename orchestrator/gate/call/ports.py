@@ -88,7 +88,7 @@ class Ledger(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Succeeded:
-    """The portal reported success."""
+    """The result of a call for which the portal reported success."""
 
     result: Any
     total: int | None = None
@@ -99,7 +99,7 @@ class Succeeded:
     unchanged: tuple[str, ...] = ()
     """Fields that a later read of the record showed to be unchanged, whatever the portal reported."""
     note: str = ""
-    """Anything else to report, in English."""
+    """Anything else to report to the model and operations staff, in English."""
     sums: Mapping[str, str] | None = None
     """Sums by currency over all rows of a list that is longer than `result`; empty where they could not be computed."""
     foreign_text: bool = False
@@ -158,7 +158,7 @@ class ReadBack:
 
 @runtime_checkable
 class ReadsBack(Protocol):
-    """A performer that can check whether a change really happened."""
+    """A performer that can read the record after a call, to check whether the change really happened."""
 
     async def read_back(self, call: Call, before: BeforeImage, done: Succeeded) -> ReadBack:
         """Read the changed records and compare them with what was written; raises no network errors."""
@@ -183,11 +183,11 @@ class Reconciled:
     detail: str = ""
     changes: StateChanges = field(default_factory=StateChanges)
     commands: Sequence[CommandReport] = ()
-    """For a batch, the finding for each command that writes."""
+    """For a batch, what was found about each command that writes."""
 
 
 class FieldLists(Protocol):
-    """The portal's own field lists, cached for a while."""
+    """Reads the portal's own lists of fields, cached for a while."""
 
     async def load_fields(
         self, entity: str, *, fresh: bool = False, has: Callable[[Mapping[str, Field]], bool] | None = None
@@ -199,7 +199,7 @@ class FieldLists(Protocol):
 
 
 class People(Protocol):
-    """The portal's employees as they are now."""
+    """Reads the portal's employees as they are now."""
 
     async def is_active(self, user_id: int) -> bool:
         """Return whether this is the id of an active employee; raises bitrix errors."""
@@ -209,7 +209,7 @@ class People(Protocol):
 
 
 class Reference(FieldLists, People, Protocol):
-    """The portal's reference data."""
+    """Reads the portal's lists of fields and of employees."""
 
 
 class Records(Protocol):
@@ -273,7 +273,7 @@ class Names(Protocol):
         """Return the value of a custom field in words; None if the portal has no other words for it."""
 
     async def load_currency_book(self) -> CurrencyBook:
-        """Return how the portal formats its currencies; never fails."""
+        """Return the portal's currencies and how it formats them; never fails."""
 
     def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
         """Return the address of the record's page as `user` sees it, "" if it has none."""

@@ -13,7 +13,7 @@ from state.stored import JsonObject
 
 
 class UndecodableCall(ValueError):
-    """A stored call names a method that the catalogue no longer lists; it cannot be run."""
+    """Raised for a stored call whose method is no longer in the catalogue, so that it cannot be run."""
 
 
 class StoredCall(View):
@@ -59,7 +59,7 @@ class StoredOrder(View):
     confirmation_id: str
     before: BeforeImage
     named: JsonObject = Field(default_factory=dict)
-    """The label of the call, by which a sentence for people names it."""
+    """The label of the call: the arguments with which a sentence for people names it."""
     actor: JsonObject = Field(default_factory=dict)
     """The requester as a stored `Actor`, for a call that waited for a decision."""
     started_at: str = ""

@@ -81,7 +81,7 @@ def list_method_names(call: Call) -> tuple[str, ...]:
 
 
 def _list_kinds(call: Call) -> tuple[str, ...]:
-    """Return the kinds of record that the call is about: its own, and for a part also the kind of the record it belongs to."""
+    """Return the kinds of record that the call is about; for a part such as a product row also the kind of the record it belongs to."""
     return (call.entity, *(name for name, _ in call.targets)) if call.entity in _PARTS else (call.entity,)
 
 

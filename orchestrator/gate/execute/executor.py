@@ -64,7 +64,7 @@ class Order:
     The executor calls it when the database has no count of this person yet.
     """
     named: JsonObject = field(default_factory=dict)
-    """The call's label, by which a sentence for people names it."""
+    """The call's label: the arguments with which a sentence for people names it."""
 
     @property
     def call_class(self) -> str:

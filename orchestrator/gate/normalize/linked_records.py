@@ -1,7 +1,7 @@
-"""Linked records: the records that a call attaches something to, or refers to, besides its own target. Pure.
+"""Finds the linked records of a call: those it attaches something to, or refers to, besides its own target. Pure.
 
-Attaching writes to the other record's card, so that record is checked like a target: it must exist and be the actor's. A mere
-reference (the contact of a new deal) only leads to a confirmation if nobody named that record.
+Attaching writes to the other record's card, so that record is checked like a target: it must exist, and the actor must be allowed to see
+it. A mere reference (the contact of a new deal) only leads to a confirmation if nobody named that record.
 """
 
 import re

@@ -193,7 +193,7 @@ def extract_currencies(call: Call, *, locale: Locale) -> Call:
 
 
 def check_currencies(call: Call, facts: Facts, *, money: Money, text: str) -> Refuse | None:
-    """Return the refusal of the first sum whose currency differs from that of its record; None if all agree.
+    """Return the refusal of the first sum that was named in another currency than its record has; None if all agree.
 
     A plain number written by the model is searched for in the person's `text`: a currency named there with it counts.
     """
@@ -262,7 +262,7 @@ def _is_of_record(leaf: Call, name: str) -> bool:
 
 
 def _find_created_currency(leaf: Call, call: Call) -> str:
-    """Return the currency of the record that an earlier command of the batch creates."""
+    """Return the currency of the record that an earlier command of the batch creates; "" if it names none."""
     keys = {find_reference_key(get_at_path(leaf.params, path)) for path in leaf.spec.target}
     return next((find_currencies(one, None)[1].upper() for one in call.commands if one.key in keys), "")
 
