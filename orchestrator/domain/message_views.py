@@ -117,7 +117,10 @@ class AgendaSection(View):
 
 
 class DailyBody(View):
-    """A message of kind "daily": a person's list of what is due, sent each morning (digest) or evening, or in answer to /today."""
+    """A message of kind "daily": what is due for a person (morning digest or answer to /today), or the evening summary for leads.
+
+    It may also be the notice that a message of this day is lost.
+    """
 
     what: str
     """The kind of message: "digest", "today", "evening", or "lost" for the notice that a message of this day did not arrive."""

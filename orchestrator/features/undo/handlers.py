@@ -35,7 +35,7 @@ from state.journal.store import EffectRow, InboxRow, OutboxRow
 
 PRESS: Final = "undo"
 _ATTEMPTS: Final = 20
-"""How often the undo of a call may be proposed again after its card was declined."""
+"""How often the undo of one call may be proposed; a card that was declined or expired allows the next attempt."""
 _GIVEN_UP: Final = frozenset({"denied", "expired", "superseded", "refused"})
 _LEADING: Final = frozenset({"lead", "admin"})
 
