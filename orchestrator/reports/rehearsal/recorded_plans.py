@@ -58,6 +58,11 @@ class RecordedStep:
         """The call's id, which the journal, the audit log and `journal why` use."""
         return build_effect_id(self.slot)
 
+    @property
+    def fate_with_note(self) -> str:
+        """What became of it, with the note if there is one: "refused: gate-delete"."""
+        return f"{self.fate}: {self.fate_note}" if self.fate_note else self.fate
+
 
 @dataclass(kw_only=True)
 class RecordedPlan:
