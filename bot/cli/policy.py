@@ -284,7 +284,7 @@ def _show(rows: list[tuple[str, ...]], summary: "Summary", mode: str) -> None:
         ranked = [(mask(name), by_verdict.total(), *(by_verdict[now] for now in counted)) for name, by_verdict in rank_counts(counts)[:10]]
         write_table((column, "steps", "run at once", "asked", "refused", "planned"), ranked, title=f"By {column}")
     reasons = [
-        (entry.now, entry.steps, mask(entry.text), ", ".join(f"{mask(one.session)} {one.call[:12]}" for one in entry.examples))
+        (entry.now, entry.steps, mask(entry.text), ", ".join(f"{mask(one['session'])} {one['call'][:12]}" for one in entry.examples))
         for entry in summary.list_reasons()[:10]
     ]
     if reasons:

@@ -1,6 +1,6 @@
 """Explains one call for `sdelka policy explain`, as data. The gate's own functions decide, and nothing is sent."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -96,11 +96,7 @@ def explain_recorded(call: str, store: Store, rules: Rules, path: Path | None) -
     """Return the recorded calls whose ids begin with `call`: today's verdict and what happened then. Raises store errors."""
     loaded = load_with_places(path)
     plans = evaluate_plans(read_plans(store), rules)
-    return [_build_line(plan, step, rules, loaded) for plan, step in _iterate_steps(plans) if step.step.call.startswith(call)]
-
-
-def _iterate_steps(plans: Iterator[RehearsedPlan]) -> Iterator[tuple[RehearsedPlan, RehearsedStep]]:
-    return ((plan, step) for plan in plans for step in plan.steps)
+    return [_build_line(plan, step, rules, loaded) for plan in plans for step in plan.steps if step.step.call.startswith(call)]
 
 
 def _build_line(plan: RehearsedPlan, step: RehearsedStep, rules: Rules, loaded: LoadedPolicy) -> ExplainedCall:

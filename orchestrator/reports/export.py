@@ -132,7 +132,9 @@ def format_json_line(event: StoredEvent) -> str:
 
 def format_redacted_json_line(event: StoredEvent) -> str:
     """Format the event as JSON without texts of people and without CRM values: only ids, methods, codes, counts and times."""
-    return orjson.dumps({**as_record(event), "data": _exclude_personal(event), "redacted": True}).decode()
+    left_out = list_personal_fields(event.type)
+    data = {name: value for name, value in hide_secrets(event.data).items() if name not in left_out}
+    return orjson.dumps({**as_record(event), "data": data, "redacted": True}).decode()
 
 
 def list_personal_fields(type_name: str) -> frozenset[str]:
@@ -158,16 +160,7 @@ def build_cef_formatter(voice: Narrator, version: str) -> FormatLine:
 
 def build_redacted_cef_formatter(version: str) -> FormatLine:
     """Return a function that formats an event as CEF without names and sentences."""
-
-    def line(event: StoredEvent) -> str:
-        return _format_cef(event, _Facts.model_validate(event.data), version, {})
-
-    return line
-
-
-def _exclude_personal(event: StoredEvent) -> dict[str, object]:
-    left_out = list_personal_fields(event.type)
-    return {name: value for name, value in hide_secrets(event.data).items() if name not in left_out}
+    return lambda event: _format_cef(event, _Facts.model_validate(event.data), version, {})
 
 
 def _format_cef(event: StoredEvent, facts: _Facts, version: str, words: Mapping[str, str]) -> str:

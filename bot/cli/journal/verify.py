@@ -15,7 +15,7 @@ from orchestrator.domain.errors import SettingsError
 if TYPE_CHECKING:
     from bot.cli.logs import LogRecord
     from state.findings import Finding
-    from state.journal.store import Store, StoredEvent
+    from state.journal.store import Store
     from state.verify.anchors import Anchor
     from state.verify.journal import JournalReport
 
@@ -127,7 +127,8 @@ def _find_missing_logs(settings: Settings, store: "Store") -> "Iterator[Finding]
     for stream in store.list_streams():
         person = stream.removeprefix("session:")
         turns = stream.startswith("session:tg:") and person not in logged
-        if turns and any(_is_request(event, person) for event in read_stream(store, stream)):
+        events = read_stream(store, stream) if turns else ()
+        if any(event.type == "MessageReceived" and event.actor == person and not event.erased for event in events):
             yield Finding(kind="note", place=stream, why=f"{person} had turns, and LOG_DIR has no audit log: `sdelka logs rebuild`")
 
 
@@ -164,10 +165,6 @@ def _has_turn(store: "Store", stream: str, turn_id: str) -> bool:
     head, _ = store.read_head(stream)
     pages = (store.read_encrypted(stream, max(0, end - _PAGE), _PAGE) for end in range(head, 0, -_PAGE))
     return any(f'"turn_id":"{turn_id}"' in data for page in pages for _, _, data in page)
-
-
-def _is_request(event: "StoredEvent", person: str) -> bool:
-    return event.type == "MessageReceived" and event.actor == person and not event.erased
 
 
 def _build_progress_counter() -> Callable[[int], None]:

@@ -229,7 +229,7 @@ class _Reader:
 def _build_step(entry: PlanStep, number: int) -> RecordedStep:
     step = RecordedStep(slot=entry.slot, number=number, method=entry.method, params=entry.params, comment=entry.comment)
     if problem := entry.name_problem:
-        step.name_problem, step.fate, step.detail = problem.code, "unnamed", problem.detail
+        step.name_problem, step.fate, step.detail = problem.notice.code, "unnamed", problem.detail
     return step
 
 

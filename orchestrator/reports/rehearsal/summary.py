@@ -12,17 +12,6 @@ TOP: Final = 10
 _VERDICTS: tuple[RehearsedVerdict, ...] = ("allowed", "asked", "refused", "planned", "not begun", "not judged")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
-    """Where to look a step up: `journal why CALL` if it led to a call or card, else `journal show SESSION` at that time."""
-
-    call: str
-    slot: str
-    session: str
-    at: str
-    method: str
-
-
 @dataclass(kw_only=True)
 class ReasonCount:
     """How many steps have this verdict for this reason, with the first of them as examples."""
@@ -31,7 +20,8 @@ class ReasonCount:
     reason: str
     text: str
     steps: int = 0
-    examples: list[Example] = field(default_factory=list)
+    examples: list[dict[str, str]] = field(default_factory=list)
+    """Where to look them up: `journal why CALL` if one led to a call or card, else `journal show SESSION` at that time."""
 
 
 class Summary:
@@ -80,7 +70,8 @@ class Summary:
             entry.steps += 1
             if len(entry.examples) < EXAMPLES:
                 step, plan = judged.step, rehearsed.plan
-                entry.examples.append(Example(call=step.call, slot=step.slot, session=plan.session, at=plan.at, method=step.method))
+                place = {"session": plan.session, "at": plan.at}
+                entry.examples.append({"call": step.call, "slot": step.slot, **place, "method": step.method})
 
     def list_reasons(self) -> list[ReasonCount]:
         """Return the counts by reason, largest first."""
