@@ -69,11 +69,6 @@ class Counts:
         """How many seconds half of the cards waited at most, by decision."""
         return {status: round(median(waits), 3) for status, waits in self.waits.items()}
 
-    @property
-    def oldest_open_card(self) -> str:
-        """When the oldest waiting card was requested; "" if none waits."""
-        return min(self.open_cards.values(), default="")
-
 
 class Backlog(NamedTuple):
     """What waits in the inbox or in the outbox."""
@@ -208,7 +203,7 @@ def as_report(counts: Counts, store: Store, voice: Narrator, now: datetime) -> J
             **dict(counts.decisions.most_common()),
             "median_wait_seconds": counts.median_waits,
             "open": len(counts.open_cards),
-            "oldest_open": counts.oldest_open_card,
+            "oldest_open": min(counts.open_cards.values(), default=""),
         },
         "refused": dict(counts.refused.most_common()),
         "unknown": {

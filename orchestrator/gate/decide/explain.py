@@ -1,6 +1,6 @@
 """Explains why a call would run, ask or be refused, and which line of policy or catalogue says so. Pure; English, for operations staff."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, assert_never
@@ -15,6 +15,7 @@ from orchestrator.gate.call.policy import LoadedPolicy
 from orchestrator.gate.call.policy_format import Rule, format_location
 from orchestrator.gate.call.reasons import SENTENCES, format_english
 from orchestrator.gate.normalize.sums import CURRENCY, SUM
+from state.stored import JsonObject
 
 _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "gate-policy-refuses": ("refuse_methods",),
@@ -91,7 +92,7 @@ def explain_verdict(verdict: Verdict, method: str, rules: LoadedPolicy) -> Expla
             assert_never(verdict)
 
 
-def explain_reasons(reasons: Any, says: str, method: str, rules: LoadedPolicy) -> Iterator[ReasonLine]:
+def explain_reasons(reasons: Iterable[Notice], says: str, method: str, rules: LoadedPolicy) -> Iterator[ReasonLine]:
     """Yield each reason with its source."""
     for notice in reasons:
         code = str(notice.args.get("reason") or notice.code)
@@ -134,7 +135,7 @@ def _build_default_line(says: str, code: str, text: str) -> ReasonLine:
     return ReasonLine(says=says, code=code, text=text, source="mode" if code == "mode" else "built in")
 
 
-def build_supposed_effect(method: Method, written: Mapping[str, Any]) -> Effect:
+def build_supposed_effect(method: Method, written: JsonObject) -> Effect:
     """Build a call of `method` that writes these fields on a record the person has named; for product rows a sum becomes a row."""
     params: dict[str, Any] = {}
     written = _as_rows(method, written)
@@ -151,7 +152,7 @@ def build_supposed_effect(method: Method, written: Mapping[str, Any]) -> Effect:
     return Effect(method=method.name, params=params)
 
 
-def _as_rows(method: Method, written: Mapping[str, Any]) -> dict[str, Any]:
+def _as_rows(method: Method, written: JsonObject) -> JsonObject:
     sums = {name: value for name, value in written.items() if fields.to_field_key(name) == fields.to_field_key(SUM)}
     if ".productrow" not in method.name or not sums:
         return dict(written)
@@ -171,7 +172,7 @@ def build_supposed_facts(call: Call, actor: Actor, catalogue: Catalogue, before:
     """Build facts in which the records exist and belong to the person; only their sum and currency are known, and only if given."""
     sums = {SUM: str(before)} if before is not None else {}
     sums |= {CURRENCY: currency} if currency else {}
-    records: dict[Target, Mapping[str, Any] | None] = {}
+    records: dict[Target, JsonObject | None] = {}
     for leaf in call.leaves:
         for target in (*leaf.targets, *leaf.ties):
             entity = catalogue.entities.get(target[0])
