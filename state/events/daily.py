@@ -1,4 +1,4 @@
-"""Journal events of daily help (reminders and the digest of a day) and their fold.
+"""Journal events of daily help (reminders, the digest and the evening summary of a day) and their fold.
 
 A reminder is identified by the effect that set it; its time is stored as seconds since 1970, so that no clear field holds anything
 personal.
@@ -61,7 +61,7 @@ def list_reminders(state: State) -> dict[str, Reminder]:
 
 
 def find_last_day(state: State, what: str) -> int:
-    """Return the day for which `what` was last sent, 0 if never."""
+    """Return the ordinal of the day for which `what` ("digest" or "evening") was last sent, 0 if never."""
     return int((state.daily or {}).get(what, 0))
 
 

@@ -1,4 +1,4 @@
-"""Journal events of moving the database to another place."""
+"""The journal event of a restore from a backup."""
 
 from state.events.base import Event
 
@@ -11,8 +11,8 @@ class BackupRestored(Event):
     made_at: str
     by: str
     cards: int = 0
-    """The number of cards that still wait; before such a call runs, the portal is checked for it."""
+    """The number of cards that still wait. Before the call of such a card runs, the portal is checked whether it has run already."""
     unknown: int = 0
     """The number of calls that were approved or under way: nobody knows whether they ran."""
     set_aside: int = 0
-    """The number of inputs that are not worked, because they may have been worked already."""
+    """The number of inbox rows that are not handled, because they may have been handled since the backup."""
