@@ -1,6 +1,6 @@
-"""Which records and calls each journal event is about: the rule by which the table `mentions` follows from journal and effects. Pure.
+"""Which records and calls each journal event is about: the rule that derives the table `mentions` from journal and effects. Pure.
 
-The index holds only ids, kinds and numbers of records, nothing that people wrote; of an erased person's call nothing at all.
+The index holds only ids, kinds and numbers of records, nothing that people wrote, and nothing about the calls of erased people.
 """
 
 from collections.abc import Iterator, Mapping
