@@ -17,7 +17,7 @@ class NewerDatabase(StoreError):
 
 
 def upgrade(dialect: Dialect) -> None:
-    """Run the missing migrations in one transaction. Raises NewerDatabase for a newer schema, ClosedDatabase if it is marked as closed."""
+    """Run the missing migrations in one transaction. Raises NewerDatabase for a newer schema, ClosedDatabase for a closed database."""
     with dialect.engine.begin() as connection:
         dialect.lock_schema(connection)
         present = read_revision(connection)

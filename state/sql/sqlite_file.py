@@ -29,7 +29,7 @@ class Spot:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One record of a B-tree: its readable columns, its rowid (None in an index), and where it begins."""
+    """One record of a B-tree: its columns as far as they can be read, its rowid (None in an index), and where it begins."""
 
     columns: tuple[Any, ...]
     rowid: int | None
@@ -129,7 +129,7 @@ class SqliteFile:
         return self.find_page(roots.get(table, 1))
 
     def find_rowid(self, table: str, rowid: int) -> Spot | None:
-        """Return where the row with that rowid is."""
+        """Return where the row with that rowid is; None if it is not found."""
         return next((cell.spot for cell in self.iterate_cells(self.list_roots().get(table, 0)) if cell.rowid == rowid), None)
 
     def find_broken_pages(self) -> Iterator[tuple[str, Spot]]:
