@@ -236,7 +236,7 @@ class Commit:
     blobs: Mapping[str, str] = field(default_factory=dict)
     snapshot: Snapshot | None = None
     switch: str | None = None
-    """The new value of the switch that freezes writes, "" to release them; None leaves it. Once it is stored, no frozen write starts."""
+    """The new value of the switch that freezes writes, "" to release them, None to leave it. Frozen: only `though_frozen` calls start."""
     after: int | None = None
     """The seq at which the stream must end before this commit, so that a retry of a commit that was stored after all is refused."""
     earlier: Sequence["Commit"] = ()
