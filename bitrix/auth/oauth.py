@@ -1,6 +1,6 @@
 """A local application of the portal: its access token is renewed when the portal calls it expired, and never before.
 
-A new token pair is stored before it is used, and only one process at a time renews. Makes no calls and keeps no file of its own.
+A new token pair is stored before it is used, and only one process at a time renews. Calls no method of the portal and keeps no file.
 """
 
 import asyncio
@@ -22,7 +22,9 @@ from bitrix.errors import NoAccess, NotSent
 log = logging.getLogger(__name__)
 
 CLAIM = timedelta(seconds=2 * TIMEOUT_SECONDS)
-"""How long other processes wait for the one that claimed a renewal: longer than the server may take to answer, so it must have died."""
+"""How long other processes wait for the one that claimed a renewal.
+
+The server has to answer earlier, so a process that takes longer must have died."""
 RENEWAL_PAUSE = timedelta(minutes=1)
 """How long `NoAccess` is raised again without asking the authorization server: a request at every call may get the application blocked."""
 _SKEW = timedelta(seconds=5)
@@ -118,7 +120,7 @@ class Application:
         return await self._join_renewal() if self._grant in (None, stale) else self._grant or stale
 
     async def aclose(self) -> None:
-        """Let a renewal under way store its pair, then close."""
+        """Let a renewal under way store its pair, then close the connections to the authorization server."""
         self._closed = True
         if self._flight is not None:
             await asyncio.wait({self._flight})

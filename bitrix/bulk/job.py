@@ -43,7 +43,7 @@ class ItemOutcome:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A step to send: its command, also encoded as text."""
+    """A step to send: its batch command, and that command encoded as `method?query`."""
 
     index: int
     command: Command

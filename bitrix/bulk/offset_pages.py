@@ -88,7 +88,7 @@ class _Reader:
 
 @dataclass(frozen=True, slots=True)
 class FirstRows:
-    """The rows read; `complete` is False if the list has more than was asked for."""
+    """The rows that were read, and the portal's count of all rows. `complete` is False if the list has more than `max_rows`."""
 
     rows: list[Any]
     total: int | None

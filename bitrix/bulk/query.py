@@ -16,7 +16,7 @@ class IdQuery:
     """One list, prepared to be walked by id.
 
     Raises ValueError for an order other than by id, a `start`, an OR at the top of the filter, or bounds of the id that are not numbers.
-    The id is added to `select`, if there is one.
+    If `params` has a `select`, the id field is added to it.
     """
 
     def __init__(self, method: str, params: Mapping[str, Any], ids: IdList) -> None:

@@ -123,7 +123,7 @@ class Backoff:
 
 
 class TaskPool:
-    """Owns the tasks it starts; leaving it cancels and awaits those that still run."""
+    """A context manager that owns the tasks it starts: on leaving, those that still run are cancelled and awaited."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()

@@ -52,7 +52,7 @@ class Density:
 
     @property
     def is_reliable(self) -> bool:
-        """Whether several windows may be cut by this measure at once."""
+        """Whether the density is known well enough to cut several windows at once."""
         return self.measured or self.value >= _DENSE
 
     def split_window(self, gap: Gap) -> Gap:

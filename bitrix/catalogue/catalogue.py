@@ -72,12 +72,12 @@ class Method(BaseModel):
     """Whether every call needs a confirmation, whatever it changes: completing a task, starting a workflow."""
     note: str = ""
     scope: str = ""
-    """The scope that a webhook or application needs for it, as the documentation names it: crm, task, im …; basic = always granted.
+    """The scope that a webhook or application needs for the method, named as in the documentation: crm, task, im …; basic = always granted.
     `insufficient_scope` is answered with this name. The file's `scope` applies if the row has none."""
     app_only: bool = False
     """Whether the method works for an application (OAuth) only; a webhook gets WRONG_AUTH_TYPE."""
     rare: bool = False
-    """Not part of a sales team's day: evaluated like any other, but left out of the list of methods in every model request."""
+    """Whether a sales team seldom needs it: evaluated like any other, but left out of the list of methods in every model request."""
     source: str = ""
     """The page of the vendor's documentation below api-reference/, or the folder of the family's pages."""
 
@@ -124,7 +124,7 @@ class Entity(BaseModel):
     list: str
     id_param: str = "id"
     result_key: str = ""
-    """"item" or "task" if the record is nested one level down."""
+    """The key under which the answer holds the record ("item", "task"); "" if the answer is the record itself."""
     owner_field: str
     also_owned_by: tuple[str, ...] = ()
     """Further fields that name owners of the record: a task also belongs to its creator."""

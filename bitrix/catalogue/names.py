@@ -37,7 +37,9 @@ _PAIRS: Final = (
     _Pair(classic="COMPANY_TYPE", universal="typeId", kinds=frozenset({"company"})),
 )
 _ONE_WAY: Final = {("item", "STATUS_ID"): "stageId"}
-"""Names that callers use for another field; the reverse mapping never gives them."""
+"""(kind of record, classic name) → universal name, for names that callers use although that kind has no such field.
+
+`to_classic` never returns these names."""
 
 _OWN: Final = re.compile(r"UF_CRM_([A-Z0-9_]+)", re.ASCII)
 _OWN_WORDS: Final = re.compile(r"([0-9]+)_([A-Z]+(?:_[A-Z]+)*)", re.ASCII)

@@ -63,11 +63,11 @@ class PortalEvent:
     event: str
     handler_id: str = ""
     entity: str = ""
-    """"deal", "item:177"; "" for an event about no known record."""
+    """The kind of record: "deal", "item:177" (a smart process with its type number); "" for an event about no known record."""
     record_id: int = 0
     action: Action = ""
     ts: int
-    """The portal's time in seconds."""
+    """The time of the event in seconds, as the portal gives it."""
     token: SecretStr = field(default_factory=lambda: SecretStr(""))
     domain: str = ""
     member_id: str = ""
@@ -76,7 +76,7 @@ class PortalEvent:
 
     @property
     def target(self) -> str:
-        """The record, such as "deal:481", or ""."""
+        """The record that the event is about, such as "deal:481"; "" if it is about no known record."""
         return f"{self.entity}:{self.record_id}" if self.entity and self.record_id else ""
 
     @property
@@ -125,7 +125,7 @@ def is_authentic(event: PortalEvent, tokens: Iterable[SecretStr]) -> bool:
 
 
 def _find_kind(entity: str, fields: Mapping[str, str]) -> str:
-    """Return the kind of record, for a smart process with the type number from the fields."""
+    """Return the kind of record; for a smart process with its type number from the fields ("item:177"), "" if that is missing."""
     if entity != _DYNAMIC:
         return entity
     number = _parse_number(fields.get("ENTITY_TYPE_ID", ""))

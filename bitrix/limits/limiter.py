@@ -16,7 +16,7 @@ from bitrix.limits.shared_level import SharedLevel, Traffic
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[None]]
 QUANTUM = 5
-"""The most interactive sends not yet reported to the other processes; each process adds this much to the error of the shared counter."""
+"""At most this many interactive sends of a process are not in the shared counter yet, so it may be too low by this much per process."""
 REPORT_EVERY = 0.5
 
 
