@@ -8,7 +8,7 @@ from state.stored import JsonObject, Stored
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invitation(Stored):
-    """An invitation link for one employee that was not used yet."""
+    """An invitation link for one employee that has not been used yet."""
 
     bitrix_user_id: int
     role: Literal["manager", "lead", "admin"]

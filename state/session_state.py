@@ -71,7 +71,7 @@ class AwaitedDenial(Stored):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningCall(Stored):
-    """A call whose intent is stored and whose outcome is not."""
+    """A call whose intent (CallStarted) is stored, and whose outcome is not stored yet."""
 
     effect_id: str
     method: str
@@ -81,7 +81,7 @@ class RunningCall(Stored):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownCall(Stored):
-    """A call that may or may not have happened."""
+    """A call of which nobody knows whether the portal executed it."""
 
     method: str
     ts: str = ""

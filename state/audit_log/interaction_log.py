@@ -1,4 +1,4 @@
-"""The audit log for operations: JSONL per user, rotated and chained (S004-43…53, A8). It fails open: an error here never disturbs a turn.
+"""The audit log for operators: JSONL per user, rotated and chained (S004-43…53, A8). An error here never disturbs a person's request.
 
 It is not the journal: no decision reads it, and records are not flushed to disk one by one.
 """

@@ -49,7 +49,7 @@ def hold_lock(path: Path, *, seconds: float | None = None) -> Iterator[int]:
 
 @contextmanager
 def hold_shared_lock(path: Path) -> Iterator[None]:
-    """Keep writers out for a moment without writing anything; takes no lock if there is no lock file yet."""
+    """Keep writers out while the block runs, without writing anything; takes no lock if there is no lock file yet."""
     try:
         descriptor = _open_locked(path, os.O_RDONLY, fcntl.LOCK_SH, LOCK_SECONDS)
     except FileNotFoundError:

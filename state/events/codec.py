@@ -51,7 +51,7 @@ class EncodedEvent(NamedTuple):
     personal_text: str
     """The personal fields that are not blank, as canonical JSON; "" if there are none."""
     data: dict[str, Any]
-    """The complete data parsed from that text, so that folding now and folding from the journal later give the same state."""
+    """The complete data, parsed from these two texts, so that folding now and folding from the journal later give the same state."""
 
 
 def encode(event: Event) -> EncodedEvent:

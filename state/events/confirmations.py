@@ -84,7 +84,7 @@ class ConfirmationDenied(Event):
 
 
 class ConfirmationExpired(Event):
-    """Nobody decided in time."""
+    """Nobody decided about the card before it expired."""
 
     confirmation_id: str
     effect_id: str

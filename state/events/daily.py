@@ -48,7 +48,7 @@ class ReminderDropped(Event):
 
 
 class DailySent(Event):
-    """The digest or the evening summary of a day was sent or given up; `day` is the ordinal of the date in the person's time zone."""
+    """The digest or evening summary of a day was sent, or could not be; `day` is the ordinal of the date in the person's time zone."""
 
     what: Literal["digest", "evening"]
     day: int
@@ -56,7 +56,7 @@ class DailySent(Event):
 
 
 def list_reminders(state: State) -> dict[str, Reminder]:
-    """Return the reminders of a session by id, in the order in which they were set."""
+    """Return the reminders of a session by the id of the effect that set them, in that order; empty if there are none."""
     return state.reminders or {}
 
 

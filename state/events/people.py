@@ -1,4 +1,4 @@
-"""Events of the registry of people and their fold, `state["access"]` of session `access`. Pure; no other session has it.
+"""Events of the registry of people and their fold into `SessionState.access`, which only the session `access` has. Pure.
 
 Each event is stored under the key of the person it is about.
 """
@@ -62,7 +62,7 @@ class PersonDismissed(Event):
 
 
 class PersonReturned(Event):
-    """The portal lists a person as working again whom it had listed as dismissed."""
+    """The portal had listed a person as dismissed and lists them as working again."""
 
     person: str
 

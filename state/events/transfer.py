@@ -7,7 +7,7 @@ class BackupRestored(Event):
     """The journal continues from a backup: what happened between `made_at` and this event is not in it."""
 
     backup: str
-    """The id in the backup's manifest."""
+    """The id of the backup, from its manifest."""
     made_at: str
     by: str
     cards: int = 0

@@ -42,13 +42,13 @@ Job = Callable[[], None]
 
 
 class Notifier(Protocol):
-    """Tells other processes that there may be new rows, and is told by them. Any hint may be lost."""
+    """Tells other processes that there may be new rows, and hears the same from them. Any such hint may be lost."""
 
     def start(self, heard: Callable[[], None]) -> None:
-        """Begin to listen; `heard` is called, without arguments and from a thread, when another process told."""
+        """Begin to listen; `heard` is called, without arguments and from a thread, after another process has called `tell`."""
 
     def tell(self) -> None:
-        """Tell the other processes soon; returns at once and never fails."""
+        """Let the other processes know soon that there may be new rows; returns at once and never fails."""
 
     def close(self) -> None:
         """Stop listening and telling."""

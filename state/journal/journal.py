@@ -37,7 +37,7 @@ class RecordHead(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Verified:
-    """The chain is intact up to `seq`, which has `hash`."""
+    """The chain is intact up to the record `seq`, whose hash is `hash`; 0 and "" for an empty stream."""
 
     seq: int
     hash: str

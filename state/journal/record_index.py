@@ -18,7 +18,7 @@ _READS: Final = ("R",)
 
 
 class IndexEntry(NamedTuple):
-    """One event is about a record ("deal:481") or a call (its id); `effect_id` is the call that the event belongs to, "" for a look."""
+    """One event is about a record ("deal:481") or a call (its id); `effect_id` is the call of the event, "" for a reading ("look")."""
 
     about: str
     what: What

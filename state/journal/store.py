@@ -141,7 +141,7 @@ class OutboxRow:
 
 @dataclass(frozen=True, kw_only=True)
 class EffectRow:
-    """The status of one effect. `effect_id` is unique for ever; `call` is the frozen request as canonical JSON data."""
+    """The status of one effect. `effect_id` is unique for ever; `call` is the exact request as JSON data."""
 
     effect_id: str
     stream: str
@@ -165,7 +165,7 @@ class EffectChange:
     since: datetime | None = None
     """When the effect came into its status, for a change that leaves the status as it is; None for now."""
     though_frozen: bool = False
-    """Whether it may start while writes are frozen, because it changes nothing outside; if not, the commit raises WriteStopped."""
+    """Whether the call may start while writes are frozen, because it changes nothing outside; if not, the commit raises WriteStopped."""
     count: StartCount | None = None
     """The changes to count for a person if this starts a call. The commit raises CapReached above the limit, Uncounted without a count."""
 
@@ -249,7 +249,7 @@ class Store(Protocol):
     def put_inbox(self, rows: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
         """Store inputs durably before they are acknowledged.
 
-        In the same transaction claim the next row of each lane in `claim`, as `take_inbox`.
+        In the same transaction claim the next row of each lane in `claim`, as `take_inbox` does.
 
         A claimed row has no owner: it stays new, `return_inbox` uncounts the attempt, and `list_ready_sessions` still finds it. So only
         the holder of the session's lease, while working on nothing else in that lane until the row is done, may claim. The claimed row need

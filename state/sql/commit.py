@@ -1,4 +1,4 @@
-"""Writes a commit in one transaction: fenced, numbered, encrypted, chained; any failed condition raises and rolls everything back.
+"""Writes a commit in one transaction: numbers, encrypts and chains its events. Any failed condition raises and rolls everything back.
 
 A delivered row of the outbox is deleted, and only its key and the `sent_ref` of the message are kept. Rows of a session are delivered in
 the order of their `pos`. A row with the key of an unsent one replaces it; the old one stays as "replaced" until the new one is sent,

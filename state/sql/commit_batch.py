@@ -77,7 +77,7 @@ class CommitBatch(Transaction):
         self._keys: dict[str, Row] = {}
         self._statements = statements
         self._fences: dict[str, list[Row]] = {}
-        """The fence rows by person for the steps of this commit, which all belong to one stream."""
+        """The rows of the statement `fence` (lease, end of the stream, key) by person; the commit is about one stream only."""
         self._lease: dict[str, Any] = {}
         self._changes: dict[str, list[Any]] = {}
         self._lists = _map_lists(statements)

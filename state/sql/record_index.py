@@ -28,7 +28,7 @@ MAX_NAMED: Final = 20
 TELL_EVERY: Final = 20_000
 
 Ask = Callable[[Select[Any]], Sequence[Any]]
-"""Runs a query and returns rows of texts, or of bytes where a damaged text must not stop the reading."""
+"""A function that runs a query and returns its rows; it may return texts as bytes, so that a damaged text does not stop the reading."""
 _LOOK: Final = "RecordsSeen"
 _EVENT: Final = tuple(events.c[name] for name in ("stream", "seq", "id", "ts", "type", "v", "actor", "data", "hash"))
 _KEY: Final = (table.c.about, table.c.what, table.c.event_id)

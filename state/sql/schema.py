@@ -1,4 +1,4 @@
-"""Upgrades a database to the current schema, under a lock. Never changes one that a newer program has written."""
+"""Upgrades a database to the current schema, under a lock. Never changes a database that a newer program has upgraded."""
 
 import logging
 

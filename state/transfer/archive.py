@@ -75,7 +75,7 @@ class Archive:
     """An opened backup. On opening only the manifest and the member list are verified; `check` verifies the content."""
 
     def __init__(self, file: IO[bytes], path: Path) -> None:
-        """Read the manifest. Raises BadBackup if this is no archive, the manifest is invalid, or a member does not match it."""
+        """Read the manifest. Raises BadBackup if the file is not a zip, the manifest is invalid, or a member does not match it."""
         self.path = path
         try:
             self._zip = zipfile.ZipFile(file)

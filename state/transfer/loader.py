@@ -72,7 +72,7 @@ class DatabaseLoader:
     """Fills one empty database; made by `open_for_loading`."""
 
     def __init__(self, dialect: Dialect, *, by: str) -> None:
-        """Remove the tables of an incomplete attempt. Raises NotEmpty if there are others."""
+        """Remove the tables of an incomplete attempt. Raises NotEmpty if the database holds anything else of this program."""
         self._dialect = dialect
         self._by = by
         with self._begin() as connection:
