@@ -40,7 +40,7 @@ class Card(Stored):
     nonce: str = ""
     """A random text of this card that a decision must repeat, as proof that it was made on the card as it was shown."""
     taps: int = 1
-    """How many button clicks approve the call: two if it cannot be undone."""
+    """How many button clicks approve the call: two for destructive methods and whatever else the gate asks for twice."""
     four_eyes: bool = False
     """Whether another person than the one who asks has to approve."""
     lead: bool = False

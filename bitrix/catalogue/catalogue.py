@@ -19,8 +19,8 @@ MethodClass = Literal["R", "W", "D", "C", "M", "N"]
 Verb = Literal["get", "list", "fields", "add", "update", "delete", "action"]
 Owner = Literal["record", "filter", "self", "reference", "unscoped"]
 """How rights are checked: `record` reads the target's owner; `filter` adds the responsible to the filter; `self` concerns the caller only;
-`reference` is data everybody may see (stages, users, fields); `unscoped` cannot be checked, so only people whose role sees everything
-(`sees: all` in the policy) may use it."""
+`reference` is data everybody may see (stages, users, fields); `unscoped` cannot be checked, so only people with `sees: all` in the access
+file may use it."""
 
 
 class Method(BaseModel):

@@ -84,7 +84,7 @@ class NameAsked(Event):
     """The question itself as a notice (code, args)."""
     prose: bool = False
     labels: Personal[list[str]] = Field(default_factory=list)
-    """The taint labels of the asking turn, which say what texts of others it has read; the turn that continues keeps them."""
+    """Label texts from the portal that the asking turn has read; the turn that continues keeps them, so that taint is still found."""
 
 
 class NameChosen(Event):
