@@ -20,7 +20,10 @@ _REQUEST_TIMEOUT = 408  # a proxy stopped waiting: the portal may still be execu
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A successful answer. `total` and `next` come with lists, `next` only while there is a further page."""
+    """A successful answer of the portal.
+
+    Only lists have `total` (the number of rows) and `next` (the offset of the next page, None on the last one).
+    """
 
     result: Any
     total: int | None = None
@@ -29,7 +32,7 @@ class Answer:
 
 
 def parse(status: int, body: bytes, *, location: str = "", setting: str = "BITRIX_WEBHOOK_URL") -> Answer:
-    """Parse the answer in `body`. Raises the `BitrixError` that status and body prove (S004-X8).
+    """Parse the answer in `body`. Raises `NotSent`, `Refused` or `OutcomeUnknown`, as status and body prove (S004-X8).
 
     `setting` is the name of the setting with the portal's address, for the error of a redirect.
     """
@@ -57,7 +60,7 @@ def parse_number(value: object) -> float | None:
 
 
 def parse_reset_time(data: Mapping[str, Any]) -> datetime | None:
-    """Return when the portal forgets the oldest use of a method, or None if `data` does not say."""
+    """Return when the portal next frees part of a method's time budget (`operating_reset_at`), or None if `data` does not say."""
     reset = parse_number(data.get("operating_reset_at"))
     try:
         return datetime.fromtimestamp(reset, UTC) if reset else None

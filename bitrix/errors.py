@@ -111,7 +111,7 @@ class QueryError(ValueError):
 
 
 class BatchError(ValueError):
-    """The batch cannot be taken apart.
+    """The batch cannot be parsed into commands.
 
     The message is for the model: `key` is the command at fault, empty for the batch as a whole.
     """

@@ -91,9 +91,10 @@ _LONG_AFTER_COLON = re.compile(r":[A-Za-z0-9_-]{30}")
 
 
 def is_free_of_secrets(document: str) -> bool:
-    """Return True only if `mask_value` would leave all of this JSON text (compact, "/" not escaped) unchanged; never raises.
+    """Whether `mask_value` would certainly leave all of this JSON text (compact, "/" not escaped) unchanged; never raises.
 
-    It searches the whole text once for the least that a rule needs: for a record of a hundred texts that takes a twentieth of the time.
+    It searches the whole text once for the least that a rule needs: for a record of a hundred texts that takes a twentieth of the time that
+    `mask_value` takes.
     """
     lowered = document.lower()
     if "%3a" in lowered or any(hint in lowered for hint in _PLAIN_HINTS) or _LONG_AFTER_COLON.search(document):

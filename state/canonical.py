@@ -98,7 +98,7 @@ def to_storable_text(text: str) -> str:
 
 
 def to_storable(value: Any) -> Any:
-    """Return `value`, with everything that `dumps` refuses converted to text: an outside answer must never prevent its own record."""
+    """Return `value` with everything that `dumps` refuses converted to text, so that any answer from outside can be recorded."""
     try:
         dumps(value)
     except NotCanonical:

@@ -1,4 +1,4 @@
-"""A confirmation card as a session's state keeps it: a call that waits for a person, or what became of one."""
+"""A confirmation card as a session's state keeps it: a call that waits for a person's decision, or one that was decided."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,61 +8,61 @@ from state.stored import JsonObject, Stored
 
 CardStatus = Literal["requested", "approved", "denied", "expired", "superseded", "executed", "refused", "unknown"]
 OPEN_STATUSES = frozenset({"requested", "approved", "unknown"})
-"""A card in one of these is never forgotten: it waits, runs, or nobody knows what became of it."""
+"""The statuses in which a card always stays in the state: its call waits, runs, or nobody knows whether it ran."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card(Stored):
-    """One confirmation. Of a card whose request is not in the journal any more only what its decision says is known."""
+    """One confirmation card. If the state has the decision but not the request, only the fields that the decision repeats are set."""
 
     confirmation_id: str
     status: CardStatus = "requested"
     effect_id: str = ""
     method: str = ""
     params: JsonObject = field(default_factory=dict)
-    """The exact params that were judged and shown."""
+    """The exact params that the gate evaluated and that the card shows."""
     fingerprint: str = ""
     """Hash of portal, method and params."""
     essence: str = ""
-    """Hash of what the call is about, whoever asks: two requests for the same thing have the same one."""
+    """The fingerprint without the marks that make every add unique: two requests for the same thing have the same essence."""
     call_class: str = ""
     comment: str = ""
     turn_id: str = ""
     slot: str = ""
-    """The place in the plan: "<turn>/<iteration>/<step>"."""
+    """The position of the step in the model's plan: "<turn>/<iteration>/<step>"."""
     requested_by: str = ""
-    """The key of the person: "tg:1007"."""
+    """The key of the person who asked for the call: "tg:1007"."""
     requested_by_name: str = ""
     requested_by_user: int | None = None
-    """Their number as an employee of the portal."""
+    """The number of that person as an employee of the portal."""
     requested_at: str = ""
     expires_at: str = ""
     nonce: str = ""
-    """What proves that a decision was made on this card as it was shown."""
+    """A random text of this card that a decision must repeat, as proof that it was made on the card as it was shown."""
     taps: int = 1
-    """How many presses approve it: two where it cannot be taken back."""
+    """How many button clicks approve the call: two for destructive methods and whatever else the gate asks for twice."""
     four_eyes: bool = False
-    """Another person than the one who asks has to approve."""
+    """Whether another person than the one who asks has to approve."""
     lead: bool = False
-    """A head of sales has to approve."""
+    """Whether a lead (head of sales) has to approve."""
     told: Sequence[str] = ()
-    """The private chats of the leads to whom it was shown."""
+    """The private chats of the leads (heads of sales) to whom the card was shown."""
     told_names: Sequence[str] = ()
     preview: JsonObject = field(default_factory=dict)
-    """The card as people see it: see `orchestrator.gate.approve.preview`."""
+    """The content of the card as people see it, built by `orchestrator.gate.approve.preview`."""
     reasons: Sequence[JsonObject] = ()
-    """Why it asks, as notices {code, args}."""
+    """Why the call needs a confirmation, as notices {code, args}."""
     before: Mapping[str, JsonObject] = field(default_factory=dict)
-    """The before-image by record: "deal:481" → the fields shown."""
+    """Values before the change, by record: "deal:481" → the fields that the card shows."""
     provenance: JsonObject = field(default_factory=dict)
     via: str = ""
-    """How it was decided: "button", "text", "http", "model" …"""
+    """How the card was decided: "button", "text", "http", "model" …"""
     reason: str = ""
-    """Why a person said no."""
+    """The reason that a person gave for denying the call."""
     why: str = ""
-    """Why it was superseded."""
+    """Why the card was superseded: it no longer matched the portal or the request."""
     by: str = ""
-    """The confirmation that took its place."""
+    """The id of the confirmation that replaced this one."""
     approved_by: str = ""
     approved_by_name: str = ""
     approved_at: str = ""
@@ -75,30 +75,30 @@ class Card(Stored):
     refused_at: str = ""
     unknown_at: str = ""
     detail: str = ""
-    """What the portal or the gate said, in English."""
+    """The message of the portal or the gate about the outcome, in English."""
     code: str = ""
     """The code of a refusal."""
     args: JsonObject = field(default_factory=dict)
     commands: Sequence[JsonObject] = ()
-    """Of a batch: what became of each command, {key, method, status, error}."""
+    """For a batch: the outcome of each command, {key, method, status, error}."""
     unchanged: Sequence[str] = ()
-    """Fields that the portal left as they were although it said yes."""
+    """Fields that the portal left unchanged although it answered with success."""
     created: str = ""
-    """The record that the call made: "deal:512"."""
+    """The record that the call created: "deal:512"."""
 
     undo_until: str = ""
-    """Until when it can be taken back; these three are set on a card that is to be shown and never stored in the state."""
+    """Until when the call can be undone. This and the next two fields are only set on a card that is about to be shown, never stored."""
     undone_at: str = ""
     undone_by: str = ""
 
     @property
     def is_waiting(self) -> bool:
-        """Whether somebody may still decide it."""
+        """Whether the card still waits for a decision."""
         return self.status == "requested"
 
     @property
     def is_known(self) -> bool:
-        """Whether its request is in the journal, so that it can be shown."""
+        """Whether the state has the card's request, so that the card can be shown."""
         return self.has("preview")
 
     @property
@@ -107,9 +107,9 @@ class Card(Stored):
         return self.has("params")
 
     def find_time(self, status: str) -> str:
-        """When it came into that status, "" where it never did."""
+        """Return when the card got that status (ISO 8601), "" if it never did."""
         return str(getattr(self, f"{status}_at", ""))
 
 
 NO_CARD = Card(confirmation_id="")
-"""In the place of a card that is not there: nobody asked, nothing was decided."""
+"""Stands for a card that does not exist; all its fields have their defaults."""

@@ -77,7 +77,7 @@ def read_boottime() -> float:
 
 
 _ELAPSING: int | None = getattr(time, "CLOCK_BOOTTIME", None)
-"""Set on Linux, where `time.monotonic` stops during a suspend. Other systems have no such clock, or a monotonic one that continues."""
+"""The id of the clock that continues during a suspend; only Linux needs it. Elsewhere None: `time.monotonic` is used."""
 
 
 def measure_mark_age(mark: str, boot: str, elapsed: float) -> timedelta | None:

@@ -1,4 +1,4 @@
-"""The registry of people as the fold of session `access` leaves it: who was invited, who asked, who joined, who is out."""
+"""The registry of people, built from the events of session `access`: who was invited, asked for access, joined or was dismissed."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -8,12 +8,12 @@ from state.stored import JsonObject, Stored
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invitation(Stored):
-    """An open link for one employee."""
+    """An invitation link for one employee that has not been used yet."""
 
     bitrix_user_id: int
     role: Literal["manager", "lead", "admin"]
     sealed_name: str = ""
-    """Encrypted with the link's token."""
+    """The employee's name, encrypted with the link's token."""
     expires_at: str
     by: str
     at: str
@@ -21,7 +21,7 @@ class Invitation(Stored):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedAccess(Stored):
-    """A stranger of whom the administrators were told."""
+    """A stranger who wrote to the bot, and about whom the administrators were notified."""
 
     name: str = ""
     at: str
@@ -42,24 +42,24 @@ class JoinedPerson(Stored):
 
 @dataclass(slots=True, kw_only=True)
 class Registry:
-    """See the module docstring. Times are ISO."""
+    """Everybody's invitations, access, preferences and requests. All times are ISO 8601."""
 
     invited: dict[str, Invitation] = field(default_factory=dict)
-    """By the fingerprint of the link."""
+    """Open invitations by the fingerprint of their link."""
     used: dict[str, str] = field(default_factory=dict)
-    """The fingerprint of a used or revoked link → when."""
+    """The fingerprint of each used or revoked link → when that was."""
     people: dict[str, JoinedPerson] = field(default_factory=dict)
-    """By key, as all that follow."""
+    """Those who joined, by the key of the person ("tg:1007"), which is also the key of all mappings below."""
     out: dict[str, str] = field(default_factory=dict)
-    """Since when the portal has listed them as dismissed; also people of the access file."""
+    """Since when the portal has listed a person as dismissed; also for people who are listed in the access file."""
     preferences: dict[str, dict[str, str]] = field(default_factory=dict)
     asked: dict[str, AskedAccess] = field(default_factory=dict)
     tries: dict[str, list[str]] = field(default_factory=dict)
-    """When they presented invalid links."""
+    """The times at which a person last opened invalid links."""
 
     @classmethod
     def from_stored(cls, data: JsonObject) -> "Registry":
-        """Return the registry of a stored state; raises KeyError or TypeError where it is none."""
+        """Return the registry from its JSON data. Raises KeyError or TypeError if `data` is not that of a registry."""
         typed = {
             "invited": {key: Invitation.from_stored(one) for key, one in data["invited"].items()},
             "people": {key: JoinedPerson.from_stored(one) for key, one in data["people"].items()},

@@ -1,6 +1,6 @@
-"""The state of one session as the fold of its events leaves it: what the agent works with, and what its features remember.
+"""The state of one session, built by applying its events in order: what the agent works with, and what the features remember.
 
-Owned by the fold, which changes it in place; everybody else only reads it.
+Only the folds in `state/events` change it, in place; everybody else only reads it.
 """
 
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from state.registry import Registry
 from state.stored import JsonObject, Stored
 
 FEATURES = ("daily", "written", "stops")
-"""Plain parts that only sessions have in which the feature was used."""
+"""Parts that are plain JSON data and that a session only has if the feature was used in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +21,7 @@ class HistoryLine(Stored):
     role: Literal["user", "assistant"]
     text: str
     quoted: bool = False
-    """The person quoted or forwarded text of somebody else."""
+    """Whether the person quoted or forwarded text of somebody else."""
     ts: str = ""
 
 
@@ -33,26 +33,26 @@ class Question(Stored):
     question_id: str
     iteration: int = 1
     reference: str = ""
-    """What was written: "@deal:Ромашка"."""
+    """The name as the model wrote it: "@deal:Ромашка"."""
     options: list[dict[str, Any]] = field(default_factory=list)
     text: str = ""
-    """What the person had asked for; the turn goes on with it."""
+    """What the person had asked for; the turn that gets the choice continues with it."""
     answer: str = ""
-    """The model's answer whose plan waits."""
+    """The model's answer that contains the waiting plan."""
     resolved: dict[str, Any] = field(default_factory=dict)
     ask: dict[str, Any] = field(default_factory=dict)
     """The question as a notice {code, args}."""
     prose: bool = False
-    """The turn that asks has read free text of others."""
+    """Whether the turn that asks has read free text of others."""
     labels: list[str] = field(default_factory=list)
     ts: str = ""
     chosen_in: str = ""
-    """The turn that goes on with the answer; the question stays until it is through."""
+    """The turn that continues with the person's choice, "" before it; the question stays until that turn has ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Denial(Stored):
-    """Somebody said no to a call with this essence."""
+    """Somebody denied a call; stored by the call's essence, so that the same request is recognized."""
 
     at: str
     by: str = ""
@@ -61,7 +61,7 @@ class Denial(Stored):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwaitedDenial(Stored):
-    """A lead clicked "deny with a reason": until `expires_at` their next words are the reason."""
+    """A lead (head of sales) clicked "deny with a reason": until `expires_at` their next message is the reason."""
 
     confirmation_id: str
     nonce: str
@@ -71,7 +71,7 @@ class AwaitedDenial(Stored):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningCall(Stored):
-    """A call whose intent is stored and whose outcome is not."""
+    """A call whose intent (CallStarted) is stored, and whose outcome is not stored yet."""
 
     effect_id: str
     method: str
@@ -81,7 +81,7 @@ class RunningCall(Stored):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownCall(Stored):
-    """A call that may or may not have happened."""
+    """A call of which nobody knows whether the portal executed it."""
 
     method: str
     ts: str = ""
@@ -91,7 +91,7 @@ class UnknownCall(Stored):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenTurn(Stored):
-    """The turn under way."""
+    """The turn that is under way."""
 
     turn_id: str
     started: str = ""
@@ -126,10 +126,10 @@ class CardEdit(Stored):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortalState(Stored):
-    """What the portal's own session knows of the records there."""
+    """What the portal's own session knows of the portal's records."""
 
     due: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Record → {action, ts} of its first event since it was last read."""
+    """The records that changed and were not read since → {action, ts}: what happened, and the time of the first event about it."""
     seen: dict[str, dict[str, str]] = field(default_factory=dict)
     """Record → its watched values when it was last read."""
     look_at: str = ""
@@ -143,21 +143,21 @@ def _no_objects() -> dict[str, Any]:
 
 @dataclass(slots=True)
 class AgentState:
-    """`agent_state` of seed 004 (S004-13): what the model is told of its work."""
+    """`agent_state` of seed 004 (S004-13): what the model is told about its work so far."""
 
     goals: list[str] = field(default_factory=list)
     done: list[dict[str, Any]] = field(default_factory=list)
     in_progress: list[RunningCall] = field(default_factory=list)
     objects: dict[str, Any] = field(default_factory=_no_objects)
     next_planned_actions: list[JsonObject] = field(default_factory=list)
-    """Steps that the model proposed and that did not run."""
+    """Steps that the model proposed and that have not run."""
     confirmations: dict[str, Card] = field(default_factory=dict)
-    """Cards by id, the open ones and the last that were decided, in the order of the decisions."""
+    """Cards by id: all open ones and the last decided ones, which are in the order of their decisions."""
     event_bindings: list[dict[str, str]] = field(default_factory=list)
 
     @classmethod
     def from_stored(cls, data: JsonObject) -> "AgentState":
-        """The part of a stored state."""
+        """Return the agent's state from its JSON data. Raises KeyError or TypeError if `data` is not that of one."""
         return cls(
             goals=data["goals"],
             done=data["done"],
@@ -169,7 +169,7 @@ class AgentState:
         )
 
     def to_stored(self) -> dict[str, Any]:
-        """The part as JSON data."""
+        """Return the agent's state as JSON data."""
         return {
             "goals": self.goals,
             "done": self.done,
@@ -183,33 +183,33 @@ class AgentState:
 
 @dataclass(slots=True)
 class SessionState:
-    """See the module docstring. A feature's part is None in a session in which the feature was never used."""
+    """The state of one session. The part of a feature is None if the feature was never used in the session."""
 
     agent: AgentState = field(default_factory=AgentState)
     history: list[HistoryLine] = field(default_factory=list)
     question: Question | None = None
     denied: dict[str, Denial] = field(default_factory=dict)
-    """By essence."""
+    """Denials by the essence of the denied call."""
     unknown: dict[str, UnknownCall] = field(default_factory=dict)
-    """By effect id."""
+    """Calls with an unknown outcome, by effect id."""
     turn: OpenTurn | None = None
     trusted: list[str] = field(default_factory=list)
-    """Records that persons named or turns made, as "deal:481"."""
+    """Records that people named or clicked, or that turns created, as "deal:481"."""
     portal: PortalState | None = None
     edits: dict[str, CardEdit] | None = None
     reminders: dict[str, Reminder] | None = None
     access: Registry | None = None
     daily: dict[str, int] | None = None
     written: dict[str, dict[str, int]] | None = None
-    """The changes begun, by person and hour."""
+    """The number of changes started, by person and hour."""
     reasons: dict[str, AwaitedDenial] | None = None
-    """By person."""
+    """The denial reasons that are awaited, by the key of the lead."""
     stops: dict[str, int] | None = None
-    """The time of each person's last /stop."""
+    """The time of each person's last /stop, in milliseconds since 1970."""
 
     @classmethod
     def from_stored(cls, data: JsonObject) -> "SessionState":
-        """The state of a snapshot; raises KeyError or TypeError where it is none."""
+        """Return the state from the JSON data of a snapshot. Raises KeyError or TypeError if `data` is not a state."""
         question, turn = data["question"], data["turn"]
         return cls(
             agent=AgentState.from_stored(data["agent"]),
@@ -228,7 +228,7 @@ class SessionState:
         )
 
     def to_stored(self) -> dict[str, Any]:
-        """The state as JSON data: what a snapshot keeps and the audit log shows."""
+        """Return the state as JSON data, for snapshots and the audit log."""
         return {
             "agent": self.agent.to_stored(),
             "history": [one.to_stored() for one in self.history],
@@ -247,7 +247,7 @@ class SessionState:
 
     @property
     def turn_id(self) -> str:
-        """The turn under way, "" between turns."""
+        """The id of the turn under way, "" between turns."""
         return self.turn.turn_id if self.turn else ""
 
     @property

@@ -1,4 +1,4 @@
-"""Parts of a folded state that are kept as JSON objects: typed to whoever reads them, the same bytes when they are stored again."""
+"""The base class for parts of a session's state: typed for readers, and written back as exactly the JSON object that was stored."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, Self
 
 JsonObject = Mapping[str, Any]
-"""A JSON object whose keys are not ours to name: params of a model, a row of the portal, the body of a message."""
+"""A JSON object whose keys others define: params that the model wrote, a row of the portal, the body of a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,26 +14,26 @@ class Stored:
     """A value with named fields that remembers which of them were stored: an absent key is not the same as a default."""
 
     stored_keys: tuple[str, ...] = ()
-    """The keys that the stored object has, in its order."""
+    """The keys that the stored object has, in the order in which it has them."""
 
     @classmethod
     def create(cls, **values: Any) -> Self:
-        """The value with these fields, all of which are stored."""
+        """Return a new value with these fields, all of which will be stored."""
         return cls(stored_keys=tuple(values), **values)
 
     @classmethod
     def from_stored(cls, data: JsonObject) -> Self:
-        """The value of a stored object; keys that this version does not know are dropped."""
+        """Return the value of a stored object; keys that this version of the class does not know are dropped."""
         known = _list_fields(cls)  # type: ignore[arg-type]  # a class is hashable
         values = {key: data[key] for key in data if key in known}
         return cls(stored_keys=tuple(values), **values)
 
     def to_stored(self) -> dict[str, Any]:
-        """The object as it is stored: only the keys that it had."""
+        """Return the object to store: only the fields in `stored_keys`, in that order."""
         return {key: getattr(self, key) for key in self.stored_keys}
 
     def select(self, names: Iterable[str]) -> dict[str, Any]:
-        """Those of the named keys that are stored, in the order of `names`."""
+        """Return the stored fields among `names`, by name and in the order of `names`."""
         return {name: getattr(self, name) for name in names if name in self.stored_keys}
 
     def has(self, key: str) -> bool:
@@ -41,11 +41,11 @@ class Stored:
         return key in self.stored_keys
 
     def with_values(self, **values: Any) -> Self:
-        """The value with these fields set, and stored from now on."""
+        """Return a copy with these fields set; they will be stored."""
         return replace(self, stored_keys=(*self.stored_keys, *(key for key in values if key not in self.stored_keys)), **values)
 
     def without(self, *names: str) -> Self:
-        """The value with these fields back at their defaults, and stored no more."""
+        """Return a copy with these fields back at their defaults; they will not be stored."""
         defaults = {one.name: one.default for one in fields(self) if one.name in names}
         return replace(self, stored_keys=tuple(key for key in self.stored_keys if key not in names), **defaults)
 

@@ -12,19 +12,19 @@ _trace: ContextVar[str] = ContextVar("trace_id", default="")
 
 
 def get_trace_id() -> str:
-    """Return the id of the input that is being worked on, "" if there is none."""
+    """Return the id of the inbox row that is being handled, "" if there is none."""
     return _trace.get()
 
 
 def build_trace_headers() -> dict[str, str]:
-    """Return the header with the trace id; empty outside of any input."""
+    """Return the HTTP header with the trace id; an empty dict if no inbox row is being handled."""
     current = _trace.get()
     return {HEADER: current} if current else {}
 
 
 @contextmanager
 def bind_trace(row_id: str) -> Iterator[None]:
-    """Set the trace id for everything started inside, including tasks and the store's threads."""
+    """Set the trace id for everything that is started inside the `with` block, including tasks and the store's threads."""
     token = _trace.set(row_id)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Authentication of calls: the port `Auth`, and the incoming webhook.
+"""Authentication of calls: the interface `Auth`, and its implementation for an incoming webhook.
 
 Says where a call is posted and what its body carries. Sends nothing itself and puts no token into an address.
 """
@@ -22,7 +22,9 @@ class Grant:
 
     access: SecretStr | None = None
     new: bool = field(default=False, compare=False)
-    """Whether this process obtained it, rather than finding it in the store: if the portal calls it expired, a newer one will be too."""
+    """Whether this process just obtained the token by a renewal, rather than loading it from the store.
+
+    If the portal calls such a token expired, a further renewal will not help."""
 
     def sign(self, body: bytes) -> bytes:
         """Return the JSON object `body` with the token as its first member `auth`; the other bytes are unchanged."""
@@ -62,7 +64,7 @@ class Auth(Protocol):
         """Return a credential to replace `stale`, which the portal called expired. Raises `NotSent` if there is none."""
 
     async def aclose(self) -> None:
-        """Finish what was begun and close the connections."""
+        """Let a renewal under way finish, then close the connections."""
 
 
 class Webhook:

@@ -1,6 +1,6 @@
 """A local application of the portal: its access token is renewed when the portal calls it expired, and never before.
 
-A new token pair is stored before it is used, and only one process at a time renews. Makes no calls and keeps no file of its own.
+A new token pair is stored before it is used, and only one process at a time renews. Calls no method of the portal and keeps no file.
 """
 
 import asyncio
@@ -22,9 +22,11 @@ from bitrix.errors import NoAccess, NotSent
 log = logging.getLogger(__name__)
 
 CLAIM = timedelta(seconds=2 * TIMEOUT_SECONDS)
-"""How long others wait for a process that announced a renewal: longer than an answer may take, so only a dead process is overtaken."""
+"""How long other processes wait for the one that claimed a renewal.
+
+The server has to answer earlier, so a process that takes longer must have died."""
 RENEWAL_PAUSE = timedelta(minutes=1)
-"""How long a refusal that needs a person is repeated from memory: asking at every call may get the application blocked."""
+"""How long `NoAccess` is raised again without asking the authorization server: a request at every call may get the application blocked."""
 _SKEW = timedelta(seconds=5)
 """The tolerated difference to another machine's clock; a claim further in the future was made with a wrong clock."""
 _POLL = 0.25
@@ -35,21 +37,21 @@ class TokenStore(Protocol):
     """Stores token pairs durably, shared by all processes on one database. Each method raises OSError on failure."""
 
     async def load(self, name: str) -> str | None:
-        """Return what is stored under the name, or None."""
+        """Return the text stored under `name`, or None if there is none."""
 
     async def swap(self, name: str, expected: str | None, text: str) -> bool:
-        """Store `text` durably if `expected` (None: nothing) is stored now, else change nothing and return False."""
+        """Store `text` durably and return True if `expected` (None: nothing) is stored now; else change nothing and return False."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPair:
-    """The stored value: a token pair or none yet, and until when a process claims its renewal."""
+    """The stored value: the current token pair (None before the first), and until when a process has claimed its renewal."""
 
     pair: TokenPair | None = None
     claimed_until: datetime | None = None
 
     def to_text(self) -> str:
-        """Encode for the store. Log masking knows the names of these members."""
+        """Return the JSON text for the store. Its keys are among those whose values `bitrix.masking` hides in logs."""
         pair = self.pair and {
             "access_token": self.pair.access.get_secret_value(),
             "refresh_token": self.pair.refresh.get_secret_value(),
@@ -58,7 +60,7 @@ class StoredPair:
 
     @classmethod
     def read(cls, text: str | None) -> "StoredPair":
-        """Decode from the store; an unreadable value counts as nothing."""
+        """Decode a stored text; None and text that cannot be read give a value without pair and claim."""
         try:
             data = orjson.loads(text or "{}")
             pair, until = data.get("pair"), data.get("claimed_until")
@@ -71,10 +73,11 @@ class StoredPair:
 
 
 class Application:
-    """Calls in the context of a local application (S004-73 to S004-76).
+    """Authenticates calls as a local application, with OAuth tokens (S004-73 to S004-76).
 
-    `first` is the refresh token of the settings. The chain of pairs that began with it is stored under its hash: another token in the
-    settings begins another chain, whatever is stored. Raises ValueError if `portal` is not a plain address.
+    `first` is the refresh token from the settings, which obtains the first token pair; each later pair is obtained with the one before it.
+    The pair is stored under a hash of `first`, so another token in the settings begins anew, whatever is stored. Raises ValueError if
+    `portal` is not a plain address.
     """
 
     is_application = True
@@ -109,7 +112,7 @@ class Application:
         self._closed = False
 
     async def fetch_grant(self) -> Grant:
-        """Return the token in use, else the stored one, else a first one. Raises `NotSent`, or `NoAccess` if a person must act."""
+        """Return the token in use, else the stored one, else a newly obtained one. Raises `NotSent`, or `NoAccess` if a person must act."""
         return self._grant or await self._join_renewal()
 
     async def renew(self, stale: Grant) -> Grant:
@@ -117,7 +120,7 @@ class Application:
         return await self._join_renewal() if self._grant in (None, stale) else self._grant or stale
 
     async def aclose(self) -> None:
-        """Let a renewal under way store its pair, then close."""
+        """Let a renewal under way store its pair, then close the connections to the authorization server."""
         self._closed = True
         if self._flight is not None:
             await asyncio.wait({self._flight})
@@ -127,7 +130,7 @@ class Application:
         return f"<Application {self.portal}>"
 
     async def _join_renewal(self) -> Grant:
-        """Join the renewal under way, or begin one. It is a task of its own: a caller that is cancelled does not end it."""
+        """Wait for the renewal under way, or begin one, and return its token; a caller that is cancelled does not end the renewal."""
         if self._flight is None or self._flight.done():
             self._flight = asyncio.create_task(self._obtain(self._grant))
         got = await asyncio.shield(self._flight)
@@ -163,12 +166,12 @@ class Application:
         raise NotSent(_CLOSED)
 
     def _is_ahead(self, until: datetime, at_most: timedelta) -> bool:
-        """Whether `until` is in the future by `at_most`; further away, it was set by a wrong clock."""
+        """Whether `until` is in the future by no more than `at_most`; a later time was set by a wrong clock and does not count."""
         now = self._now()
         return now < until <= now + at_most
 
     async def _claim_and_renew(self, text: str | None, kept: StoredPair) -> Grant | None:
-        """Renew the pair unless another process was first; None means check the store again."""
+        """Renew the pair and return its token; return None if another process was faster, so that the caller reads the store again."""
         claim = StoredPair(kept.pair, self._now() + CLAIM).to_text()
         if not await self._store.swap(self._name, text, claim):
             return None
@@ -189,7 +192,7 @@ class Application:
         return await self._save(spent, fresh)
 
     async def _save(self, spent: SecretStr, fresh: TokenPair) -> Grant:
-        """Store the pair that replaces `spent`; return the stored one instead if another process was faster."""
+        """Store `fresh`, obtained with the refresh token `spent`, and return its access token, or that of a pair stored meanwhile."""
         self._unsaved = (spent, fresh)  # kept for the next try if the database fails: `spent` will not work again
         while True:
             text = await self._store.load(self._name)

@@ -32,14 +32,14 @@ _WHAT_TO_DO = {
 
 @dataclass(frozen=True, slots=True)
 class TokenPair:
-    """An access token and the refresh token for its successor."""
+    """An access token, and the refresh token that obtains the next pair."""
 
     access: SecretStr
     refresh: SecretStr
 
 
 class TokenServer:
-    """One application at one authorization server. Raises ValueError if `base` is neither https nor plain http on loopback."""
+    """Renews the tokens of one application. Raises ValueError if the server's address `base` is neither https nor http on loopback."""
 
     def __init__(
         self,

@@ -25,9 +25,10 @@ async def list_all(
 ) -> AsyncGenerator[Any, None]:
     """Yield every row of a list once, in order of id if the list can be walked by id, with a few batches in memory at a time.
 
-    `id_field` says that an unknown list can be walked by that id. Other lists are read by offset: a row that moves between pages meanwhile,
-    because one leaves and one joins, may come twice or be missed. Raises ValueError for params that walking cannot honour (another order,
-    `start`), `Refused`, `NotSent`, and `OutcomeUnknown` if rows might be missing or `deadline` passed. Close it with `aclosing`.
+    `id_field` names the id by which a list that is not in `LISTS` can be walked. Other lists are read by offset: a row that moves to
+    another page meanwhile, because rows were removed or added, may come twice or be missed. Raises ValueError for params that walking
+    cannot honour (another order, `start`), `Refused`, `NotSent`, and `OutcomeUnknown` if rows might be missing or `deadline` passed. Close
+    it with `aclosing`.
     """
     ids = IdList(id_field, id_field) if id_field is not None else LISTS.get(method.lower())
     sender = Sender(client=client, **terms)
@@ -124,7 +125,7 @@ def _to_get_outcome(number: int | str, outcome: ItemOutcome) -> GetOutcome:
 
 
 def _extract_record(result: Any) -> Any:
-    """Return the record in an answer, unwrapped from `{"item": {…}}` or `{"task": {…}}`; a missing task is `[]` with success."""
+    """Return the record in an answer, unwrapped from `{"item": {…}}` or `{"task": {…}}`; `[]` for a missing task, which is no error."""
     if isinstance(result, Mapping) and len(result) == 1:
         (inner,) = result.values()
         return inner if isinstance(inner, Mapping) else result

@@ -43,7 +43,7 @@ class ItemOutcome:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A step to send: its command, also encoded as text."""
+    """A step to send: its batch command, and that command encoded as `method?query`."""
 
     index: int
     command: Command
@@ -55,7 +55,10 @@ class _Item:
 
 
 class Job:
-    """One run over many steps. Starts with one batch at a time; after the first answer up to `in_flight`, again one after a lost answer."""
+    """One run over many steps, with a limited number of batches under way at once.
+
+    The limit is one until the first answer, then the sender's `in_flight`, and one again after a lost answer.
+    """
 
     def __init__(self, sender: Sender, send: Send) -> None:
         self._sender = sender
@@ -69,7 +72,7 @@ class Job:
         return self._allowed
 
     async def generate_batches(self, steps: Steps) -> AsyncGenerator[Coroutine[Any, Any, list[ItemOutcome]], None]:
-        """Yield one coroutine per 50 steps, reading the steps as needed."""
+        """Yield one coroutine per 50 steps, which sends them and returns their outcomes; `steps` is read only as needed."""
         chunk: list[Step] = []
         first = 0
         async with aclosing(_iterate_steps(steps)) as given:

@@ -42,7 +42,7 @@ LISTS: Mapping[str, IdList] = MappingProxyType(
 
 
 def extract_rows(result: object) -> list[Any]:
-    """Return the rows of a list answer, bare or under one key (`items`, `tasks`). Raises `OutcomeUnknown` if there are none."""
+    """Return the rows of a list answer, bare or under one key (`items`, `tasks`). Raises `OutcomeUnknown` if it holds no list."""
     if isinstance(result, dict):
         lists = [value for value in result.values() if isinstance(value, list)]
         result = lists[0] if len(lists) == 1 else None

@@ -1,7 +1,7 @@
 """Reads lists by offset if their ids cannot be walked: whole lists with 50 pages to a batch, or the first rows. Only for reads.
 
-A list that shrinks while it is read, or whose pages do not match the portal's count, is an error. A row that moves to a page already read
-is missed without notice if another joined meanwhile: the count does not show that.
+A list that shrinks while it is read, or whose pages do not match the portal's count, is an error. If one row is removed and one added
+meanwhile, the count stays the same, and a row that moved to a page already read is missed without an error.
 """
 
 from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
@@ -21,7 +21,7 @@ _BLANK_ANSWERS = 2
 
 
 async def stream_pages(sender: Sender, method: str, params: Mapping[str, Any]) -> AsyncGenerator[tuple[Rows, int | None], None]:
-    """Yield the rows of a list in portions with the portal's count, in the order of the portal or the caller.
+    """Yield pairs of some rows of a list and the portal's count of all rows (None without one), in the order of the portal or the caller.
 
     Raises what `Sender.read` raises, and `OutcomeUnknown` if the list shrinks or is shorter than its count.
     """
@@ -59,7 +59,7 @@ class _Reader:
         self._params = params
 
     async def generate_batches(self, starts: range) -> AsyncGenerator[Coroutine[Any, Any, Sequence[CommandOutcome]], None]:
-        """Yield one coroutine per 50 pages."""
+        """Yield one coroutine per 50 pages, which reads them and returns one outcome per page."""
         for place in range(0, len(starts), MAX_COMMANDS):
             yield self._read_batch(starts[place : place + MAX_COMMANDS])
 
@@ -88,7 +88,7 @@ class _Reader:
 
 @dataclass(frozen=True, slots=True)
 class FirstRows:
-    """The rows read; `complete` is False if the list has more than was asked for."""
+    """The rows that were read, and the portal's count of all rows. `complete` is False if the list has more than `max_rows`."""
 
     rows: list[Any]
     total: int | None

@@ -16,7 +16,7 @@ class IdQuery:
     """One list, prepared to be walked by id.
 
     Raises ValueError for an order other than by id, a `start`, an OR at the top of the filter, or bounds of the id that are not numbers.
-    The id is added to `select`, if there is one.
+    If `params` has a `select`, the id field is added to it.
     """
 
     def __init__(self, method: str, params: Mapping[str, Any], ids: IdList) -> None:
@@ -40,7 +40,10 @@ class IdQuery:
         self._ends = {key: quote(f"$result[{key}]{box}[{PAGE - 1}][{ids.row_field}]", safe="") for key in _KEYS}
 
     def build_pages(self, after: int, upto: int | None, count: int) -> dict[str, str]:
-        """Build `count` pages of the rows with id > `after`, each beginning where the page before it ended."""
+        """Return the commands by key for `count` pages of the rows with `after` < id <= `upto` (None: no upper bound).
+
+        Each page after the first refers to the last id of the page before it.
+        """
         cmd: dict[str, str] = {}
         start: int | str = after
         for key in _KEYS[:count]:
@@ -49,7 +52,7 @@ class IdQuery:
         return cmd
 
     def build_last_page(self) -> str:
-        """Build the command for the page with the greatest ids, in descending order."""
+        """Return the command for the page with the greatest ids, in descending order."""
         return f"{self._falling}&{self._build_filter(self.floor, self.ceiling)}"
 
     def _build_filter(self, after: int | str, upto: int | None) -> str:

@@ -41,8 +41,8 @@ class BulkOptions(TypedDict, total=False):
     """The options of all bulk jobs; `Sender` has the defaults.
 
     `in_flight`: the most batches under way at once. `deadline`: a time of the event loop's clock, as for `asyncio.timeout_at`. `stop`: once
-    set, nothing more is sent, and answers under way are awaited. `on_progress` is called after each portion and must not raise. `pause`
-    waits after a limit.
+    set, nothing more is sent, and answers under way are awaited. `on_progress` is called after each portion and must not raise. `pause` is
+    called with seconds to wait after a limit refused something.
     """
 
     priority: Priority
@@ -55,7 +55,7 @@ class BulkOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sender:
-    """One portal with the options of a bulk job on it. Raises ValueError if `in_flight` is below 1."""
+    """Sends the requests of one bulk job to one portal, with the options of that job. Raises ValueError if `in_flight` is below 1."""
 
     client: BitrixClient
     priority: Priority = Priority.BULK
@@ -71,7 +71,7 @@ class Sender:
             raise ValueError(msg)
 
     def report_progress(self, progress: Progress) -> None:
-        """Report the progress, if anybody asked for it."""
+        """Call `on_progress` with `progress`, if it is set."""
         if self.on_progress is not None:
             self.on_progress(progress)
 
@@ -108,7 +108,7 @@ class Backoff:
     _pauses: int = 0
 
     async def wait(self, *, at_most: int = _MAX_PAUSES) -> bool:
-        """Pause; return False at once if the deadline is too near or `at_most` pauses were made."""
+        """Pause and return True; return False at once if the deadline is too near or `at_most` pauses were made."""
         number, self._pauses = self._pauses, self._pauses + 1
         seconds = min(_MAX_PAUSE_SECONDS, 2.0**number)
         left = self.sender.calculate_time_left()
@@ -123,7 +123,7 @@ class Backoff:
 
 
 class TaskPool:
-    """Owns the tasks it starts; leaving it cancels and awaits those that still run."""
+    """A context manager that owns the tasks it starts: on leaving, those that still run are cancelled and awaited."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -161,7 +161,8 @@ class TaskPool:
 async def yield_in_order(works: AsyncGenerator[Coroutine[Any, Any, T], None], *, allowed: Callable[[], int]) -> AsyncGenerator[T, None]:
     """Yield the results of `works` in order, with up to `allowed()` of them running and as many finished ones waiting.
 
-    An error of `works` is raised after the results of what had been started. Close it (`aclosing`) to leave nothing running.
+    An error that the generator `works` raises comes after the results of the coroutines started before. Close this generator (`aclosing`)
+    to leave nothing running.
     """
     line: deque[asyncio.Task[T]] = deque()
     problem: Exception | None = None

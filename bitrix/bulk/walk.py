@@ -1,8 +1,8 @@
 """Reads a list by id in batches, without offsets: every row in order and once. Only for reads.
 
-The first batch reads from the bottom and looks at the top; what lies between is cut into windows of ids, several read at once. A later
-command of a batch begins where the page before it ended; the effect of that after a short page is undocumented, so nothing after a short
-page is used, and every id is checked.
+The first batch reads pages from the lowest id up and the one page with the greatest ids; the range between is cut into windows of ids, and
+several windows are read at once. A later command of a batch begins where the page before it ended; the effect of that after a short page is
+undocumented, so nothing after a short page is used, and every id is checked.
 """
 
 import asyncio
@@ -72,7 +72,7 @@ async def walk_by_id(sender: Sender, query: IdQuery) -> AsyncGenerator[Rows, Non
 
 
 class _WindowQueue:
-    """The parts left to read, lowest first: windows under way or waiting to be yielded, and gaps between them."""
+    """The parts not yet yielded, lowest ids first: windows (being read, or read and waiting), and gaps that nobody reads yet."""
 
     def __init__(self, gap: Gap, density: Density, reader: "_Reader", crew: TaskPool, in_flight: int) -> None:
         self.parts: deque[Gap | _Window] = deque([gap])
@@ -84,7 +84,7 @@ class _WindowQueue:
     def fill(self) -> None:
         """Start reading windows of the lowest gaps.
 
-        The number of windows waiting to be yielded is limited too, but the first part always moves.
+        The number of windows waiting to be yielded is limited too, but a gap in first place is always started.
         """
         allowed = self._in_flight if self._density.is_reliable else 1
         place = 0
@@ -103,7 +103,7 @@ class _WindowQueue:
             place += 1
 
     def split(self) -> None:
-        """Update the density from finished windows, and turn what they did not cover into gaps."""
+        """Update the density from finished windows, and put a gap behind each for the ids that it did not cover."""
         parts: deque[Gap | _Window] = deque()
         for part in self.parts:
             rest = None
@@ -142,7 +142,7 @@ class _Reader:
         raise build_inconsistency_error("ends before its greatest id")
 
     async def _probe_ends(self, pages: int) -> tuple[Rows, Rows, Gap | None, Density] | None:
-        """Return what `begin` returns; None if the greatest ids are missing from the lowest rows: they may have been deleted meanwhile."""
+        """Return what `begin` returns; None if the pages from below end before the greatest ids, because rows may have been deleted."""
         query = self._query
         cmd = {"top": query.build_last_page()} | query.build_pages(query.floor, query.ceiling, pages)
         patience = Backoff(self._sender)
@@ -163,7 +163,7 @@ class _Reader:
         return rows, tail, gap, density
 
     async def read(self, gap: Gap, pages: int) -> _WindowRows:
-        """Read one window: the rows that one batch holds of it, and the rest."""
+        """Read one window with one batch; return its rows and the part of it that they do not cover."""
         patience = Backoff(self._sender)
         while True:
             outcomes = await self._send(self._query.build_pages(gap.low, gap.high, pages))
@@ -206,7 +206,7 @@ class _Reader:
             raise OutcomeUnknown(outcome.description or "a page of the list is not in the answer", code=outcome.error)
 
     def measure_recent(self, rows: Rows) -> tuple[int, Gap]:
-        """Return the number of the last rows and the range of ids in which they lie."""
+        """Return the number of the last rows, at most 1,000, and the range of ids in which they lie."""
         recent = rows[-_RECENT:]
         ids = extract_ids([recent[0], recent[-1]], self._query.ids.row_field) if recent else [1, 0]
         return len(recent), Gap(ids[0] - 1, ids[1])

@@ -52,14 +52,14 @@ class Density:
 
     @property
     def is_reliable(self) -> bool:
-        """Whether several windows may be cut by this measure at once."""
+        """Whether the density is known well enough to cut several windows at once."""
         return self.measured or self.value >= _DENSE
 
     def split_window(self, gap: Gap) -> Gap:
         """Return the first part of `gap` that one batch should just hold.
 
-        A window a little too narrow costs part of a request, one a little too wide costs a whole one: so aim below by some deviations. If
-        next to nothing was found, return the whole gap: the batch then ends wherever its rows lie.
+        A window a little too narrow costs part of a request, one a little too wide costs a whole one: so the expected number of rows is one
+        and a half standard deviations below a full batch. If the last window was almost empty, return the whole gap: one batch may hold it.
         """
         density = self.value
         if self.is_empty or density == 0.0:
@@ -69,7 +69,7 @@ class Density:
         return Gap(gap.low, min(gap.high, gap.low + width))
 
     def count_pages(self, gap: Gap) -> int:
-        """Return the number of pages to ask for: as many as `gap` may hold, and one that ends it."""
+        """Return the number of pages to ask for: as many as `gap` is likely to hold, and a last short one."""
         expected = ROWS if self.is_empty else len(gap) * self.value
         likely = math.ceil((expected + 3.0 * math.sqrt(expected + 1.0)) / PAGE) + 1
         return max(1, min(MAX_COMMANDS, likely, math.ceil(len(gap) / PAGE)))

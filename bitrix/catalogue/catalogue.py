@@ -19,7 +19,8 @@ MethodClass = Literal["R", "W", "D", "C", "M", "N"]
 Verb = Literal["get", "list", "fields", "add", "update", "delete", "action"]
 Owner = Literal["record", "filter", "self", "reference", "unscoped"]
 """How rights are checked: `record` reads the target's owner; `filter` adds the responsible to the filter; `self` concerns the caller only;
-`reference` is data everybody may see (stages, users, fields); `unscoped` cannot be checked, so only `sees: all` may use it."""
+`reference` is data everybody may see (stages, users, fields); `unscoped` cannot be checked, so only people with `sees: all` in the access
+file may use it."""
 
 
 class Method(BaseModel):
@@ -45,17 +46,17 @@ class Method(BaseModel):
     owner_filter: str = ""
     """For owner=filter: the filter field to set, such as ASSIGNED_BY_ID."""
     responsible: str = ""
-    """For adds: the field that is set to the requester if it is missing."""
+    """For methods that add a record: the field that is set to the person who asks if it is missing."""
     marked: bool = False
-    """Whether ORIGINATOR_ID/ORIGIN_ID are set on it, so that a lost answer can be reconciled."""
+    """Whether the created record gets ORIGINATOR_ID and ORIGIN_ID, by which it can be found if the portal's answer was lost."""
     before: str = ""
-    """The read method that returns the before-image: "crm.deal.get"."""
+    """The read method that returns the record as it is before the change: "crm.deal.get"."""
     undo: str = ""
-    """The method that undoes it, as far as one does."""
+    """The method that undoes this one; "" if there is none."""
     leads_to: tuple[str, ...] = ()
     """The states (STATUS numbers) a task may be in after this action, the usual one first."""
     comes_from: tuple[str, ...] = ()
-    """The states in which the action is possible."""
+    """The states (STATUS numbers) of a task in which the action is possible."""
     required: tuple[str, ...] = ()
     params: tuple[str, ...] = ()
     """Further top-level parameters, in the portal's spelling; "*" means any. A parameter not named anywhere in the row is unknown."""
@@ -66,17 +67,17 @@ class Method(BaseModel):
     inward: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Paths with their harmless values ("" = absent); any other value makes the call an outward message (N)."""
     closed: bool = False
-    """Refused unless the policy opens the method, as all of class D is."""
+    """Whether calls are refused unless the policy allows the method, as it is for all methods of class D."""
     asks: bool = False
-    """Every call needs a confirmation, whatever it changes: completing a task, starting a workflow."""
+    """Whether every call needs a confirmation, whatever it changes: completing a task, starting a workflow."""
     note: str = ""
     scope: str = ""
-    """The scope that a webhook or application needs for it, as the documentation names it: crm, task, im …; basic = always granted.
+    """The scope that a webhook or application needs for the method, named as in the documentation: crm, task, im …; basic = always granted.
     `insufficient_scope` is answered with this name. The file's `scope` applies if the row has none."""
     app_only: bool = False
-    """Works for an application (OAuth) only; a webhook gets WRONG_AUTH_TYPE."""
+    """Whether the method works for an application (OAuth) only; a webhook gets WRONG_AUTH_TYPE."""
     rare: bool = False
-    """Not part of a sales team's day: evaluated like any other, but left out of the list of methods in every model request."""
+    """Whether a sales team seldom needs it: evaluated like any other, but left out of the list of methods in every model request."""
     source: str = ""
     """The page of the vendor's documentation below api-reference/, or the folder of the family's pages."""
 
@@ -123,16 +124,16 @@ class Entity(BaseModel):
     list: str
     id_param: str = "id"
     result_key: str = ""
-    """"item" or "task" if the record is nested one level down."""
+    """The key under which the answer holds the record ("item", "task"); "" if the answer is the record itself."""
     owner_field: str
     also_owned_by: tuple[str, ...] = ()
-    """Further fields that make a record one's own: the creator of a task may follow it."""
+    """Further fields that name owners of the record: a task also belongs to its creator."""
     title_field: str = "TITLE"
     fields: dict[str, "FieldInfo"] = Field(default_factory=dict)
 
     @cached_property
     def by_key(self) -> dict[str, str]:
-        """The names of `fields` by their key (`bitrix.catalogue.names.to_field_key`); of several with one key the first."""
+        """The names of `fields` by their key (`bitrix.catalogue.names.to_field_key`); the first one if several have the same key."""
         return {to_field_key(name, self.name): name for name in reversed(self.fields)}
 
 
@@ -161,7 +162,7 @@ class FieldInfo(BaseModel):
 
 
 def load_catalogue(folder: Path, extra: Iterable[Mapping[str, Any]] = ()) -> Catalogue:
-    """Read every YAML file of `folder`, then the `extra` rows of the policy. Raises ValueError, naming the file and row."""
+    """Read every YAML file of `folder`, then the `extra` rows of the policy. Raises ValueError, naming file and row, for an invalid row."""
     methods: list[Method] = []
     entities: dict[str, Entity] = {}
     for path in sorted(folder.glob("*.yaml")):

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 CRM: Final = {1: "lead", 2: "deal", 3: "contact", 4: "company"}
-"""The kinds of records that both families know, by their entityTypeId."""
+"""The kinds of records that both method families (crm.deal.* and so on, and crm.item.*) know, by their entityTypeId."""
 MULTIFIELDS: Final = ("PHONE", "EMAIL", "WEB", "IM", "LINK")
 """Kinds of phones and addresses: separate fields in the classic family, all under `fm` in the universal one."""
 
@@ -19,7 +19,7 @@ _RECORDS: Final = frozenset({*CRM.values(), "item"})
 
 @dataclass(frozen=True, kw_only=True)
 class _Pair:
-    """Two names of one field; without `kinds` it applies to records of every kind."""
+    """The two names of one field; the pair applies to the kinds of records in `kinds`, or to all if that is empty."""
 
     classic: str
     universal: str
@@ -37,7 +37,9 @@ _PAIRS: Final = (
     _Pair(classic="COMPANY_TYPE", universal="typeId", kinds=frozenset({"company"})),
 )
 _ONE_WAY: Final = {("item", "STATUS_ID"): "stageId"}
-"""Names that callers use for another field; the reverse mapping never gives them."""
+"""(kind of record, classic name) → universal name, for names that callers use although that kind has no such field.
+
+`to_classic` never returns these names."""
 
 _OWN: Final = re.compile(r"UF_CRM_([A-Z0-9_]+)", re.ASCII)
 _OWN_WORDS: Final = re.compile(r"([0-9]+)_([A-Z]+(?:_[A-Z]+)*)", re.ASCII)
@@ -97,7 +99,7 @@ def to_field_key(name: str, entity: str = "") -> str:
 
 
 def list_origin_fields(*, in_items: bool) -> tuple[str, str]:
-    """Return the two fields that mark who created a record, as the family spells them."""
+    """Return the names of the two fields that mark a record's external origin, in crm.item.* spelling if `in_items`, else classic."""
     return ("originatorId", "originId") if in_items else ("ORIGINATOR_ID", "ORIGIN_ID")
 
 
@@ -111,7 +113,7 @@ def _normalize_kind(entity: str) -> str:
 
 @lru_cache(maxsize=64)
 def _list_pairs(kind: str) -> tuple[_Pair, ...]:
-    """Return the exceptions for that kind, its own first."""
+    """Return the exceptions that apply to records of `kind`: first those for that kind, then those for all."""
     own = tuple(pair for pair in _PAIRS if kind in pair.kinds)
     return own + tuple(pair for pair in _PAIRS if not pair.kinds)
 

@@ -61,7 +61,7 @@ _NEVER_SENT = (
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """One prepared call; `deadline` is when its last send must have begun."""
+    """One prepared call. `deadline` is the time on the limiter's clock by which its last send must have begun."""
 
     method: str
     body: bytes = field(repr=False)  # when signed, it holds the token
@@ -95,7 +95,7 @@ class BitrixClient:
         headers: Callable[[], Mapping[str, str]] = dict,
         heard: Callable[[BitrixError | None], None] = lambda _: None,
     ) -> None:
-        """`headers` are added to each request when it is sent; `heard` is called with how each one ended and must not raise."""
+        """`headers` returns headers to add to each request; `heard` is called after each with its error or None, and must not raise."""
         self._auth: Auth = Webhook(auth) if isinstance(auth, SecretStr | str) else auth
         self._home = PortalAddress(self._auth.root, setting=self._auth.setting)
         self.now = now
@@ -322,7 +322,7 @@ def _find_error(state: RetryCallState) -> BaseException | None:
 
 
 def _to_fate(error: BitrixError) -> SendResult:
-    """Return the limiter's view of a failed send: an answer with a status passed the portal's counter, except the counter's own refusal."""
+    """Return what the portal's request counter did with a failed send: REFUSED for its own refusal, PASSED for any other HTTP answer."""
     if isinstance(error, NotSent) and error.code == RATE_LIMIT:
         return SendResult.REFUSED
     return SendResult.UNHEARD if error.status is None else SendResult.PASSED

@@ -42,11 +42,11 @@ RECORDS: Final[dict[str, tuple[str, Action]]] = {
     **{f"{start}{verb}": (kind, action) for start, kind in _KINDS.items() for verb, action in _ACTIONS.items()},
     "ONCRMDEALMOVETOCATEGORY": ("deal", "update"),
 }
-"""Event -> the kind of record it is about and what happened to it; any other event is about no known record."""
+"""Event name -> the kind of record it is about and what happened to it; any other event is about no known record."""
 
 
 class EventError(ValueError):
-    """What was posted is no event of a portal.
+    """The posted content is not an event of a portal.
 
     For operators: `why` says what is wrong and contains nothing of what was posted.
     """
@@ -63,11 +63,11 @@ class PortalEvent:
     event: str
     handler_id: str = ""
     entity: str = ""
-    """"deal", "item:177"; "" for an event about no known record."""
+    """The kind of record: "deal", "item:177" (a smart process with its type number); "" for an event about no known record."""
     record_id: int = 0
     action: Action = ""
     ts: int
-    """The portal's time in seconds."""
+    """The time of the event in seconds, as the portal gives it."""
     token: SecretStr = field(default_factory=lambda: SecretStr(""))
     domain: str = ""
     member_id: str = ""
@@ -76,12 +76,12 @@ class PortalEvent:
 
     @property
     def target(self) -> str:
-        """The record, such as "deal:481", or ""."""
+        """The record that the event is about, such as "deal:481"; "" if it is about no known record."""
         return f"{self.entity}:{self.record_id}" if self.entity and self.record_id else ""
 
     @property
     def identity(self) -> str:
-        """The same for every delivery of an event: portals may deliver one twice, because their documented guarantees are contradictory."""
+        """A text that is equal for all deliveries of one event, because a portal may deliver an event more than once."""
         about = self.target or ",".join(f"{name}={value}" for name, value in sorted(self.fields.items()))
         return f"{self.member_id}:{self.event}:{about}:{self.ts}"
 
@@ -125,7 +125,7 @@ def is_authentic(event: PortalEvent, tokens: Iterable[SecretStr]) -> bool:
 
 
 def _find_kind(entity: str, fields: Mapping[str, str]) -> str:
-    """Return the kind of record, for a smart process with the type number from the fields."""
+    """Return the kind of record; for a smart process with its type number from the fields ("item:177"), "" if that is missing."""
     if entity != _DYNAMIC:
         return entity
     number = _parse_number(fields.get("ENTITY_TYPE_ID", ""))
@@ -133,7 +133,7 @@ def _find_kind(entity: str, fields: Mapping[str, str]) -> str:
 
 
 def _extract_fields(data: Mapping[str, Any]) -> dict[str, str]:
-    """Return FIELDS of a CRM event; for a task the fields after, else before, the change (the word "undefined" if it has neither)."""
+    """Return FIELDS of a CRM event, FIELDS_AFTER or else FIELDS_BEFORE of a task event; {} if they are missing or the word "undefined"."""
     maps = (_to_map(data.get(name)) for name in ("FIELDS", "FIELDS_AFTER", "FIELDS_BEFORE"))
     found = next((given for given in maps if given), {})
     plain = [(str(name)[:_MAX_VALUE], value[:_MAX_VALUE]) for name, value in found.items() if isinstance(value, str)]

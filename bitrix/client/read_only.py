@@ -1,4 +1,4 @@
-"""A client that only reads: held by code that looks up names or checks the present state, it cannot write, whatever it is asked."""
+"""A portal client that only reads, for code that looks up names or checks the present state: it refuses every write."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -36,7 +36,7 @@ class PortalCaller(Protocol):
 
 
 class WriteRefused(NotSent):
-    """A reader asked for a method that is no read.
+    """Code with a read-only client called a method that is not a read.
 
     For developers: nothing was sent. A change of the portal is an effect and goes through the gate.
     """
@@ -45,8 +45,8 @@ class WriteRefused(NotSent):
 class ReadOnlyClient:
     """Passes reads on to `client` and raises `WriteRefused` for everything else, before anything is sent.
 
-    A read is a method that the catalogue lists with class R alone, or a batch of only such methods; a method that the catalogue does not
-    know is none, and no safety mode changes that.
+    A read is a method that the catalogue lists with class R alone, or a batch of only such methods. A method that the catalogue does not
+    list is refused, and no safety mode changes that.
     """
 
     def __init__(self, client: PortalCaller, catalogue: Catalogue) -> None:

@@ -16,7 +16,7 @@ from bitrix.limits.shared_level import SharedLevel, Traffic
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[None]]
 QUANTUM = 5
-"""The most interactive sends not yet reported to the other processes; each process adds this much to the error of the shared counter."""
+"""At most this many interactive sends of a process are not in the shared counter yet, so it may be too low by this much per process."""
 REPORT_EVERY = 0.5
 
 
@@ -41,9 +41,9 @@ _Ticket = tuple[Priority, int]
 class Limiter:
     """Lets sends through one by one so that the portal's counter stays below its threshold.
 
-    One limiter serves every client of a portal and source address within a process; `shared` joins the processes. An interactive send far
-    below the threshold goes at once and is reported to the others within half a second; any other takes its place in the shared counter
-    first. Each `acquire` is followed by one `settle`.
+    One limiter serves every client of a portal and source address within a process; `shared` is the counter shared with other processes. An
+    interactive send far below the threshold goes at once and is added to the shared counter within half a second; any other send is added
+    to it first. Each `acquire` is followed by one `settle`.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Limiter:
             await self._shared.add(self._plan, self._take_unreported())
 
     async def _try(self, ticket: _Ticket) -> float | None:
-        """Return 0 if the ticket has its place, the seconds until the next try, or None if it will be called."""
+        """Return 0 if the ticket's request may be sent now, the seconds until the next try, or None if `_call_next` will wake it."""
         if self._queue[0] != ticket or self._must_probe(ticket[0]):
             return None
         self._drain()

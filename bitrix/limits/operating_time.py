@@ -11,14 +11,14 @@ from bitrix.answers import Answer, parse_number, parse_reset_time
 from bitrix.errors import TIME_LIMIT
 
 MARGIN = 5.0
-"""Stop this many seconds before the limit: calls under way still add to the time."""
+"""How many seconds below the limit calls are stopped: calls under way still add to the time."""
 _STEP = 60.0
-"""The wait after a refusal without a reset time: the portal frees the budget minute by minute."""
+"""Seconds to wait after a refusal without a reset time: the portal frees the budget minute by minute."""
 _LONGEST = 660.0
 _CUT = 1.0
-"""Reset times are cut to whole seconds, so one second is added."""
+"""Seconds added to a reset time, because the portal cuts it to whole seconds."""
 OUTER = ""
-"""The key of the call itself among those of its commands."""
+"""The key of the call itself in the result of `extract_methods`, beside the keys of a batch's commands."""
 
 
 def extract_methods(method: str, params: Mapping[str, Any]) -> dict[str, str]:
@@ -33,7 +33,7 @@ def extract_methods(method: str, params: Mapping[str, Any]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Budget:
-    """The portal's last statement about one method; `free_at` is a time on this process's monotonic clock."""
+    """What the portal last said about one method: the seconds spent, and when they are free again on this process's monotonic clock."""
 
     spent: float
     free_at: float

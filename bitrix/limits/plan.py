@@ -5,7 +5,9 @@ import re
 from dataclasses import dataclass
 
 SPARE = 1.0
-"""Kept free below the threshold: two sends may arrive closer together than they left, by half a second on the standard plan."""
+"""How many requests are kept free below the threshold, because two may arrive at the portal closer together than they were sent.
+
+One request is half a second of draining on the standard plan."""
 
 _OWN = re.compile(r"(\d{1,4}(?:\.\d{1,3})?)/(\d{1,5})", re.ASCII)
 
@@ -27,7 +29,7 @@ class Plan:
 
     @property
     def is_limited(self) -> bool:
-        """Whether there is a threshold at all."""
+        """Whether the plan has a threshold; false for the plan "off"."""
         return math.isfinite(self.burst)
 
     @property
@@ -37,7 +39,7 @@ class Plan:
 
     @property
     def seconds_to_drain(self) -> float:
-        """Seconds until a full counter is empty; what was known of the counter before that is out of date."""
+        """Seconds until a full counter is empty; older knowledge of the counter says nothing about it now."""
         return self.burst / self.rate
 
     def drain(self, level: float, seconds: float) -> float:
@@ -59,7 +61,7 @@ PLANS = {"standard": Plan(), "enterprise": Plan(5.0, 250.0), "off": Plan(burst=m
 
 
 def parse_plan(text: str) -> Plan:
-    """The plan called `text`, or written as rate/burst such as 10/300; ValueError for anything else."""
+    """Return the plan called `text`, or the one it writes as rate/burst, such as 10/300. Raises ValueError for anything else."""
     if text in PLANS:
         return PLANS[text]
     own = _OWN.fullmatch(text)

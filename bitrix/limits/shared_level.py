@@ -14,9 +14,9 @@ from bitrix.limits.plan import Plan
 
 log = logging.getLogger(__name__)
 _TRIES = 100
-"""A failed swap means that another process changed the value and sends; so the tries end when the free places do."""
+"""How often a swap is tried: each failed one means that another process counted a send, and so many sends fill the counter."""
 _REST = timedelta(seconds=30)
-"""How long a failed store is not asked again, because it may take seconds to fail again."""
+"""How long the store is not used after an error, because each use may take seconds to fail."""
 _SKEW = timedelta(seconds=5)
 _OVER = 20.0
 """How far above its ceiling a stored counter is believed (each refusal lifts it by one); a higher one is invalid."""
@@ -26,10 +26,10 @@ class LevelStore(Protocol):
     """What the shared store must offer; either method may raise anything."""
 
     async def get_value(self, key: str) -> str | None:
-        """Return a small named value, or None."""
+        """Return the value stored under `key`, or None if there is none."""
 
     async def swap_value(self, key: str, expected: str | None, value: str) -> bool:
-        """Set the value if it is `expected` now (None: not set yet); return False if another process was faster."""
+        """Set the value and return True if it is `expected` now (None: not set yet); return False if another process was faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The counter now, and the seconds to wait before asking for a place again; 0 means the place is taken."""
+    """The counter now, and the seconds to wait before the next try; 0 means that the send was counted and may go."""
 
     level: float
     wait: float
@@ -69,7 +69,7 @@ class SharedLevel:
         return place.level if place else None
 
     async def take(self, plan: Plan, traffic: Traffic) -> Place | None:
-        """Add `traffic`, then take one place if it fits; None if the store failed."""
+        """Add `traffic` to the shared counter, then count one more send if it fits; None if the store failed."""
         return await self._try_move(plan, traffic, places=1)
 
     async def _try_move(self, plan: Plan, traffic: Traffic, *, places: int) -> Place | None:
@@ -101,7 +101,7 @@ class SharedLevel:
         return None
 
     def _drain(self, plan: Plan, row: str | None) -> tuple[float, datetime, bool]:
-        """Return the counter now, its time, and whether the row must be rewritten so that it drains at all."""
+        """Return the counter now, its time, and whether the row is invalid or dated too far ahead and must be rewritten."""
         now = self._now()
         if row is None:
             return 0.0, now, False

@@ -1,8 +1,9 @@
 """The command `sdelka budget`: how much of the model everybody used in a month, and their limits. It only reads."""
 
 import re
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
@@ -10,7 +11,7 @@ from bot.cli.ops import AS_JSON, open_database_reader, write_json_lines, write_t
 from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
     from bot.settings import Settings
     from orchestrator.domain.actor import Actor
@@ -19,6 +20,24 @@ if TYPE_CHECKING:
 
 OVER = 1
 _MONTH: Final = re.compile(r"20\d\d-(?:0[1-9]|1[0-2])", re.ASCII)
+
+
+class _Usage(NamedTuple):
+    """What one person used of the model in a month, and their limits; None where there is no price or no limit."""
+
+    person: str
+    name: str
+    month: str
+    tokens: int
+    tokens_limit: int | None
+    money: str | None
+    money_limit: str | None
+    currency: str
+    percent: int | None
+    models: Mapping[str, Mapping[str, int]]
+    unpriced: Sequence[str]
+    """Models without a price, which `money` leaves out."""
+
 
 app = typer.Typer(add_completion=False, help="How much of the model everybody has used this month.")
 
@@ -50,12 +69,12 @@ def budget(
             raise SettingsError(f"the journal cannot be read: {error}") from None
     rows = list(_build_rows(totals, rules, _load_people(settings), wanted, now))
     if as_json:
-        write_json_lines(rows)
+        write_json_lines([row._asdict() for row in rows])
     else:
         _show(rows, rules)
     if (hint := rules.describe_unpriced(settings.openai_model)) and not as_json:
         typer.echo(f"Note: {hint}.", err=True)
-    if any(row["percent"] is not None and row["percent"] >= 100 for row in rows):  # noqa: PLR2004 - percent
+    if any(row.percent is not None and row.percent >= 100 for row in rows):  # noqa: PLR2004 - percent
         raise typer.Exit(OVER)
 
 
@@ -86,9 +105,7 @@ def _load_people(settings: "Settings") -> "dict[str, Actor]":
     return {build_person_key(actor.key, actor.bitrix_user_id): actor for actor in listed}
 
 
-def _build_rows(
-    totals: "UsageTotals", rules: "Budget", people: "dict[str, Actor]", month: int, now: datetime
-) -> "Iterable[dict[str, Any]]":
+def _build_rows(totals: "UsageTotals", rules: "Budget", people: "dict[str, Actor]", month: int, now: datetime) -> "Iterator[_Usage]":
     from orchestrator.domain.actor import Actor  # noqa: PLC0415 - see budget
     from orchestrator.features.budgets.model_budget import to_token_counts  # noqa: PLC0415 - see budget
     from orchestrator.gate.call.budget import to_month  # noqa: PLC0415 - see budget
@@ -100,33 +117,33 @@ def _build_rows(
         actor = people.get(person, bare)
         mine = month or to_month(now, actor.time_zone)
         used, limits = totals.sum_by_model(person, mine), rules.find_limits(actor)
-        yield {
-            "person": person,
-            "name": actor.name,
-            "month": f"{mine // 100}-{mine % 100:02d}",
-            "tokens": sum(map(sum, used.values())),
-            "tokens_limit": limits.tokens_per_month,
-            "money": str(round(rules.calculate_cost(used), 2)) if rules.prices else None,
-            "money_limit": None if limits.money_per_month is None else str(limits.money_per_month),
-            "currency": rules.currency,
-            "percent": rules.calculate_percent(used, limits),
-            "models": to_token_counts(used),
-            "unpriced": sorted(model for model in used if rules.prices and rules.find_price(model) is None),
-        }
+        yield _Usage(
+            person=person,
+            name=actor.name,
+            month=f"{mine // 100}-{mine % 100:02d}",
+            tokens=sum(map(sum, used.values())),
+            tokens_limit=limits.tokens_per_month,
+            money=str(round(rules.calculate_cost(used), 2)) if rules.prices else None,
+            money_limit=None if limits.money_per_month is None else str(limits.money_per_month),
+            currency=rules.currency,
+            percent=rules.calculate_percent(used, limits),
+            models=to_token_counts(used),
+            unpriced=sorted(model for model in used if rules.prices and rules.find_price(model) is None),
+        )
 
 
-def _show(rows: "list[dict[str, Any]]", rules: "Budget") -> None:
+def _show(rows: "list[_Usage]", rules: "Budget") -> None:
     columns = ("person", "name", "month", "tokens", "limit", rules.currency, f"limit {rules.currency}", "used")
     lines = [
         [
-            row["person"],
-            row["name"],
-            row["month"],
-            row["tokens"],
-            _format_or_dash(row["tokens_limit"]),
-            _format_or_dash(row["money"]) + (" and more: no price" if row["unpriced"] else ""),
-            _format_or_dash(row["money_limit"]),
-            "—" if row["percent"] is None else f"{row['percent']} %",
+            row.person,
+            row.name,
+            row.month,
+            row.tokens,
+            _format_or_dash(row.tokens_limit),
+            _format_or_dash(row.money) + (" and more: no price" if row.unpriced else ""),
+            _format_or_dash(row.money_limit),
+            "—" if row.percent is None else f"{row.percent} %",
         ]
         for row in rows
     ]

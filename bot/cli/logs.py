@@ -1,15 +1,19 @@
 """The command group `sdelka logs`: checks, shows, follows and rebuilds the audit logs."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from pydantic import AliasPath, Field
 
 from bot.cli.ops import AS_JSON, escape_text, open_database_reader, write_json_lines, write_table
 from bot.settings import Settings, load_settings
 from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.frozen import View
+from state.stored import JsonObject
 
 if TYPE_CHECKING:
     from state.journal.store import Store
@@ -21,6 +25,50 @@ _SHORTEST_TRACE = 8
 """Characters of a trace id that a person is told when a request fails."""
 _USER = "The person's key (tg:1007), Telegram id or name; the file's name does as well."
 _Json = Annotated[bool, typer.Option("--json", help=AS_JSON)]
+
+
+class LogRecord(View):
+    """A record of an audit log, of whichever type, as the commands show it: any value that its type lacks is empty."""
+
+    n: int | str = Field("", validation_alias=AliasPath("chain", "n"))
+    """Its number in the log; "" in a record without a chain."""
+    type: object = ""
+    timestamp: object = ""
+    user: object = ""
+    session: object = ""
+    trace_id: object = ""
+    turn_id: object = ""
+    user_message: object = ""
+    via: object = ""
+    errors: Sequence[object] = ()
+    changed: object = None
+    dropped: object = None
+    decider: object = Field("", validation_alias=AliasPath("decided_by", "name"))
+    decider_key: object = Field("", validation_alias=AliasPath("decided_by", "key"))
+    executed_actions: Sequence[JsonObject] | None = ()
+
+    @property
+    def trace(self) -> str:
+        """The trace id; older records have only a turn id, which is the same."""
+        return str(self.trace_id or self.turn_id or "")
+
+    @property
+    def calls(self) -> list[str]:
+        """The calls with what became of them."""
+        return [f"{call.get('method', '')} → {call.get('status', '')}" for call in self.executed_actions or ()]
+
+    @property
+    def request(self) -> str:
+        """What was asked for, or what happened."""
+        match self.type:
+            case "trouble":
+                return "; ".join(map(str, self.errors))
+            case "rewritten":
+                return f"rewritten: {self.changed} records changed, {self.dropped} removed"
+            case "decision":
+                return f"{self.decider or self.decider_key}: {self.user_message} ({self.via})"
+            case _:
+                return str(self.user_message)
 
 
 @app.callback()
@@ -43,12 +91,12 @@ def verify(
 
     folder = _find_folder()
     found = list(verify_log(build_log_path(folder, _resolve_person(folder, user))) if user else verify_logs(folder))
-    rows = [vars(finding) | {"file": str(folder / finding.file) if finding.file else ""} for finding in found]
+    rows = [replace(finding, file=str(folder / finding.file) if finding.file else "") for finding in found]
     if as_json:
-        write_json_lines(rows)
+        write_json_lines([vars(row) for row in rows])
     elif found:
         columns = ("what", "whose log", "record", "file", "byte", "why")
-        cells = [(row["kind"], row["place"], row["seq"] or "", row["file"], _format_or_empty(row["offset"]), row["why"]) for row in rows]
+        cells = [(row.kind, row.place, row.seq or "", row.file, "" if row.offset is None else row.offset, row.why) for row in rows]
         write_table(columns, cells)
     else:
         typer.echo(f"The audit logs in {escape_text(str(folder))} are whole.")
@@ -87,7 +135,11 @@ def show(
     if as_json:
         write_json_lines(records)
     else:
-        write_table(("n", "time", "type", "asked", "calls"), [_build_cells(record) for record in records], title=escape_text(person))
+        write_table(
+            ("n", "time", "type", "asked", "calls"),
+            [_build_cells(LogRecord.model_validate(record)) for record in records],
+            title=escape_text(person),
+        )
 
 
 def _show_trace(user: str, trace: str, *, as_json: bool) -> None:
@@ -96,29 +148,25 @@ def _show_trace(user: str, trace: str, *, as_json: bool) -> None:
     if len(trace) < _SHORTEST_TRACE:
         raise SettingsError(f"--trace {trace!r} is too short: give at least its last {_SHORTEST_TRACE} characters")
     folder = _find_folder()
-    found: list[Mapping[str, Any]] = []
+    found: list[JsonObject] = []
     damaged = False
     for person in [_resolve_person(folder, user)] if user else list_users(folder):
         try:
-            found += (record for record in read_records(folder, person) if _find_trace(record).endswith(trace))
+            found += (record for record in read_records(folder, person) if LogRecord.model_validate(record).trace.endswith(trace))
         except DamagedArchive as error:
             damaged = True
             typer.echo(f"{escape_text(str(error))}; `sdelka logs verify --user {escape_text(person)}` says more.", err=True)
-    found.sort(key=lambda record: str(record.get("timestamp", "")))
+    found.sort(key=lambda record: str(LogRecord.model_validate(record).timestamp))
     if as_json:
         write_json_lines(found)
     elif found:
-        cells = [(record.get("user", ""), *_build_cells(record)[1:]) for record in found]
-        write_table(("whose log", "time", "type", "asked", "calls"), cells, title=escape_text(_find_trace(found[0])))
+        entries = [LogRecord.model_validate(record) for record in found]
+        cells = [(entry.user, *_build_cells(entry)[1:]) for entry in entries]
+        write_table(("whose log", "time", "type", "asked", "calls"), cells, title=escape_text(entries[0].trace))
     else:
         typer.echo(escape_text(f"no record of {trace}"), err=True)
     if damaged or not found:
         raise typer.Exit(1)
-
-
-def _find_trace(record: Mapping[str, Any]) -> str:
-    """Return the record's trace id; older records have only a turn id, which is the same."""
-    return str(record.get("trace_id") or record.get("turn_id") or "")
 
 
 @app.command()
@@ -141,7 +189,7 @@ def tail(
             if as_json:
                 write_json_lines([record])
             else:
-                typer.echo(_format_line(record))
+                typer.echo(_format_line(LogRecord.model_validate(record)))
     except KeyboardInterrupt:
         raise typer.Exit(0) from None
     except DamagedArchive as error:
@@ -224,7 +272,7 @@ def _find_by_name(folder: Path, known: list[str], name: str) -> list[str]:
     return find_candidates(people, name) or find_similar(people, name)
 
 
-def _watch_logs(folder: Path, user: str, *, last: int, follow: bool) -> Iterator[Mapping[str, Any]]:
+def _watch_logs(folder: Path, user: str, *, last: int, follow: bool) -> Iterator[JsonObject]:
     """Yield new records of the logs, including logs of new people."""
     from state.audit_log.archives import list_logs  # noqa: PLC0415 - see verify
     from state.audit_log.follower import Follower  # noqa: PLC0415 - see verify
@@ -247,39 +295,12 @@ def _watch_logs(folder: Path, user: str, *, last: int, follow: bool) -> Iterator
             follower.close()
 
 
-def _build_cells(record: Mapping[str, Any]) -> tuple[object, ...]:
-    number = (record.get("chain") or {}).get("n", "")
-    return (
-        number,
-        str(record.get("timestamp", ""))[:19] + "Z",
-        record.get("type", ""),
-        _describe_request(record).replace("\n", " ⏎ "),
-        "\n".join(_format_calls(record)),
-    )
+def _build_cells(entry: LogRecord) -> tuple[object, ...]:
+    moment = f"{str(entry.timestamp)[:19]}Z"
+    return entry.n, moment, entry.type, entry.request.replace("\n", " ⏎ "), "\n".join(entry.calls)
 
 
-def _describe_request(record: Mapping[str, Any]) -> str:
-    match record.get("type"):
-        case "trouble":
-            return "; ".join(map(str, record.get("errors", ())))
-        case "rewritten":
-            return f"rewritten: {record.get('changed')} records changed, {record.get('dropped')} removed"
-        case "decision":
-            who = record.get("decided_by") or {}
-            return f"{who.get('name') or who.get('key', '')}: {record.get('user_message', '')} ({record.get('via', '')})"
-        case _:
-            return str(record.get("user_message", ""))
-
-
-def _format_calls(record: Mapping[str, Any]) -> list[str]:
-    return [f"{call.get('method', '')} → {call.get('status', '')}" for call in record.get("executed_actions") or ()]
-
-
-def _format_line(record: Mapping[str, Any]) -> str:
-    _, moment, kind, asked, _ = _build_cells(record)
+def _format_line(entry: LogRecord) -> str:
+    _, moment, kind, asked, _ = _build_cells(entry)
     said = str(asked).replace("\n", " ")
-    return escape_text(f"{moment}  {record.get('user', '')}  {kind}  {said}  {', '.join(_format_calls(record))}".rstrip())
-
-
-def _format_or_empty(value: object) -> object:
-    return "" if value is None else value
+    return escape_text(f"{moment}  {entry.user}  {kind}  {said}  {', '.join(entry.calls)}".rstrip())

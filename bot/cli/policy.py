@@ -2,20 +2,22 @@
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bitrix.masking import mask
+from bitrix.masking import mask, mask_value
 from bot.cli.ops import AS_JSON, open_tolerant_reader, write_json_lines, write_table
 from bot.settings import Settings, load_settings
 from orchestrator.domain.errors import SettingsError
 from state.clock import SystemClock, format_iso, parse_iso
 
 if TYPE_CHECKING:
+    from bot.cli.policy_explain import ExplainedCall
     from orchestrator.domain.actor import Mode
     from orchestrator.reports.rehearsal.rehearse import RehearsedPlan, Rules
     from orchestrator.reports.rehearsal.summary import Summary
@@ -67,11 +69,11 @@ def replay(
             if rehearsed.plan.left_out:
                 continue
             if as_json:
-                write_json_lines([_build_line(rehearsed)])
+                write_json_lines([mask_value(_build_line(rehearsed))])
             else:
                 rows.extend(_build_rows(rehearsed))
     if as_json:
-        write_json_lines([_mask_texts(summary.as_data() | {"mode": mode.value})])
+        write_json_lines([mask_value(summary.as_data() | {"mode": mode.value})])
     else:
         _show(sorted(rows, key=lambda row: row[0]), summary, mode.value)
     told()
@@ -130,20 +132,21 @@ def explain(  # noqa: PLR0913 - one parameter for each option of the command
             lines = explain_recorded(call, store, rules, path)
             told()
     if as_json:
-        write_json_lines([_mask_texts(line) for line in lines])
+        write_json_lines([mask_value(asdict(line)) for line in lines])
     else:
         for line in lines:
-            _show_explained(_mask_texts(line))
+            _show_explained(line)
     if not lines:
         typer.echo(f"The journal holds no call {call}: `sdelka journal why` shows what it holds.", err=True)
         raise typer.Exit(1)
 
 
-def _show_explained(line: dict[str, Any]) -> None:
-    taps = f", {line['taps']} taps" if line["taps"] > 1 else ""
-    then = f" (then: {line['then']})" if line["then"] else ""
-    typer.echo(f"{line['method']} by {line['person']} in mode {line['mode']}: {line['verdict']}{taps}{then}. Policy {line['policy']}.")
-    write_table(("says", "who says it", "why"), [(row["says"], row["source"], row["text"]) for row in line["reasons"]])
+def _show_explained(line: "ExplainedCall") -> None:
+    taps = f", {line.taps} taps" if line.taps > 1 else ""
+    then = f" (then: {mask(line.then)})" if line.then else ""
+    call = f"{mask(line.method)} by {mask(line.person)}"
+    typer.echo(f"{call} in mode {line.mode}: {line.verdict}{taps}{then}. Policy {line.policy}.")
+    write_table(("says", "who says it", "why"), [(row.says, mask(row.source), mask(row.text)) for row in line.reasons])
 
 
 @contextlib.contextmanager
@@ -222,7 +225,7 @@ def _find_portal(settings: Settings) -> str:
         raise SettingsError(f"BITRIX_WEBHOOK_URL: {error}") from None
 
 
-def _build_line(rehearsed: "RehearsedPlan") -> dict[str, Any]:
+def _build_line(rehearsed: "RehearsedPlan") -> dict[str, object]:
     from orchestrator.reports.rehearsal.rehearse import find_reason_code, format_reason  # noqa: PLC0415 - see replay
 
     plan = rehearsed.plan
@@ -241,42 +244,31 @@ def _build_line(rehearsed: "RehearsedPlan") -> dict[str, Any]:
     ]
     head = {"kind": "plan", "at": plan.at, "session": plan.session, "turn": plan.turn_id, "person": plan.person, "mode_then": plan.mode}
     name = rehearsed.actor.name if rehearsed.actor else ""
-    line: dict[str, Any] = _mask_texts(head | {"name": name, "iteration": plan.iteration, "steps": steps})
-    return line
-
-
-def _mask_texts(value: Any) -> Any:
-    """Return the same data with secrets in its texts masked."""
-    if isinstance(value, dict):
-        return {key: _mask_texts(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_mask_texts(item) for item in value]
-    return mask(value) if isinstance(value, str) else value
+    return {**head, "name": name, "iteration": plan.iteration, "steps": steps}
 
 
 def _build_rows(rehearsed: "RehearsedPlan") -> Iterator[tuple[str, ...]]:
+    from orchestrator.reports.rehearsal.rehearse import format_reason  # noqa: PLC0415 - see replay
     from orchestrator.reports.rehearsal.summary import format_moment  # noqa: PLC0415 - see replay
 
-    line = _build_line(rehearsed)
-    for number, step in enumerate(line["steps"], start=1):
-        then = f"{step['then']}: {step['then_more']}" if step["then_more"] else step["then"]
-        why = " ".join(dict.fromkeys(reason["text"] for reason in step["reasons"]))
-        mark = " *" if step["not_recorded"] else ""
-        place = f"{line['iteration']}.{number}"
+    plan = rehearsed.plan
+    name = rehearsed.actor.name if rehearsed.actor else ""
+    for number, judged in enumerate(rehearsed.steps, start=1):
         yield (
-            format_moment(line["at"]),
-            line["name"] or line["person"],
-            place,
-            step["method"],
-            then,
-            step["now"] + mark,
-            why,
-            step["call"][:12],
+            format_moment(plan.at),
+            mask(name or plan.person),
+            f"{plan.iteration}.{number}",
+            mask(judged.step.method),
+            mask(judged.step.fate_with_note),
+            f"{judged.now}{' *' if judged.missing_facts else ''}",
+            " ".join(dict.fromkeys(mask(format_reason(reason)) for reason in judged.reasons)),
+            judged.step.call[:12],
         )
 
 
 def _show(rows: list[tuple[str, ...]], summary: "Summary", mode: str) -> None:
-    data = _mask_texts(summary.as_data())
+    from orchestrator.reports.rehearsal.summary import rank_counts  # noqa: PLC0415 - see replay
+
     if rows:
         write_table(("when", "who", "step", "method", "then", "now", "why", "call"), rows)
     typer.echo("")
@@ -284,17 +276,17 @@ def _show(rows: list[tuple[str, ...]], summary: "Summary", mode: str) -> None:
         typer.echo(mask(sentence))
     if not rows:
         return
-    if data["not_recorded"]:
+    if summary.missing_counts:
         typer.echo("A star marks the steps whose verdict hangs on what was not recorded.")
     typer.echo("")
-    counted = ("steps", "allowed", "asked", "refused", "planned")
-    for column in ("person", "method"):
-        ranked = [(row[column], *(row[name] for name in counted)) for row in data[f"by_{column}"][:10]]
+    counted = ("allowed", "asked", "refused", "planned")
+    for column, counts in (("person", summary.people), ("method", summary.methods)):
+        ranked = [(mask(name), by_verdict.total(), *(by_verdict[now] for now in counted)) for name, by_verdict in rank_counts(counts)[:10]]
         write_table((column, "steps", "run at once", "asked", "refused", "planned"), ranked, title=f"By {column}")
     reasons = [
-        (row["now"], row["steps"], row["text"], ", ".join(f"{one['session']} {one['call'][:12]}" for one in row["examples"]))
-        for row in data["by_reason"][:10]
+        (entry.now, entry.steps, mask(entry.text), ", ".join(f"{mask(one['session'])} {one['call'][:12]}" for one in entry.examples))
+        for entry in summary.list_reasons()[:10]
     ]
     if reasons:
         write_table(("now", "steps", "reason", "examples (sdelka journal why CALL)"), reasons, title="By reason")
-    write_table(("then", "now", "steps"), [(row["then"], row["now"], row["steps"]) for row in data["then_now"]], title="Then and now")
+    write_table(("then", "now", "steps"), [(then, now, count) for (then, now), count in sorted(summary.then.items())], title="Then and now")

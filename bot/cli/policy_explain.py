@@ -1,12 +1,12 @@
 """Explains one call for `sdelka policy explain`, as data. The gate's own functions decide, and nothing is sent."""
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
-from orchestrator.domain.actor import Actor
+from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.errors import SettingsError
 from orchestrator.gate.call.effect import Refuse, Verdict
 from orchestrator.gate.call.modes import resolve_mode
@@ -36,7 +36,26 @@ class HypotheticalCall:
     person: str = ""
 
 
-def explain_hypothetical(asked: HypotheticalCall, rules: Rules, path: Path | None) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class ExplainedCall:
+    """The verdict on a call with its reasons, as programs get it."""
+
+    kind: Literal["supposed", "recorded"]
+    call: str = ""
+    """The id of a recorded call."""
+    method: str
+    person: str
+    mode: Mode
+    policy: str
+    """The digest of the policy."""
+    verdict: str
+    taps: int
+    then: str = ""
+    """What happened then, for a recorded call."""
+    reasons: Sequence[explain.ReasonLine]
+
+
+def explain_hypothetical(asked: HypotheticalCall, rules: Rules, path: Path | None) -> ExplainedCall:
     """Return the verdict on such a call on the person's own record; raises SettingsError for invalid options."""
     loaded = load_with_places(path)
     method = rules.catalogue.find(asked.method)
@@ -61,34 +80,38 @@ def explain_hypothetical(asked: HypotheticalCall, rules: Rules, path: Path | Non
             call, mode=rules.mode, policy=loaded.policy, actor=actor, facts=facts, effect=explain.add_named_targets(effect, call)
         )
     found = explain.explain_verdict(verdict, method.name, loaded)
-    head = {"kind": "supposed", "call": "", "method": method.name, "person": _format_person(actor), "mode": resolve_mode(rules.mode, actor)}
-    reasons = [asdict(line) for line in found.lines]
-    return {**head, "policy": loaded.policy.digest, "verdict": found.verdict, "taps": found.taps, "then": "", "reasons": reasons}
+    return ExplainedCall(
+        kind="supposed",
+        method=method.name,
+        person=_format_person(actor),
+        mode=resolve_mode(rules.mode, actor),
+        policy=loaded.policy.digest,
+        verdict=found.verdict,
+        taps=found.taps,
+        reasons=found.lines,
+    )
 
 
-def explain_recorded(call: str, store: Store, rules: Rules, path: Path | None) -> list[dict[str, Any]]:
+def explain_recorded(call: str, store: Store, rules: Rules, path: Path | None) -> list[ExplainedCall]:
     """Return the recorded calls whose ids begin with `call`: today's verdict and what happened then. Raises store errors."""
     loaded = load_with_places(path)
     plans = evaluate_plans(read_plans(store), rules)
-    return [_build_line(plan, step, rules, loaded) for plan, step in _iterate_steps(plans) if step.step.call.startswith(call)]
+    return [_build_line(plan, step, rules, loaded) for plan in plans for step in plan.steps if step.step.call.startswith(call)]
 
 
-def _iterate_steps(plans: Iterator[RehearsedPlan]) -> Iterator[tuple[RehearsedPlan, RehearsedStep]]:
-    return ((plan, step) for plan in plans for step in plan.steps)
-
-
-def _build_line(plan: RehearsedPlan, step: RehearsedStep, rules: Rules, loaded: LoadedPolicy) -> dict[str, Any]:
-    then = f"{step.step.fate}: {step.step.fate_note}" if step.step.fate_note else step.step.fate
-    mode = resolve_mode(rules.mode, plan.actor) if plan.actor else rules.mode
-    says = explain.explain_reasons(step.reasons, step.now, step.step.method, loaded)
-    head = {
-        "kind": "recorded",
-        "call": step.step.call,
-        "method": step.step.method,
-        "person": _format_person(plan.actor) or plan.plan.person,
-    }
-    told = {"mode": mode, "policy": loaded.policy.digest, "verdict": step.now, "taps": step.taps, "then": then}
-    return {**head, **told, "reasons": [asdict(line) for line in says]}
+def _build_line(plan: RehearsedPlan, step: RehearsedStep, rules: Rules, loaded: LoadedPolicy) -> ExplainedCall:
+    return ExplainedCall(
+        kind="recorded",
+        call=step.step.call,
+        method=step.step.method,
+        person=_format_person(plan.actor) or plan.plan.person,
+        mode=resolve_mode(rules.mode, plan.actor) if plan.actor else rules.mode,
+        policy=loaded.policy.digest,
+        verdict=step.now,
+        taps=step.taps,
+        then=step.step.fate_with_note,
+        reasons=tuple(explain.explain_reasons(step.reasons, step.now, step.step.method, loaded)),
+    )
 
 
 def _find_person(key: str, rules: Rules) -> Actor:

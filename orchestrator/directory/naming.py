@@ -164,7 +164,7 @@ class Naming:
             return None
 
     async def format_choice(self, entity: str, name: str, value: object) -> str:
-        """Return the names of the values chosen in a list field; "" for other types and unknown values."""
+        """Return the names of the values chosen in a list field, joined by commas; "" for fields of another type and unknown values."""
         field = await self._find_field(entity, name)
         if field is None or field.type != "enumeration":
             return ""

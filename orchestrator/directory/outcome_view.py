@@ -49,17 +49,13 @@ async def render_outcome(outcome: Outcome, naming: Naming, actor: Actor) -> Outc
 async def _render_result(outcome: Outcome, naming: Naming, actor: Actor) -> OutcomeView:
     """Render the result. Parts of a record (its products, its checklist) have ids of their own and are not treated as records."""
     rows = extract_rows(outcome.result)
-    entity = _find_kind(outcome, naming)
+    # of a smart process only the call tells the kind of its records
+    entity = naming.find_entity(outcome.method, outcome.call) if outcome.entity == "item" else outcome.entity
     if rows and _OWN_RECORDS.fullmatch(outcome.method) and (entity in _CRM or entity.startswith("item:")):
         return await _render_records(outcome.model_copy(update={"entity": entity}), rows, naming, actor)
     if outcome.entity == "user" and rows:
         return await _render_users(rows, naming, actor)
     return _render_other(outcome)
-
-
-def _find_kind(outcome: Outcome, naming: Naming) -> str:
-    """Return the kind of the records; for a smart process only the call tells it."""
-    return naming.find_entity(outcome.method, outcome.call) if outcome.entity == "item" else outcome.entity
 
 
 def extract_rows(result: object) -> list[JsonObject]:

@@ -5,13 +5,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
-from pydantic import Field
-
+from orchestrator.directory.answers import Unresolved
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect
-from orchestrator.domain.frozen import View
 from orchestrator.domain.outcome import Outcome, Pending
-from orchestrator.domain.outputs import Reply
+from orchestrator.domain.outputs import Notice, Reply
 from state.events.base import Event
 from state.events.conversation import PlanRecorded
 from state.session_state import Question, SessionState
@@ -63,14 +61,6 @@ class ModelText:
     """Whether the prompt that it answers contained text written by others."""
 
 
-class NameProblem(View):
-    """Why a reference in a step could not be resolved: the notice for the person, and an English sentence."""
-
-    code: str
-    args: JsonObject = Field(default_factory=dict)
-    detail: str = ""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanStep(Stored):
     """A step of a plan as events and the state keep it; `prose` marks one that was written after text of others was read."""
@@ -81,12 +71,16 @@ class PlanStep(Stored):
     comment: str = ""
     prose: bool = False
     problem: JsonObject | None = None
-    """The stored `NameProblem`, None if every reference was resolved."""
+    """Why its reference could not be resolved, as it is stored: {code, args, detail}."""
 
     @property
-    def name_problem(self) -> NameProblem | None:
+    def name_problem(self) -> Unresolved | None:
         """Why its reference could not be resolved; None if it was."""
-        return None if self.problem is None else NameProblem.model_validate(self.problem)
+        if self.problem is None:
+            return None
+        return Unresolved(
+            notice=Notice(code=self.problem["code"], args=self.problem.get("args", {})), detail=self.problem.get("detail", "")
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

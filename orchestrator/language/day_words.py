@@ -134,7 +134,10 @@ def _read_short_date(said: Groups, today: date) -> DayPhrase:
 
 
 def _pick_nearest_year(month: int, day: int, today: date) -> date:
-    """Return the day in this year, or in the next if that is nearer; a day just past stays in the past, so that the person is asked."""
+    """Return the day in this year, or in the next year if that is nearer.
+
+    A day that has just passed stays in this year: callers then ask the person which year they mean.
+    """
     options = []
     for year in (today.year, today.year + 1):
         try:

@@ -141,7 +141,7 @@ def _find_rowless_fate(slot: str, context: Context) -> ChangeFate:
         step = StepRefused.from_data(refused)
         return "not_made", Notice(code=step.code, args=step.args)
     if problem is not None:
-        return "not_made", Notice(code=problem.code, args=problem.args)
+        return "not_made", problem.notice
     return "not_made", PLANNED if context.mode == "shadow" else NOT_BEGUN
 
 

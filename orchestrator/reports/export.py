@@ -3,15 +3,18 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
+from orchestrator.domain.frozen import View
 from orchestrator.reports.reading.journal_reader import as_record, hide_secrets, scan_events, to_one_line, to_session_name
 from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.reading.sentences import describe_event
 from state.clock import parse_iso
 from state.events.base import type_names
+from state.events.calls import OutcomeReconciled
+from state.events.conversation import TurnFinished
 from state.journal.store import Store, StoredEvent
 
 FormatLine = Callable[[StoredEvent], str]
@@ -98,6 +101,23 @@ class EventFilter:
     until: str = ""
 
 
+class _Facts(View):
+    """What CEF tells of the data of an event; "" for what its type lacks."""
+
+    requested_by: str = ""
+    approved_by: str = ""
+    method: str = ""
+    event: str = ""
+    code: str = ""
+    why: str = ""
+    via: str = ""
+    call_class: str = ""
+    turn_id: str = ""
+    effect_id: str = ""
+    confirmation_id: str = ""
+    target: str = ""
+
+
 def export_events(store: Store, wanted: EventFilter, line: FormatLine) -> Iterator[str]:
     """Yield one line per event, nearly in order of time; events are not kept in memory."""
     for event in scan_events(store, wanted.types):
@@ -112,7 +132,9 @@ def format_json_line(event: StoredEvent) -> str:
 
 def format_redacted_json_line(event: StoredEvent) -> str:
     """Format the event as JSON without texts of people and without CRM values: only ids, methods, codes, counts and times."""
-    return orjson.dumps({**as_record(event), "data": _exclude_personal(event), "redacted": True}).decode()
+    left_out = list_personal_fields(event.type)
+    data = {name: value for name, value in hide_secrets(event.data).items() if name not in left_out}
+    return orjson.dumps({**as_record(event), "data": data, "redacted": True}).decode()
 
 
 def list_personal_fields(type_name: str) -> frozenset[str]:
@@ -125,66 +147,52 @@ def build_cef_formatter(voice: Narrator, version: str) -> FormatLine:
 
     def line(event: StoredEvent) -> str:
         voice.remember_names(event)
+        facts = _Facts.model_validate(event.data)
         words = {
-            "suser": voice.find_name(_find_person(event)),
-            "duser": voice.find_name(str(event.data.get("approved_by") or "")),
+            "suser": voice.find_name(facts.requested_by or event.actor),
+            "duser": voice.find_name(facts.approved_by),
             "msg": describe_event(event, voice),
         }
-        return _format_cef(event, version, words)
+        return _format_cef(event, facts, version, words)
 
     return line
 
 
 def build_redacted_cef_formatter(version: str) -> FormatLine:
     """Return a function that formats an event as CEF without names and sentences."""
-
-    def line(event: StoredEvent) -> str:
-        return _format_cef(event, version, {})
-
-    return line
+    return lambda event: _format_cef(event, _Facts.model_validate(event.data), version, {})
 
 
-def _exclude_personal(event: StoredEvent) -> dict[str, Any]:
-    left_out = list_personal_fields(event.type)
-    return {name: value for name, value in hide_secrets(event.data).items() if name not in left_out}
-
-
-def _find_person(event: StoredEvent) -> str:
-    return str(event.data.get("requested_by") or event.actor)
-
-
-def _format_cef(event: StoredEvent, version: str, words: Mapping[str, str]) -> str:
-    data = event.data
+def _format_cef(event: StoredEvent, facts: _Facts, version: str, words: Mapping[str, str]) -> str:
     name, severity = NAMES.get(event.type, (event.type, 3))
-    severity = max([severity, *(_SERIOUS.get(letter, 0) for letter in str(data.get("call_class") or ""))])
+    severity = max([severity, *(_SERIOUS.get(letter, 0) for letter in facts.call_class)])
     head = "|".join([_HEADER, *(_escape_header(part) for part in (version, event.type, name)), str(severity)])
-    fields: dict[str, Any] = {
+    fields: dict[str, object] = {
         "rt": int(parse_iso(event.ts).timestamp() * 1000),
         "externalId": event.id,
-        "suid": _find_person(event),
-        "duid": data.get("approved_by", "") if event.type == "CallStarted" else "",
-        "act": data.get("method") or data.get("event") or "",
+        "suid": facts.requested_by or event.actor,
+        "duid": facts.approved_by if event.type == "CallStarted" else "",
+        "act": facts.method or facts.event,
         "outcome": _find_outcome(event),
-        "reason": data.get("code") or data.get("why") or "",
-        "app": _VIA.get(str(data.get("via") or ""), str(data.get("via") or "")),
-        "cat": data.get("call_class", ""),
+        "reason": facts.code or facts.why,
+        "app": _VIA.get(facts.via, facts.via),
+        "cat": facts.call_class,
         **words,
-        **_build_custom_fields(event),
+        **_build_custom_fields(event, facts),
     }
     extension = " ".join(f"{key}={_escape_value(value)}" for key, value in fields.items() if value not in ("", None))
     return f"{head}|{extension}"
 
 
-def _build_custom_fields(event: StoredEvent) -> dict[str, Any]:
+def _build_custom_fields(event: StoredEvent, facts: _Facts) -> dict[str, object]:
     """Return the values that CEF has no key for, each with its label."""
-    data = event.data
     texts = (
         ("cs1", "session", to_session_name(event.stream)),
-        ("cs2", "turn", data.get("turn_id")),
-        ("cs3", "effect", data.get("effect_id")),
-        ("cs4", "card", data.get("confirmation_id")),
+        ("cs2", "turn", facts.turn_id),
+        ("cs3", "effect", facts.effect_id),
+        ("cs4", "card", facts.confirmation_id),
         ("cs5", "hash", event.hash),
-        ("cs6", "record", data.get("target")),
+        ("cs6", "record", facts.target),
         ("cn1", "seq", event.seq),
     )
     return {key: value for name, label, told in texts if told for key, value in ((f"{name}Label", label), (name, told))}
@@ -193,9 +201,9 @@ def _build_custom_fields(event: StoredEvent) -> dict[str, Any]:
 def _find_outcome(event: StoredEvent) -> str:
     match event.type:
         case "OutcomeReconciled":
-            return {"done": "success", "not_done": "failure"}.get(event.data["verdict"], "unknown")
+            return {"done": "success", "not_done": "failure"}.get(OutcomeReconciled.from_data(event.data).verdict, "unknown")
         case "TurnFinished":
-            return str(event.data["reason"])
+            return TurnFinished.from_data(event.data).reason
         case _:
             return _OUTCOMES.get(event.type, "")
 
@@ -204,7 +212,7 @@ def _escape_header(text: str) -> str:
     return _UNSAFE.sub(" ", to_one_line(text)).replace("\\", "\\\\").replace("|", "\\|")
 
 
-def _escape_value(value: Any) -> str:
+def _escape_value(value: object) -> str:
     """Escape a CEF value.
 
     Backslash and equals sign are escaped, a line break becomes two characters, other control characters become their codes.

@@ -38,7 +38,7 @@ DayCounts = Mapping[str, int]
 
 @dataclass
 class Counts:
-    """All counts; `since` is the time from which events are counted."""
+    """What the journal holds in numbers: turns, messages, calls, decisions, tokens. Events before `since` (ISO time, UTC) are left out."""
 
     since: str
     events: int = 0
@@ -68,11 +68,6 @@ class Counts:
     def median_waits(self) -> Mapping[str, float]:
         """How many seconds half of the cards waited at most, by decision."""
         return {status: round(median(waits), 3) for status, waits in self.waits.items()}
-
-    @property
-    def oldest_open_card(self) -> str:
-        """When the oldest waiting card was requested; "" if none waits."""
-        return min(self.open_cards.values(), default="")
 
 
 class Backlog(NamedTuple):
@@ -208,7 +203,7 @@ def as_report(counts: Counts, store: Store, voice: Narrator, now: datetime) -> J
             **dict(counts.decisions.most_common()),
             "median_wait_seconds": counts.median_waits,
             "open": len(counts.open_cards),
-            "oldest_open": counts.oldest_open_card,
+            "oldest_open": min(counts.open_cards.values(), default=""),
         },
         "refused": dict(counts.refused.most_common()),
         "unknown": {
@@ -246,14 +241,17 @@ def name_people(counts: Counts, voice: Narrator) -> Mapping[str, int]:
 
 
 def measure_inbox(store: Store, now: datetime) -> Backlog:
-    """Return how many sessions have unprocessed inputs, and the age of the oldest one."""
+    """Return how many sessions have inputs that wait to be handled, and the age in seconds of the oldest input; None where none waits."""
     rows = [row for session, lane in store.list_ready_sessions() for row in store.list_waiting_inbox(session, lane, 1)]
     oldest = min((row.received_at for row in rows), default=None)
     return Backlog(len({row.session for row in rows}), _measure_age(oldest, now))
 
 
 def measure_outbox(store: Store, counts: Counts, now: datetime) -> Backlog:
-    """Return how many deliveries are due on the channels of the known sessions, and the age of the oldest one."""
+    """Return how many messages to people are due, and the age in seconds of the oldest; None where none is.
+
+    Only channels are counted of which the journal knows a session.
+    """
     channels = sorted({to_session_name(stream).partition(":")[0] for stream in counts.records} - {"run", "portal"})
     rows = [row for channel in channels for row in store.list_due_outbox(channel, now, limit=1000)]
     return Backlog(len(rows), _measure_age(min((row.created_at for row in rows), default=None), now))

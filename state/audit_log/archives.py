@@ -1,7 +1,8 @@
-"""Archives of the audit log: full log files are renamed, compressed and counted. A log file is never removed before its archive is durable.
+"""Archives of the audit log: full log files are renamed, compressed and listed in a ledger, and the oldest archives are removed.
 
 A full `<name>.jsonl` is first renamed to `<name>.jsonl.<UTC time>`, which is quick, and packed into `….gz` later; any process that finds an
-unpacked file packs it. File names sort in the order of creation, even when the clock goes back.
+unpacked file packs it. A log file is never removed before its archive is flushed to disk. File names sort in the order of creation, even
+when the clock goes back.
 """
 
 import gzip
@@ -23,7 +24,7 @@ from state.audit_log.staging import build_committed_path, clear_staged_files, fi
 _SEGMENT = re.compile(r"(?P<log>[^.]+\.jsonl)\.(?P<stamp>\d{8}T\d{6}Z)(?:-(?P<count>\d{3,}))?(?P<packed>\.gz)?", re.ASCII)
 LEVEL = 6
 HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
-"""The header of every archive: no file name, time, flags or operating system, so that equal logs give equal archives."""
+"""The gzip header of every archive, without file name, time, flags or operating system, so that equal logs give equal archives."""
 
 
 class DamagedArchive(Exception):
@@ -31,7 +32,7 @@ class DamagedArchive(Exception):
 
 
 class Segment(NamedTuple):
-    """A full log file that was set aside, packed or not. Segments sort by age; `number` distinguishes those set aside within one second."""
+    """A full log file that was renamed, compressed or not. Segments sort by age; `number` distinguishes those renamed in one second."""
 
     stamp: str
     number: int
@@ -91,7 +92,7 @@ def move_to_segment(log: Path, now: datetime) -> None:
 
 
 def pack_and_prune(log: Path, keep: int) -> bool:
-    """Pack every unpacked segment of `log` and remove all but the newest `keep` archives; return False if another process is doing it."""
+    """Pack every segment of `log`, remove all but the newest `keep` archives, and return True; False if another process is doing it."""
     try:
         with hold_lock(build_archive_lock_path(log), seconds=0):
             if build_committed_path(log).exists():
@@ -205,7 +206,7 @@ def _trim_ledger(ledger: Ledger, kept: Sequence[Path]) -> Ledger:
 
 
 def _load_ledger(log: Path) -> Ledger:
-    """Load the ledger for writing. A damaged one is renamed for the verification to report and rebuilt from the existing archives."""
+    """Load the ledger for writing. A damaged one is kept under another name, which verification reports, and rebuilt from the archives."""
     try:
         return read_ledger(log)
     except ValueError:

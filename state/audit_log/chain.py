@@ -58,7 +58,7 @@ def parse_link(line: bytes) -> Link | None:
 
 
 def move_head(head: Head, lines: Iterable[bytes]) -> Head:
-    """Advance `head` over those of `lines` that follow it one after the other; all other lines are skipped."""
+    """Return `head` advanced over those of `lines` that follow it one after the other; all other lines are skipped."""
     for line in lines:
         link = parse_link(line)
         if link is not None and (link.n, link.prev) == (head.n + 1, head.hash):

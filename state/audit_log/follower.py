@@ -15,9 +15,9 @@ Record = dict[str, Any]
 
 
 class Follower:
-    """Reads a live log from its present end onwards, starting with its `last` records.
+    """Reads a growing log: first the `last` records that it has now, then each record added later.
 
-    With `last=None` with all records, archives included.
+    With `last=None` it first reads all existing records, also those in archives.
     """
 
     def __init__(self, log: Path, *, last: int | None = 0) -> None:
@@ -81,7 +81,7 @@ class Follower:
                 file.close()
 
     def _resume_after_rewrite(self) -> None:
-        """Continue after an erasure or rewriting, which numbers records anew: start with the last record, which reports the rewriting."""
+        """If the log was erased or rewritten, which numbers its records anew, continue with its last record: it reports the rewriting."""
         path = build_lock_path(resolve_log(self._log))
         head = parse_head(path.read_bytes()) if path.exists() else None
         if head is None or head.n < self._n:

@@ -1,4 +1,4 @@
-"""The audit log for operations: JSONL per user, rotated and chained (S004-43…53, A8). It fails open: an error here never disturbs a turn.
+"""The audit log for operators: JSONL per user, rotated and chained (S004-43…53, A8). An error here never disturbs a person's request.
 
 It is not the journal: no decision reads it, and records are not flushed to disk one by one.
 """
@@ -83,7 +83,7 @@ class InteractionLogger:
         return packer.wait(seconds)
 
     def _append(self, path: Path, lock: int, record: bytes) -> bool:
-        """Write the record after the last one, into a new file if it would not fit; return whether a full file was set aside."""
+        """Write the record after the last one, into a new file if it would not fit; return whether a full file was renamed for packing."""
         descriptor = _open_live(path)
         try:
             size = os.fstat(descriptor).st_size
@@ -140,7 +140,10 @@ def _open_live(path: Path) -> int:
 
 
 def _find_present_head(path: Path, lock: int, descriptor: int, size: int) -> Head:
-    """Return the record to continue from. If the file is shorter than its head says, the head is used, so that the gap stays visible."""
+    """Return number and hash of the last record, which the next one follows.
+
+    If the file is shorter than the head in the lock file says, that head is used, so that verification still sees the gap.
+    """
     head = locks.read_head(lock)
     if head is None:
         return _scan_head(path)
@@ -153,7 +156,7 @@ def _find_present_head(path: Path, lock: int, descriptor: int, size: int) -> Hea
 
 
 def _scan_head(path: Path) -> Head:
-    """Find the last numbered record without a head: for a new log, one from before numbering, or one whose lock file was lost."""
+    """Find the last numbered record by reading all files, if the lock file holds no head: the log is new or old, or the file was lost."""
     links = []
     for file in archives.open_all(path):
         # An archive that cannot be unpacked is reported by the verification; it must not prevent the next record from being written.

@@ -1,6 +1,6 @@
-"""The ledger of a log's archives: the digest and record numbers of each, and the first record that is still kept.
+"""The ledger of a log's archives: the checksum and record numbers of each, and the first record that is still kept.
 
-The ledger file is replaced as a whole before the files it makes unnecessary are removed; a writer holds the archive lock.
+The ledger file is replaced as a whole, before the archives that it no longer lists are removed; a writer holds the archive lock.
 """
 
 import os
@@ -14,7 +14,10 @@ from state.audit_log.chain import NOTHING
 
 
 class ArchiveEntry(BaseModel):
-    """One archive: the SHA-256 of its bytes, and its first and last numbered record (0 if none is numbered)."""
+    """One archive: the SHA-256 of its bytes, and its first and last numbered record (0 if none is numbered).
+
+    `prev` is the hash of the record before the first one, `hash` that of the last one.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     sha256: str

@@ -1,4 +1,7 @@
-"""The lock of a user's audit log, and the head that is stored in the lock file. The lock is released when its process ends."""
+"""The lock of a user's audit log, and the head in the lock file: number and hash of the last record, and the size of the live file.
+
+The lock is released when its process ends.
+"""
 
 import fcntl
 import os
@@ -46,7 +49,7 @@ def hold_lock(path: Path, *, seconds: float | None = None) -> Iterator[int]:
 
 @contextmanager
 def hold_shared_lock(path: Path) -> Iterator[None]:
-    """Keep writers out for a moment without writing anything; takes no lock if there is no lock file yet."""
+    """Keep writers out while the block runs, without writing anything; takes no lock if there is no lock file yet."""
     try:
         descriptor = _open_locked(path, os.O_RDONLY, fcntl.LOCK_SH, LOCK_SECONDS)
     except FileNotFoundError:
@@ -73,7 +76,7 @@ def _open_locked(path: Path, flags: int, kind: int, seconds: float) -> int:
 
 
 def _flock(descriptor: int, kind: int, deadline: float) -> None:
-    """Lock against other processes and threads alike; raise TimeoutError if a stopped process keeps the lock."""
+    """Lock against other processes and threads alike; raise TimeoutError if somebody still holds the lock at `deadline`."""
     while True:
         try:
             fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
@@ -91,9 +94,9 @@ def read_head(descriptor: int) -> Head | None:
 
 
 def parse_head(text: bytes) -> Head | None:
-    """Parse the head from `text`, the content of a lock file; None for anything else.
+    """Parse the head from `text`, the content of a lock file; None if it holds no valid head.
 
-    A head from before checksums is accepted without one.
+    A head that was written before heads had a checksum is accepted without one.
     """
     try:
         found = orjson.loads(text)
@@ -110,5 +113,5 @@ def render_head(head: Head) -> bytes:
 
 
 def write_head(descriptor: int, head: Head) -> None:
-    """Write `head` into the open lock file. It is not flushed, because the record is not either."""
+    """Write `head` into the open lock file. It is not flushed to disk, because the record itself is not either."""
     os.pwrite(descriptor, render_head(head), 0)

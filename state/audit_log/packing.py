@@ -1,6 +1,6 @@
 """Packs full logs in the background: one thread per process, which ends when there is nothing left to pack.
 
-What a dying process leaves unpacked is packed by the next one.
+Files that a process leaves unpacked when it ends are packed by the next one.
 """
 
 import atexit

@@ -38,7 +38,7 @@ def build_file_name(user: str) -> str:
 
 
 def parse_user(log_file: Path) -> str:
-    """Return the user of a log as far as its file name tells; the file's own name if the id was too long or not text."""
+    """Return the user id that a log's file name encodes; the name itself if it ends in the hash of a long id or is not UTF-8."""
     name = log_file.name.removesuffix(".jsonl")
     if name == "%":
         return ""

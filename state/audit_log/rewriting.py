@@ -67,7 +67,7 @@ def transform_user(folder: Path, user: str, change: Change, *, clock: Clock | No
 
 
 def _transform(log: Path, user: str, change: Change, clock: Clock) -> int:
-    """Rewrite the archives first, which nobody changes meanwhile; then, with writers locked out, newer segments and the live file."""
+    """Rewrite the archives, while writers may go on; then, with writers locked out, the segments added since and the live file."""
     staging.build_staging_path(log).mkdir()
     work = _LogRewrite(log, change)
     before = list_segments(log)
@@ -107,11 +107,11 @@ class _LogRewrite:
             self._archives[name] = describe_archive(text, data)
 
     def transform_lines(self, text: bytes) -> bytes:
-        """Return the lines of a file, changed and chained anew."""
+        """Return the lines of a file as `change` leaves them, with new numbers and hashes."""
         return b"".join(self._transform_line(line) for line in io.BytesIO(text) if line.strip())
 
     def build_note(self, user: str, clock: Clock, n: int, digest: str) -> bytes:
-        """Build the line that reports the rewriting."""
+        """Return the line that reports the rewriting; `n` and `digest` are number and hash of the last record before it."""
         record = {
             "timestamp": format_iso(clock.now()),
             "user": user,

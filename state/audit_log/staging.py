@@ -48,7 +48,7 @@ def hold_in_place(log: Path) -> Iterator[int]:
 
 
 def commit_staged_files(log: Path, lock: int) -> None:
-    """Make the staged files valid and move them into place; the caller holds both locks."""
+    """Make the staged files valid and move them into place; the caller holds the log's lock (`lock`) and its archive lock."""
     new = build_staging_path(log)
     sync_folder(new)
     new.rename(build_committed_path(log))
@@ -57,7 +57,7 @@ def commit_staged_files(log: Path, lock: int) -> None:
 
 
 def finish_move(log: Path, lock: int) -> None:
-    """Move valid files into place and remove those they replace; idempotent. The caller holds both locks."""
+    """Move valid files into place and remove those they replace; idempotent. The caller holds the log's lock and its archive lock."""
     new = build_committed_path(log)
     if not new.is_dir():
         return

@@ -196,7 +196,7 @@ class _BadLine(NamedTuple):
     whole: bool
     """Whether the line ends with a newline."""
     readable: bool
-    """Whether the line is a record without a place in the chain."""
+    """Whether the line is a whole JSON record that only lacks number and hash."""
 
 
 class _LogChecker:

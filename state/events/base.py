@@ -1,8 +1,8 @@
 """The base class of events, and what the folds of all events share.
 
-An event is in the past tense, frozen and versioned; to add one, see CONTRIBUTING.md, "a new event". Fields that may hold what people wrote
-are `Personal` and are encrypted when stored; a class with an undecided field cannot be defined. How events are stored and read is in
-`state/events/codec.py`.
+A fold is a function that applies one event to the state of its session. An event is named in the past tense, frozen and versioned; to add
+one, see CONTRIBUTING.md, "a new event". Fields that may hold what people wrote are `Personal` and are encrypted when stored; a class with a
+text field that is neither `Personal` nor listed as clear cannot be defined. How events are stored and read is in `state/events/codec.py`.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,18 +16,18 @@ from state.session_state import SessionState
 from state.stored import JsonObject
 
 Fold = Callable[[SessionState, dict[str, Any], str], None]
-"""Applies the data of one event, recorded at an ISO time, to a state in place. Fast: it validates nothing."""
+"""A function that applies an event to a state in place: it gets the state, the event's data and its time (ISO). It validates nothing."""
 
 type_names: dict[str, type["Event"]] = {}
 
 
 class Event(BaseModel):
-    """Something that happened in a stream. `V` is the version of its fields."""
+    """One entry of a stream, the journal's ordered record of one session or run. `V` is the version of its fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
     V: ClassVar[int] = 1
     blanks: ClassVar[Mapping[str, Any]] = {}
-    """The values of its personal fields when they are missing in the stored data."""
+    """The values that its personal fields get when they are missing in the stored data."""
     models: ClassVar[tuple[str, ...]] = ()
     """Names of its fields that are pydantic models."""
 
@@ -47,7 +47,7 @@ class Event(BaseModel):
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
-        """Return the event of journal data that the store has read: decrypted, upcast, and validated when it was written.
+        """Build the event from journal data that the store has read, decrypted and upcast; it was validated when it was written.
 
         Nothing is validated again, so a report still reads what it can of a damaged record: a field that the data lacks has its
         default, and one without a default raises AttributeError when it is read. `decode` is the strict way.
@@ -67,11 +67,11 @@ def keep_last(mapping: dict[str, Any], keep: int) -> None:
 
 
 def pick_values(data: JsonObject, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return those of the named values of `data` that are not blank."""
+    """Return those of the values `names` in `data` that are not empty, by name."""
     return {name: data[name] for name in names if data.get(name)}
 
 
 def forget_planned(state: SessionState, card: Card) -> None:
-    """Remove the card's step from the planned ones: it is decided."""
+    """Remove the step of a decided card from the steps that the model still plans."""
     planned = state.agent.next_planned_actions
     state.agent.next_planned_actions = [item for item in planned if not card.slot or item.get("slot") != card.slot]

@@ -1,10 +1,10 @@
-"""Journal events of budgets, besides the model answers themselves, which are what budgets count."""
+"""Journal events of the budgets for model use. What a budget counts are the `ModelAnswered` events; they are not here."""
 
 from state.events.base import Event
 
 
 class BudgetWarned(Event):
-    """A person was told that most of the month's budget is used; sent once a month. No fold uses it."""
+    """A person was told that most of their budget of the month is used; recorded once a month. No fold uses it."""
 
     person: str
     """Whose budget: "employee:7", or the person's key if they are no employee."""

@@ -14,7 +14,7 @@ State = SessionState
 
 KEEP_DONE = 50
 _OF_OUTCOME = ("detail", "code", "args", "commands", "unchanged", "created")
-"""What an outcome adds to its card, where it says it."""
+"""The fields of an outcome that are copied to its card unless they are empty."""
 
 
 class StateChanges(BaseModel):
@@ -46,9 +46,9 @@ class CallStarted(Event):
     proposed_by: str = "crm_agent"
     essence: str = ""
     policy: str = ""
-    """The policy that allows the call."""
+    """The hash of the policy that allows the call."""
     requested_by_user: int | None = None
-    """The employee who asked, whatever the account: the caps count people."""
+    """The employee who asked, from whichever account: the daily caps on changes count people, not accounts."""
     writes: int = 1
     """The number of changes the call makes: for a batch, the number of commands that are not reads."""
     before: Personal[dict[str, Any]] = Field(default_factory=dict)

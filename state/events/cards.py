@@ -37,7 +37,7 @@ class EditClosed(Event):
 
 
 def list_edits(state: State) -> dict[str, CardEdit]:
-    """Return the open questions of a session by card."""
+    """Return the open questions of a session by the confirmation id of their card; empty if there are none."""
     return state.edits or {}
 
 

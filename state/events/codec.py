@@ -30,7 +30,7 @@ class UnknownEvent(ValueError):
 
 
 FEATURES = (conversation, confirmations, calls, portal, budgets, cards, daily, freezing, leads, people, talking, transfer)
-"""The features' events. A type is known from the import of its module on, so whoever decodes events imports them all."""
+"""The modules that define events. An event type is known only once its module is imported, so all of them are imported here."""
 
 SEALED = "sealed"
 """The key in a record's data under which "<key id>.<ciphertext>" is stored."""
@@ -51,7 +51,7 @@ class EncodedEvent(NamedTuple):
     personal_text: str
     """The personal fields that are not blank, as canonical JSON; "" if there are none."""
     data: dict[str, Any]
-    """The complete data parsed from that text, so that folding now and folding from the journal later give the same state."""
+    """The complete data, parsed from these two texts, so that folding now and folding from the journal later give the same state."""
 
 
 def encode(event: Event) -> EncodedEvent:
@@ -93,7 +93,7 @@ def _fill(data: dict[str, Any], blanks: Mapping[str, Any]) -> None:
 
 
 def join_parts(type_name: str, version: int, clear: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
-    """Join the clear and the personal part of stored data, upcast, with blanks for missing fields.
+    """Join the clear part and the personal part (`told`) of stored data, upcast it, and fill missing personal fields with blanks.
 
     For an event of an erased person, `told` is empty.
     """

@@ -14,7 +14,7 @@ State = SessionState
 
 KEEP_DECIDED = 50
 _OF_DECISION = ("approved_by", "approved_by_name", "denied_by", "denied_by_name", "via", "reason", "why", "by")
-"""What a decision adds to its card, where it says it."""
+"""The fields of a decision that are copied to its card unless they are empty."""
 
 
 class ConfirmationRequested(Event):
@@ -46,12 +46,12 @@ class ConfirmationRequested(Event):
     lead: bool = False
     """A person with role lead or admin must approve."""
     told: list[str] = Field(default_factory=list)
-    """The private chats of the leads to whom the card is also shown."""
+    """The private chats of the leads (heads of sales) to whom the card is also shown."""
     told_names: Personal[list[str]] = Field(default_factory=list)
     requested_by_user: int | None = None
     """The employee who asked: nobody may approve their own request through another account."""
     policy: str = ""
-    """The policy that requires the confirmation."""
+    """The hash of the policy that requires the confirmation."""
     replaces: str = ""
     provenance: Personal[dict[str, Any]] = Field(default_factory=dict)
 
@@ -68,7 +68,7 @@ class ConfirmationApproved(Event):
 
 
 class ConfirmationDenied(Event):
-    """A person denied this call, or the model did, which may only deny."""
+    """A person or the model denied this call; the model may deny a call but never approve one."""
 
     confirmation_id: str
     effect_id: str
@@ -84,7 +84,7 @@ class ConfirmationDenied(Event):
 
 
 class ConfirmationExpired(Event):
-    """Nobody decided in time."""
+    """Nobody decided about the card before it expired."""
 
     confirmation_id: str
     effect_id: str
@@ -101,7 +101,7 @@ class ConfirmationSuperseded(Event):
 
 
 class DecisionRefused(Event):
-    """A decision sent through the HTTP API was rejected; `turn_id` is the input that brought it."""
+    """A decision sent through the HTTP API was rejected; `turn_id` is the id of the inbox row that brought it."""
 
     confirmation_id: str
     effect_id: str = ""

@@ -23,7 +23,7 @@ class MessageReceived(Event):
     text: Personal[str]
     origin: Literal["typed", "choice", "button", "portal", "voice"] = "typed"
     quoted: Personal[str] = ""
-    """Text of somebody else that was forwarded or pasted along; treated as prose."""
+    """Text of somebody else that was forwarded or pasted along; treated as prose, that is, as free text of others."""
     answers: str = ""
     """The id of the question that this input answers, if it is a choice."""
     ref: int = 0
@@ -42,7 +42,7 @@ class ModelAnswered(Event):
     seconds: float = 0.0
     prose: bool = False
     user: int | None = None
-    """The employee for whom the model was asked, whatever the account: budgets count people."""
+    """The employee for whom the model was asked, from whichever account: budgets count people, not accounts."""
     month: int = 0
     """The month in that person's time zone, such as 202611: the budget that is charged."""
 
@@ -84,7 +84,7 @@ class NameAsked(Event):
     """The question itself as a notice (code, args)."""
     prose: bool = False
     labels: Personal[list[str]] = Field(default_factory=list)
-    """The taint labels of the asking turn: answering the question must not remove them."""
+    """Label texts from the portal that the asking turn has read; the turn that continues keeps them, so that taint is still found."""
 
 
 class NameChosen(Event):
@@ -111,7 +111,7 @@ class StepRefused(Event):
 
 
 class TurnFinished(Event):
-    """The turn ended. `history` is what later prompts may show of it."""
+    """The turn ended. `history` is the text that later prompts may show of it, "" for none."""
 
     turn_id: str
     reason: Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "budget"]

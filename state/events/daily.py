@@ -1,4 +1,4 @@
-"""Journal events of daily help (reminders and the digest of a day) and their fold.
+"""Journal events of daily help (reminders, the digest and the evening summary of a day) and their fold.
 
 A reminder is identified by the effect that set it; its time is stored as seconds since 1970, so that no clear field holds anything
 personal.
@@ -48,7 +48,7 @@ class ReminderDropped(Event):
 
 
 class DailySent(Event):
-    """The digest or the evening summary of a day was sent or given up; `day` is the ordinal of the date in the person's time zone."""
+    """The digest or evening summary of a day was sent, or could not be; `day` is the ordinal of the date in the person's time zone."""
 
     what: Literal["digest", "evening"]
     day: int
@@ -56,12 +56,12 @@ class DailySent(Event):
 
 
 def list_reminders(state: State) -> dict[str, Reminder]:
-    """Return the reminders of a session by id, in the order in which they were set."""
+    """Return the reminders of a session by the id of the effect that set them, in that order; empty if there are none."""
     return state.reminders or {}
 
 
 def find_last_day(state: State, what: str) -> int:
-    """Return the day for which `what` was last sent, 0 if never."""
+    """Return the ordinal of the day for which `what` ("digest" or "evening") was last sent, 0 if never."""
     return int((state.daily or {}).get(what, 0))
 
 

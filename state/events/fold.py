@@ -1,4 +1,4 @@
-"""Folds the events of a session into its state (S004-13, S004-33, X4): each file of events says what its own do. Pure and fast."""
+"""Folds the events of a session into its state (S004-13, S004-33, X4). What an event does is in the file that defines it. Pure, fast."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -21,7 +21,7 @@ def create_state() -> SessionState:
 
 
 def fold_events(state: SessionState, events: Iterable[tuple[str, dict[str, Any], str]]) -> SessionState:
-    """Apply `(type, data, ts)` in order to `state` in place and return it. Event types without a fold are skipped."""
+    """Apply the events `(type, data, ts)` in order to `state` in place and return it. Event types without a fold are skipped."""
     for type_name, data, ts in events:
         step = _FOLDS.get(type_name)
         if step is not None:

@@ -1,7 +1,7 @@
-"""Journal events of the switch that freezes writes, and of cards that wait again because of it.
+"""Journal events of the switch that stops all writes, and of cards that wait again because of it.
 
-The first two are in the stream of session `freeze`, where nothing is folded: the value beside them counts (`state.journal.freeze_switch`).
-The third is in the stream of its card.
+The first two are in the stream of session `freeze` and have no fold: whether writes are frozen is decided by a value that is stored with
+them (`state.journal.freeze_switch`). The third is in the stream of its card.
 """
 
 from typing import Final

@@ -1,6 +1,6 @@
-"""Journal events of heads of sales: an awaited denial reason, other leads asked, and the number of changes per person; and their fold.
+"""Journal events of leads (heads of sales): an awaited reason for a denial, and a card shown to other leads; and their fold.
 
-The events of cards are in `state/events/core.py`; here is only what the chat of a lead and the caps of the policy need.
+Also counts the changes per person, for the caps of the policy. The other events of cards are in `state/events/confirmations.py`.
 """
 
 from datetime import datetime, timedelta
@@ -36,7 +36,7 @@ class DenialReasonGiven(Event):
 
 
 class LeadsAsked(Event):
-    """A card was shown to other leads: those asked before are away or lost the right to decide, or a lead listed the waiting cards."""
+    """A card was shown to other leads, because those asked before are away or may no longer decide, or a lead listed the waiting cards."""
 
     confirmation_id: str
     told: list[str]
@@ -45,13 +45,16 @@ class LeadsAsked(Event):
 
 
 def find_awaited_denial(state: State, person: str, now: datetime) -> AwaitedDenial | None:
-    """Return the card for whose denial the next words of `person` are the reason; None if there is none or it expired."""
+    """Return the card that `person` denies with their next message as the reason; None if there is none or the time is over."""
     found = (state.reasons or {}).get(person)
     return found if found is not None and now < parse_iso(found.expires_at) else None
 
 
 def count_recent_changes(state: State, person: str, now: datetime) -> int:
-    """Return the number of changes started for `person` in this session within 24 hours; the first hour counts as a whole."""
+    """Return the number of changes started for `person` in this session within 24 hours.
+
+    Changes are counted per clock hour, so the period begins with the start of an hour.
+    """
     since = _format_hour(now - timedelta(hours=HOURS - 1))
     return sum(count for hour, count in (state.written or {}).get(person, {}).items() if hour >= since)
 

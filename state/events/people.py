@@ -1,4 +1,4 @@
-"""Events of the registry of people and their fold, `state["access"]` of session `access`. Pure; no other session has it.
+"""Events of the registry of people and their fold into `SessionState.access`, which only the session `access` has. Pure.
 
 Each event is stored under the key of the person it is about.
 """
@@ -54,7 +54,7 @@ class PersonJoined(Event):
 
 
 class PersonDismissed(Event):
-    """The person lost access; `person` may also be a revoked invitation ("invite:1a2b3c4d")."""
+    """The person lost access; `person` may also be the key of a revoked invitation ("invite:1a2b3c4d")."""
 
     person: str
     why: Literal["portal", "admin"]
@@ -62,7 +62,7 @@ class PersonDismissed(Event):
 
 
 class PersonReturned(Event):
-    """The portal lists a person as working again whom it had listed as dismissed."""
+    """The portal had listed a person as dismissed and lists them as working again."""
 
     person: str
 
@@ -76,7 +76,7 @@ class PreferenceSet(Event):
 
 
 class PersonErased(Event):
-    """Operations erased everything reachable about a person; `person` stays as the key in records of who decided."""
+    """An operator erased everything reachable about a person; only the key `person` stays, in records of who decided something."""
 
     person: str
     by: str
@@ -85,7 +85,7 @@ class PersonErased(Event):
     removed: list[str]
     """What was removed: "table: rows", "log: records"."""
     remains: int = 0
-    """The number of places where the search afterwards still found something; they were reported to operations."""
+    """The number of places where a search afterwards still found something of the person; they were shown to the operator."""
 
 
 State = SessionState
@@ -168,7 +168,7 @@ def _fold_preference(state: State, data: JsonObject, _ts: str) -> None:
 
 
 def build_invitation_key(fingerprint: str) -> str:
-    """Return the short key by which operations name an invitation: "invite:1a2b3c4d"."""
+    """Return the short key by which operators name an invitation: "invite:1a2b3c4d"."""
     return f"invite:{fingerprint[:8]}"
 
 

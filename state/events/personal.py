@@ -1,4 +1,4 @@
-"""Defines which fields of an event are personal: marked one by one, or clear by their name or type."""
+"""Defines which fields of an event are personal (marked one by one) and which are clear (by their name or type)."""
 
 from copy import deepcopy
 from typing import Annotated, Any, Literal, TypeVar, get_origin
@@ -40,12 +40,12 @@ def is_personal(field: FieldInfo) -> bool:
 
 
 def list_undecided(fields: dict[str, FieldInfo]) -> list[str]:
-    """Return the fields that are neither marked personal nor known to be clear."""
+    """Return the names of the fields that are neither marked personal nor known to be clear."""
     return [name for name, field in fields.items() if not (is_personal(field) or name in CLEAR or _is_plain(field))]
 
 
 def build_blanks(fields: dict[str, FieldInfo]) -> dict[str, Any]:
-    """Return the values of the personal fields when they are missing: their default, or an empty value of their type."""
+    """Return by name the values that missing personal fields get: their default, or an empty value of their type."""
     return {name: _build_blank(field) for name, field in fields.items() if is_personal(field)}
 
 

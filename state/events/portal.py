@@ -1,4 +1,7 @@
-"""Events of changes that others make in the portal, and their fold: only the portal's own session has this state."""
+"""Events of changes that others make in the portal, and their fold: only the portal's own session has this state.
+
+A record is due from the event that reports its change until its current values were read.
+"""
 
 from typing import Any, Final, Literal
 
@@ -28,7 +31,7 @@ class PortalEventReceived(Event):
 
 
 class PortalLookFailed(Event):
-    """The portal could not be read; the due records stay due."""
+    """The changed records could not be read from the portal; they stay due and are read again at `look_at`."""
 
     reason: Personal[str]
     tries: int

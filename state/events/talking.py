@@ -1,4 +1,4 @@
-"""Journal events of conversation that is no request (edits, stops) and of answers that the caller fetches, with their fold."""
+"""Journal events of messages that are not requests (edits, stops) and of answers that the caller fetches, with their fold."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ State = SessionState
 
 
 class MessageEdited(Event):
-    """A person edited a message after it was accepted; `ref` is the messenger's number of it."""
+    """A person edited a message after it was accepted; `ref` is the messenger's number of the message."""
 
     ref: int
     text: Personal[str]
@@ -19,7 +19,7 @@ class MessageEdited(Event):
 
 
 class StopAsked(Event):
-    """A person stopped everything they asked for up to `at` (milliseconds since 1970) that had not begun.
+    """A person stopped all their requests up to `at` (milliseconds since 1970) that had not begun.
 
     With a `turn_id` the stop is about that running turn alone.
     """
@@ -30,7 +30,7 @@ class StopAsked(Event):
 
 
 class RequestDropped(Event):
-    """A stopped request was not begun; `request` is {kind, body}, so that it can be asked again. `at` is the time of the stop."""
+    """A stopped request was not begun; `request` is {kind, body}, so that the person can repeat it. `at` is the time of the stop."""
 
     by: str
     at: int
@@ -55,7 +55,7 @@ FOLDS: dict[str, Fold] = {"StopAsked": _fold_stop}
 
 
 class AnswerGiven(Event):
-    """An outbox message for a session without delivery, stored here for the caller who fetches it."""
+    """An outbox message for a session that no channel delivers to: it is stored here for the HTTP caller, who fetches it."""
 
     cause: str
     """The id of the input that it answers."""

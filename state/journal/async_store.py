@@ -42,13 +42,13 @@ Job = Callable[[], None]
 
 
 class Notifier(Protocol):
-    """Tells other processes that there may be new rows, and is told by them. Any hint may be lost."""
+    """Tells other processes that there may be new rows, and hears the same from them. Any such hint may be lost."""
 
     def start(self, heard: Callable[[], None]) -> None:
-        """Begin to listen; `heard` is called from a thread."""
+        """Begin to listen; `heard` is called, without arguments and from a thread, after another process has called `tell`."""
 
     def tell(self) -> None:
-        """Tell the other processes soon; returns at once and never fails."""
+        """Let the other processes know soon that there may be new rows; returns at once and never fails."""
 
     def close(self) -> None:
         """Stop listening and telling."""
@@ -125,12 +125,14 @@ def _hand_over(loop: asyncio.AbstractEventLoop, setter: Callable[[Any], None], v
 
 
 def _is_news(step: Commit) -> bool:
-    """Whether another process may be waiting for this commit: to deliver, to work on it, or to answer."""
+    """Whether another process may wait for this commit: to deliver a message, handle an input or answer an HTTP caller."""
     return bool(step.outbox or step.inbox_new or any(isinstance(event, AnswerGiven) for event in step.events))
 
 
 async def run_to_end(work: Coroutine[Any, Any, T], told: Callable[[], None] | None = None) -> T:
-    """Return the result of `work`; a cancellation is raised only after `work` has ended. `told` is called on each cancellation.
+    """Return the result of `work`; a cancellation of the caller is raised only after `work` has ended.
+
+    The function `told` is called on each cancellation.
 
     The work is an ordinary task: a task that refuses to be cancelled would also refuse its own timeouts.
     """
@@ -154,15 +156,15 @@ class AsyncStore:
     """Every method of `Store` as a coroutine; closes the store it was given."""
 
     def __init__(self, store: Store, *, threads: int = 1, hints: Notifier | None = None) -> None:
-        """Drive `store` from this event loop only. With one thread, reads get their own thread; `hints` tell other processes to look."""
+        """Use `store` from this event loop only. With `threads=1`, reads get a thread of their own; `hints` notifies other processes."""
         self._store = store
         self._writer = ThreadWorker("store-writer", threads)
         self._reader = ThreadWorker("store-reader") if threads == 1 else self._writer
         self._hints = hints
         self.listeners: list[Callable[[], None]] = []
-        """Called in the loop when another process may have stored inputs or replies. A hint only, never to be relied on."""
+        """Functions called in the loop when another process may have stored inputs or replies; such a call may also be missing."""
         self.watchers: list[Callable[[Commit], None]] = []
-        """Called in the loop for each commit that this process stored; their exceptions are logged and ignored."""
+        """Functions called in the loop with each commit that this process stored; their exceptions are logged and ignored."""
         if hints is not None:
             hints.start(partial(_hand_over, asyncio.get_running_loop(), self._notify_listeners, None))
 
@@ -190,7 +192,7 @@ class AsyncStore:
         self._store.close()
 
     async def put_inbox(self, rows: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
-        """Store inputs durably before they are acknowledged."""
+        """Store inputs durably before they are acknowledged, and claim the next row of each lane in `claim`: see `Store.put_inbox`."""
         stored = await self._writer.call(self._store.put_inbox, rows, claim)
         if self._hints is not None:
             self._hints.tell()
@@ -201,11 +203,11 @@ class AsyncStore:
         return await self._reader.call(self._store.list_ready_sessions, owner, now)
 
     async def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
-        """Return the oldest new row of that lane and count the attempt durably."""
+        """Return the oldest new row of that lane, None if there is none, and count this attempt at it durably."""
         return await self._writer.call(self._store.take_inbox, session, lane)
 
     async def return_inbox(self, row_id: str) -> None:
-        """Take the attempt back, because it failed for a reason that does not lie in the input."""
+        """Uncount the last attempt at an inbox row, because it failed for a reason that does not lie in the input."""
         await self._writer.call(self._store.return_inbox, row_id)
 
     async def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
@@ -217,11 +219,11 @@ class AsyncStore:
         return await self._reader.call(self._store.find_inbox, source)
 
     async def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
-        """Close a row without events (a poison row is quarantined with its reason, never dropped)."""
+        """Close an inbox row without events; one that cannot be handled is quarantined with the reason in `note`, never dropped."""
         await self._writer.call(self._store.finish_inbox, row_id, status, note)
 
     async def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
-        """Acquire or renew the lease: the same owner keeps the epoch, a free or expired lease changes owner with epoch + 1, else None."""
+        """Acquire or renew the lease of a session; None while another owner holds it. A new owner gets the next epoch."""
         return await self._writer.call(self._store.acquire, session, owner, now, until)
 
     async def expire_leases(self) -> None:
@@ -233,7 +235,7 @@ class AsyncStore:
         await self._writer.call(self._store.release, lease)
 
     async def commit(self, commit: Commit) -> list[StoredEvent]:
-        """Write the commit in one transaction."""
+        """Write the commit in one transaction and return its stored events; raises what `Store.commit` raises."""
         stored = await self._writer.call(self._store.commit, commit)
         self._tell_of(commit)
         return stored
@@ -298,7 +300,7 @@ class AsyncStore:
         return await self._reader.call(self._store.find_effect, effect_id)
 
     async def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
-        """Return the effects of a stream in that status, oldest change first."""
+        """Return the effects of a stream in that status, beginning with the one that changed longest ago."""
         return await self._reader.call(self._store.list_effects, stream, status)
 
     async def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
@@ -310,11 +312,11 @@ class AsyncStore:
         return await self._reader.call(self._store.list_last_index_entries, about, what, limit)
 
     async def load_blob(self, digest: str) -> str | None:
-        """Return a stored large answer, or None."""
+        """Return the large answer of the portal that is stored under its SHA-256 `digest`, or None."""
         return await self._reader.call(self._store.load_blob, digest)
 
     async def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
-        """Return unsent rows that are due, oldest first; a row waits while an older unsent row of its session exists."""
+        """Return unsent rows whose `due_at` has come, oldest first; a row waits while an older unsent row of its session exists."""
         return await self._reader.call(self._store.list_due_outbox, channel, now, limit)
 
     async def mark_outbox_sent(self, row_id: str, sent_ref: str) -> None:
@@ -322,19 +324,19 @@ class AsyncStore:
         await self._writer.call(self._store.mark_outbox_sent, row_id, sent_ref)
 
     async def reschedule_outbox(self, row_id: str, due_at: datetime, note: str) -> None:
-        """Note that the row was not delivered and is to be tried again at `due_at`."""
+        """Record that the row was not delivered, for the reason in `note`, and is to be tried again at `due_at`."""
         await self._writer.call(self._store.reschedule_outbox, row_id, due_at, note)
 
     async def mark_outbox_failed(self, row_id: str, note: str) -> None:
-        """Mark the row as given up; it is kept for operations."""
+        """Mark the row as undeliverable, for the reason in `note`; it is kept for operators to see."""
         await self._writer.call(self._store.mark_outbox_failed, row_id, note)
 
     async def find_sent_ref(self, session: str, key: str) -> str:
-        """Return where the row with that key was last delivered, or ""."""
+        """Return the `sent_ref` of the message that last delivered a row with that key, or ""."""
         return await self._reader.call(self._store.find_sent_ref, session, key)
 
     async def list_due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
-        """Return timers that are due, oldest first; they stay until a commit deletes them."""
+        """Return timers whose `due_at` has come, oldest first; they stay until a commit deletes them."""
         return await self._reader.call(self._store.list_due_timers, now, limit)
 
     async def get_value(self, key: str) -> str | None:
@@ -346,5 +348,5 @@ class AsyncStore:
         await self._writer.call(self._store.set_value, key, value)
 
     async def swap_value(self, key: str, expected: str | None, value: str) -> bool:
-        """Set the value durably if it is `expected` now (None: not set yet), else change nothing and return False."""
+        """Set the value durably and return True if it is `expected` now (None: not set yet); else change nothing and return False."""
         return await self._writer.call(self._store.swap_value, key, expected, value)

@@ -1,7 +1,8 @@
 """The number of changes started per person within a day, stored where the transaction that starts one more can check it.
 
-Each start stores one small named value beside its event: whose, when, by which effect, how many. The journal is the truth: for a person
-without a stored count a start is refused until it brings what the journal knows, so lost values are rebuilt by the next start.
+Each start stores one small named value beside its event: whose, when, by which effect, how many. The journal is the truth: if a person has
+no stored count, a start is refused until the caller passes the person's past starts from the journal (`StartCount.known`), which are stored
+first. So the next start rebuilds lost values.
 """
 
 from collections.abc import Sequence
@@ -19,12 +20,12 @@ _LEAST: Final = timedelta(microseconds=1)
 _LAST: Final = "9" * 20
 _NO_DIGITS: Final = {ord(sign): None for sign in "-:.TZ"}
 _COUNTED: Final = 2 * DAY
-"""How long a value is kept: another process whose clock is behind may still count it."""
+"""How long a value is kept: longer than a day, because another process whose clock is behind may still count it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PastStart:
-    """Changes that were started: when, by which effect, how many."""
+    """A start of changes in the past: when, by which effect, how many."""
 
     at: datetime
     effect_id: str
@@ -40,26 +41,26 @@ class StartCount:
     many: int
     limit: int | None = None
     known: Sequence[PastStart] | None = None
-    """What the journal knows of the last 24 hours, for a person without a stored count; None if the database should have one."""
+    """The person's starts of the last 24 hours from the journal; None if the database should already have a count for the person."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CountKeys:
-    """The named values of a StartCount. Keys have one width and only digits where they are compared, so all collations sort them alike."""
+    """The keys of the values that store a StartCount. They have one width and only digits where they are compared: all collations agree."""
 
     held: str
-    """The value that marks the person as counted; the transaction that locks its row has the count to itself."""
+    """The key of the value that marks the person as counted; while a transaction locks that row, no other counts for this person."""
     key: str
-    """The value of this start."""
+    """The key of the value for this start."""
     first: str
     last: str
-    """The starts of the last 24 hours lie between these two."""
+    """The keys of the starts in the last 24 hours lie between `first` and `last`."""
     gone: str
-    """Values before this one are no longer counted by anybody."""
+    """Values with keys before this one are too old to be counted by any process."""
 
 
 def build_keys(count: StartCount, effect_id: str, now: datetime) -> CountKeys:
-    """Return the named values of the start `effect_id` at `now`."""
+    """Return the keys for the start `effect_id` at `now`."""
     person = build_person_key(count.person)
     return CountKeys(
         held=person,
@@ -71,7 +72,7 @@ def build_keys(count: StartCount, effect_id: str, now: datetime) -> CountKeys:
 
 
 def build_known_values(count: StartCount) -> list[tuple[str, str]]:
-    """Return the values of what the journal knows, preceded by the one that marks the person as counted."""
+    """Return (key, value) for the person's past starts in `count.known`, after the pair that marks the person as counted."""
     person = build_person_key(count.person)
     return [(person, ""), *sorted((_build_key(person, one.at, one.effect_id), str(one.many)) for one in count.known or ())]
 

@@ -1,7 +1,7 @@
 """Encrypts personal data in the journal with one key per person, so that deleting the key erases all of it. Stores nothing.
 
-AES-256-GCM over compressed JSON. The place of a text in the journal is authenticated with it: a ciphertext that was changed or moved cannot
-be decrypted. See docs/adr/0013-erasure.md.
+AES-256-GCM over compressed JSON. Each text is bound to its place, that is, to stream, seq and id of its record: a ciphertext that was
+changed, or copied to another record, cannot be decrypted. See docs/adr/0013-erasure.md.
 """
 
 import os
@@ -21,11 +21,11 @@ from state.journal.store import StoreError
 FIELD = codec.SEALED
 """The key in a record's data under which "<key id>.<ciphertext>" is stored."""
 ERASED = ""
-"""The secret that is stored for an erased person."""
+"""What is stored instead of the secret once the person was erased."""
 
 _NONCE = 12
 _SHORTEST = 48
-"""Texts of fewer bytes are not compressed: it would cost more than it saves."""
+"""Texts of fewer bytes are not compressed: that would cost more than it saves."""
 _PLAIN, _DEFLATED = b"\x00", b"\x01"
 _LEVEL, _WINDOW, _MEMORY = 3, -12, 4
 # Must never change: stored texts are decompressed with it. A new dictionary needs a new mark beside _DEFLATED.
@@ -49,11 +49,11 @@ _DICTIONARY = (
     '"targets":["activity:","company:","contact:","deal:","lead:","task:","user:"],"text":"'
 ).encode()
 _packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW, _MEMORY, zlib.Z_DEFAULT_STRATEGY, _DICTIONARY)
-"""Only copied, never used itself: loading the dictionary each time would cost more than the compression."""
+"""A compressor that has loaded the dictionary. It is only copied: loading the dictionary for each text would cost more than compressing."""
 
 
 class DamagedCiphertext(StoreError):
-    """A ciphertext was changed, or stands at a place for which it was not encrypted."""
+    """A ciphertext was changed, or is in another record than the one it was encrypted for."""
 
 
 class PersonKey(NamedTuple):
@@ -69,7 +69,7 @@ def generate_key() -> PersonKey:
 
 
 def find_key_owner(actor: str, session: str) -> str:
-    """Return whose key encrypts a record: the actor's if it is a person ("tg:7"), else that of the session, run or portal."""
+    """Return whose key encrypts a record: the actor if it is a person ("tg:7"), else the session, run or portal."""
     return actor if ":" in actor else ":".join(session.split(":", 2)[:2])
 
 
@@ -83,7 +83,7 @@ def compress_text(text: str) -> bytes:
 
 
 def encrypt(key: PersonKey, content: bytes, place: str) -> str:
-    """Encrypt `content` under `key`, bound to `place`; each call gives a different text."""
+    """Return "<key id>.<ciphertext>" for `content`, bound to `place`; each call gives a different text."""
     nonce = os.urandom(_NONCE)
     return f"{key.key_id}.{_encode_text(nonce + _build_cipher(key.secret).encrypt(nonce, content, place.encode()))}"
 

@@ -1,7 +1,7 @@
-"""The switch that freezes writes, as stored in the database: set, released and checked by every process.
+"""The switch that freezes (stops) all writes, as stored in the database: any process can set and release it, and all obey it.
 
-It is one small value, checked in the very transaction that would start a call (`Commit.switch`, `EffectChange.though_frozen`); who set it
-and why is an event in the stream of session `freeze`, stored by the same commit.
+It is one small value, which a commit sets (`Commit.switch`) and which is checked in the transaction that would start a call, except for
+those with `EffectChange.though_frozen`. Who set it and why is an event in the stream of session `freeze`, stored by the same commit.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ class SwitchOperator:
 
 @dataclass(frozen=True, kw_only=True)
 class FreezeState:
-    """Writes are frozen. Fields that cannot be read are blank; writes are frozen all the same."""
+    """Who froze writes, when and why. Fields that cannot be read are blank; writes are frozen all the same."""
 
     at: str = ""
     by: str = ""
@@ -60,7 +60,7 @@ class SwitchResult:
 
 
 def find_freeze(store: Store) -> FreezeState | None:
-    """Return the freeze, or None while writes may start. Raises StoreError if the switch cannot be read."""
+    """Return who froze writes, when and why, or None while writes may start. Raises StoreError if the switch cannot be read."""
     value = store.get_value(SWITCH)
     if not value:
         return None
@@ -71,7 +71,7 @@ def find_freeze(store: Store) -> FreezeState | None:
 def freeze_writes(store: Store, hand: SwitchOperator, reason: str = "", tell: Sequence[InboxRow] = ()) -> SwitchResult:
     """Freeze writes: when this returns, no process starts a write any more. Changes nothing if writes are frozen already.
 
-    `tell` are inputs that are stored in the same commit. Raises SwitchBusy or StoreError; then nothing has changed.
+    `hand` says who does it; `tell` are inbox rows to store in the same commit. Raises SwitchBusy or StoreError; then nothing has changed.
     """
     lease = _acquire_lease(store, hand)
     try:
@@ -89,7 +89,10 @@ def freeze_writes(store: Store, hand: SwitchOperator, reason: str = "", tell: Se
 
 
 def release_writes(store: Store, hand: SwitchOperator, seq: int | None = None, tell: Sequence[InboxRow] = ()) -> SwitchResult:
-    """Let writes start again; with `seq` only if it is still that freeze. Raises SwitchBusy or StoreError; then nothing has changed."""
+    """Let writes start again; with `seq`, only if the freeze with that `FreezeState.seq` is still in force.
+
+    `hand` and `tell` are as in `freeze`. Raises SwitchBusy or StoreError; then nothing has changed.
+    """
     lease = _acquire_lease(store, hand)
     try:
         now = find_freeze(store)

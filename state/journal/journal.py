@@ -37,7 +37,7 @@ class RecordHead(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Verified:
-    """The chain is intact up to `seq`, which has `hash`."""
+    """The chain is intact up to the record `seq`, whose hash is `hash`; 0 and "" for an empty stream."""
 
     seq: int
     hash: str
@@ -64,7 +64,7 @@ def _quote(text: str) -> str:
 
 
 _quote_known = lru_cache(1024)(_quote)
-"""For values that recur in record after record."""
+"""`_quote` with a cache, for values that recur in many records."""
 
 
 def hash_record(prev: str, raw: str) -> str:
@@ -73,7 +73,7 @@ def hash_record(prev: str, raw: str) -> str:
 
 
 def verify(events: Iterable[StoredEvent]) -> Verified | Damage:
-    """Verify that `events`, a whole stream from its first event on, are dense, chained and unchanged.
+    """Verify that `events`, a whole stream from its first event on, are numbered without gaps, chained and unchanged.
 
     A stream with its end cut off passes: `verify_stream` compares with the head that the store keeps separately.
     """
@@ -108,7 +108,7 @@ def _find_damage(event: StoredEvent, *, stream: str, seq: int, prev: str) -> str
 
 
 def verify_stream(store: Store, stream: str) -> Verified | Damage:
-    """Verify that a stored stream is dense, chained and unchanged as stored, encrypted or not, and ends where its head says."""
+    """Verify that a stored stream is numbered without gaps, chained and unchanged, and ends where its head says; decrypts nothing."""
     seq, head = 0, ""
     while page := store.read_records(stream, after=seq, limit=PAGE):
         for number, raw, hash_ in page:
@@ -124,7 +124,7 @@ def verify_stream(store: Store, stream: str) -> Verified | Damage:
 
 
 def load_state(store: Store, stream: str) -> tuple[SessionState, int]:
-    """Load the state of a stream and its seq: from the snapshot, if it is valid, and the events after it."""
+    """Return the state of a stream and the seq of its last event, folded from the snapshot, if it is valid, and the events after it."""
     state, seq = _load_from_snapshot(store, stream) or (fold.create_state(), 0)
     for event in _iterate_pages(store, stream, after=seq):
         fold.fold_events(state, ((event.type, dict(event.data), event.ts),))

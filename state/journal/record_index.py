@@ -1,6 +1,6 @@
-"""Which records and calls each journal event is about: the rule by which the table `mentions` follows from journal and effects. Pure.
+"""Which records and calls each journal event is about: the rule that derives the table `mentions` from journal and effects. Pure.
 
-The index holds only ids, kinds and numbers of records, nothing that people wrote; of an erased person's call nothing at all.
+The index holds only ids, kinds and numbers of records, nothing that people wrote, and nothing about the calls of erased people.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ _READS: Final = ("R",)
 
 
 class IndexEntry(NamedTuple):
-    """One event is about a record ("deal:481") or a call (its id); `effect_id` is the call that the event belongs to, "" for a look."""
+    """One event is about a record ("deal:481") or a call (its id); `effect_id` is the call of the event, "" for a reading ("look")."""
 
     about: str
     what: What

@@ -1,4 +1,4 @@
-"""The port of durable storage: journal, inbox, outbox, effects, snapshots, leases, timers, blobs.
+"""The interface of durable storage: journal, inbox, outbox, effects, snapshots, leases, timers, blobs.
 
 Everything a step changes is in one `Commit`, stored in one transaction or not at all. Synchronous; `state.journal.async_store` calls it
 from a thread. Implemented by `state.sql` (SQLite in memory or in a file; PostgreSQL).
@@ -17,19 +17,19 @@ from state.journal.record_index import IndexEntry, What
 EffectStatus = Literal["requested", "approved", "denied", "expired", "superseded", "started", "succeeded", "refused", "unknown"]
 Lane = Literal["turn", "express"]
 SWITCH = "freeze"
-"""The key of the value that freezes writes unless it is empty or missing; only a commit sets it (`Commit.switch`)."""
+"""The key of the value that freezes (stops) all writes unless it is empty or missing; only a commit sets it (`Commit.switch`)."""
 
 
 SET_ASIDE = 1_000_000
-"""An input with more attempts than this was restored from a backup: it may have been worked on since, and is not worked again."""
+"""An inbox row with more attempts than this was restored from a backup: it may have been handled since, and is not handled again."""
 RESTORED_CARD = "came_back"
-"""The key in the stored call of a restored card that holds the backup's time. Before it runs, the portal is asked whether it has run."""
+"""The key in the stored call of a restored card that holds the backup's time; the portal is checked before such a call runs."""
 RESTORED = "restored"
 """The key of the value that describes the last restore as JSON: `made_at` of the backup, and `restored_at`."""
 
 
 class StoreError(Exception):
-    """The store could not do what was asked; nothing of the commit is kept."""
+    """The store could not do what it was called for; if that was a commit, nothing of it is stored."""
 
 
 class StoreUnwritable(StoreError):
@@ -49,7 +49,7 @@ class CapReached(StoreError):
 
 
 class Uncounted(StoreError):
-    """The database has no count for this person: the start must bring what the journal knows (`StartCount.known`)."""
+    """The database has no count for this person: the start must pass the person's past starts from the journal (`StartCount.known`)."""
 
 
 class EffectConflict(StoreError):
@@ -72,11 +72,11 @@ class StoredEvent:
     prev: str
     hash: str
     erased: bool = False
-    """Whether its person was erased: the personal fields of `data` are blank and cannot be read any more."""
+    """Whether the person whose key encrypted the event was erased: the personal fields of `data` are blank for ever."""
 
 
 class ClearEvent(NamedTuple):
-    """The part of an event that is readable without a key: `data` as stored, in the version of its time, without the encrypted part."""
+    """The part of an event that is readable without a key: `data` as it was stored, not upcast, without the encrypted part."""
 
     id: str
     ts: str
@@ -115,7 +115,7 @@ class StoredInputs(NamedTuple):
     fresh: list[bool]
     """For each input whether it is new: False if its source was already known."""
     claimed: list[InboxRow]
-    """For each requested lane the oldest new row, with its attempt counted; none for an empty lane."""
+    """The oldest new row of each requested lane, with this attempt counted; a lane without new rows gives none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +141,7 @@ class OutboxRow:
 
 @dataclass(frozen=True, kw_only=True)
 class EffectRow:
-    """The status of one effect. `effect_id` is unique for ever; `call` is the frozen request as canonical JSON data."""
+    """The status of one effect. `effect_id` is unique for ever; `call` is the exact request as JSON data."""
 
     effect_id: str
     stream: str
@@ -165,12 +165,12 @@ class EffectChange:
     since: datetime | None = None
     """When the effect came into its status, for a change that leaves the status as it is; None for now."""
     though_frozen: bool = False
-    """Whether it may start while writes are frozen, because it changes nothing outside; if not, the commit raises WriteStopped."""
+    """Whether the call may start while writes are frozen, because it changes nothing outside; if not, the commit raises WriteStopped."""
     count: StartCount | None = None
-    """What this start counts for its person. The commit raises CapReached above the limit, Uncounted if it must bring the count first."""
+    """The changes to count for a person if this starts a call. The commit raises CapReached above the limit, Uncounted without a count."""
 
     def apply_to(self, row: EffectRow | None, stream: str, now: datetime) -> EffectRow:
-        """Return the effect's row as it will be once a step of `stream` at `now` with this change is stored."""
+        """Return the row that the effect, now in `row` (None if new), has after a commit to `stream` at `now` with this change."""
         return EffectRow(
             effect_id=self.effect_id,
             stream=row.stream if row else stream,
@@ -184,7 +184,7 @@ class EffectChange:
 
 @dataclass(frozen=True, kw_only=True)
 class Timer:
-    """Something due later. Setting a timer with a known id replaces it; `delete` removes it."""
+    """Something to be done at `due_at`. Setting a timer with a known id replaces it; `delete` removes it."""
 
     id: str
     due_at: datetime
@@ -205,7 +205,7 @@ class Snapshot:
 
 @dataclass(frozen=True, kw_only=True)
 class Lease:
-    """The exclusive right to work on a session until `until`; every append is fenced by `epoch`."""
+    """The exclusive right to work on a session until `until`. Each new owner gets the next `epoch`; a commit with an old one is refused."""
 
     session: str
     owner: str
@@ -215,9 +215,9 @@ class Lease:
 
 @dataclass(frozen=True, kw_only=True)
 class Commit:
-    """Everything one step changes, written in one transaction. It is fenced by `epoch`, which must be the session's current one.
+    """Everything one step changes, written in one transaction; refused unless `epoch` is the current one of the session's lease.
 
-    Streams "session:<key>" are fenced by the lease of <key>, streams "run:<id>" by the lease of "run:<id>".
+    Streams "session:<key>" are guarded by the lease of <key>, streams "run:<id>" by the lease of "run:<id>".
     """
 
     stream: str
@@ -236,11 +236,11 @@ class Commit:
     blobs: Mapping[str, str] = field(default_factory=dict)
     snapshot: Snapshot | None = None
     switch: str | None = None
-    """The new value of the switch that freezes writes, "" to release. Once it is stored, no write starts that may not."""
+    """The new value of the switch that freezes writes, "" to release them, None to leave it. Frozen: only `though_frozen` calls start."""
     after: int | None = None
-    """The seq at which the stream must end before this commit: a retry of a step that was stored after all is refused."""
+    """The seq at which the stream must end before this commit, so that a retry of a commit that was stored after all is refused."""
     earlier: Sequence["Commit"] = ()
-    """Unstored steps of the same stream and epoch: they are written first, in the same transaction."""
+    """Earlier commits of the same stream and epoch that are not stored yet: they are written first, in the same transaction."""
 
 
 class Store(Protocol):
@@ -249,9 +249,9 @@ class Store(Protocol):
     def put_inbox(self, rows: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
         """Store inputs durably before they are acknowledged.
 
-        In the same transaction claim the next row of each lane in `claim`, as `take_inbox`.
+        In the same transaction claim the next row of each lane in `claim`, as `take_inbox` does.
 
-        A claimed row has no owner: it stays new, `return_inbox` takes its attempt back, and `list_ready_sessions` still finds it. So only
+        A claimed row has no owner: it stays new, `return_inbox` uncounts the attempt, and `list_ready_sessions` still finds it. So only
         the holder of the session's lease, while working on nothing else in that lane until the row is done, may claim. The claimed row need
         not be one of `rows`.
         """
@@ -260,10 +260,10 @@ class Store(Protocol):
         """Return the sessions and lanes with new inbox rows, oldest first; with `owner` only those not leased by others at `now`."""
 
     def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
-        """Return the oldest new row of that lane and count the attempt durably."""
+        """Return the oldest new row of that lane, None if there is none, and count this attempt at it durably."""
 
     def return_inbox(self, row_id: str) -> None:
-        """Take the attempt back, because it failed for a reason that does not lie in the input."""
+        """Uncount the last attempt at an inbox row, because it failed for a reason that does not lie in the input."""
 
     def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
         """Return the new rows of that lane, oldest first, including the one being worked on; counts no attempt."""
@@ -272,10 +272,10 @@ class Store(Protocol):
         """Return the input with that source, whatever its status; None if there is none."""
 
     def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
-        """Close a row without events (a poison row is quarantined with its reason, never dropped)."""
+        """Close an inbox row without events; one that cannot be handled is quarantined with the reason in `note`, never dropped."""
 
     def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
-        """Acquire or renew the lease: the same owner keeps the epoch, a free or expired lease changes owner with epoch + 1, else None."""
+        """Acquire or renew the lease of a session; None while another owner holds it. A new owner gets the next epoch."""
 
     def expire_leases(self) -> None:
         """End every lease at once. Only for a process that knows it is the only one on this database (it holds its lock file)."""
@@ -284,9 +284,9 @@ class Store(Protocol):
         """Release the lease if this owner still holds it."""
 
     def commit(self, commit: Commit) -> list[StoredEvent]:
-        """Write the commit in one transaction.
+        """Write the commit in one transaction and return its stored events.
 
-        StaleEpoch, EffectConflict, WriteStopped, CapReached or Uncounted leave nothing of it stored.
+        Raises StaleEpoch, EffectConflict, WriteStopped, CapReached or Uncounted; then nothing of it is stored.
         """
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
@@ -323,7 +323,7 @@ class Store(Protocol):
         """Return one effect, or None."""
 
     def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
-        """Return the effects of a stream in that status, oldest change first."""
+        """Return the effects of a stream in that status, beginning with the one that changed longest ago."""
 
     def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
         """Return the index entries of that kind about a record or call, from events with id > `after`, oldest first."""
@@ -332,25 +332,25 @@ class Store(Protocol):
         """Return the newest index entries of that kind about a record or call, newest first."""
 
     def load_blob(self, digest: str) -> str | None:
-        """Return a stored large answer, or None."""
+        """Return the large answer of the portal that is stored under its SHA-256 `digest`, or None."""
 
     def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
-        """Return unsent rows that are due, oldest first; a row waits while an older unsent row of its session exists."""
+        """Return unsent rows whose `due_at` has come, oldest first; a row waits while an older unsent row of its session exists."""
 
     def mark_outbox_sent(self, row_id: str, sent_ref: str) -> None:
         """Mark the row as delivered; `sent_ref` names the message for later edits."""
 
     def reschedule_outbox(self, row_id: str, due_at: datetime, note: str) -> None:
-        """Note that the row was not delivered and is to be tried again at `due_at`."""
+        """Record that the row was not delivered, for the reason in `note`, and is to be tried again at `due_at`."""
 
     def mark_outbox_failed(self, row_id: str, note: str) -> None:
-        """Mark the row as given up; it is kept for operations."""
+        """Mark the row as undeliverable, for the reason in `note`; it is kept for operators to see."""
 
     def find_sent_ref(self, session: str, key: str) -> str:
-        """Return where the row with that key was last delivered, or ""."""
+        """Return the `sent_ref` of the message that last delivered a row with that key, or ""."""
 
     def list_due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
-        """Return timers that are due, oldest first; they stay until a commit deletes them."""
+        """Return timers whose `due_at` has come, oldest first; they stay until a commit deletes them."""
 
     def get_value(self, key: str) -> str | None:
         """Return a small named value (polling offset, rotated token), or None."""
@@ -359,7 +359,7 @@ class Store(Protocol):
         """Set a small named value durably."""
 
     def swap_value(self, key: str, expected: str | None, value: str) -> bool:
-        """Set the value durably if it is `expected` now (None: not set yet), else change nothing and return False."""
+        """Set the value durably and return True if it is `expected` now (None: not set yet); else change nothing and return False."""
 
     def close(self) -> None:
-        """Flush and close."""
+        """Flush to disk and close every connection."""

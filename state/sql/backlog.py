@@ -1,4 +1,4 @@
-"""Reads how much waits in the database and since when: numbers only, with a time limit, on a connection of its own."""
+"""Reads how many rows wait in the database and since when, for monitoring: numbers only, with a time limit, on a connection of its own."""
 
 import sqlite3
 import time
@@ -18,7 +18,7 @@ from state.sql.tables import effects, inbox, outbox, timers, values
 TIMEOUT_SECONDS: Final = 2.0
 """The time limit of one statement in seconds; after it the reading is given up."""
 _MOST: Final = 5000
-"""The number of open effects per status that are examined for the oldest."""
+"""At most this many open effects of each status are searched for the oldest one."""
 _STEPS: Final = 20_000
 """Steps of SQLite's virtual machine between two checks of the time limit: a fraction of a millisecond."""
 OPEN: Final = ("requested", "approved", "started", "unknown")
@@ -41,7 +41,7 @@ class Backlog:
     outbox: Mapping[tuple[str, str], Waiting] = field(default_factory=dict)
     """Deliveries by channel and status (new, failed)."""
     effects: Mapping[str, Waiting] = field(default_factory=dict)
-    """Effects by status; the oldest only for statuses that are not final."""
+    """Effects by status; `oldest` is set only for statuses that are not final."""
     timers: int = 0
     timers_due: int = 0
     database_bytes: int = 0
@@ -53,12 +53,12 @@ class BacklogReader:
     """Reads from the database at `url` while others work with it. Used from one thread; raises StoreUnwritable."""
 
     def __init__(self, url: str) -> None:
-        """Open nothing yet."""
+        """Keep the URL; the database is opened by the first `read`."""
         self._url = url
         self._engine: Engine | None = None
 
     def read(self, now: str) -> Backlog:
-        """Return the figures; `now` decides which timers are due."""
+        """Return the numbers; timers count as due if their time is not after `now` (ISO 8601)."""
         if self._engine is None:
             with translate_errors(), open_read_only(self._url) as dialect:
                 self._engine = dialect.engine
@@ -105,7 +105,7 @@ def _count_outbox(connection: Connection) -> dict[tuple[str, str], Waiting]:
 
 
 def _count_effects(connection: Connection) -> dict[str, Waiting]:
-    """Count the effects by status, through the index with its short rows: the row of an effect holds its whole call."""
+    """Count the effects by status. Only the oldest is read from the table itself, whose rows are long; the rest is in the index."""
     counts: dict[str, int] = {
         row[0]: row[1] for row in connection.execute(select(effects.c.status, func.count()).group_by(effects.c.status))
     }

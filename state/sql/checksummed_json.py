@@ -1,4 +1,4 @@
-"""JSON text with a digest of itself, for stored values that are not protected by the journal's chain."""
+"""JSON text with a SHA-256 checksum inside, for stored values that the journal's hash chain does not protect."""
 
 from collections.abc import Mapping
 from hashlib import sha256
@@ -19,7 +19,10 @@ class DamagedRow(StoreError):
 
 
 def encode_checksummed(place: str, value: Mapping[str, Any] | None) -> str | None:
-    """Encode `value` as canonical JSON with a digest over it and its `place`; None gives None."""
+    """Encode `value` as canonical JSON with a checksum over it and its `place`, which says what the text is; None gives None.
+
+    A text that was copied to another place fails the check, too. `row_mapping.build_call_place` is an example of a place.
+    """
     if value is None:
         return None
     text = canonical.dumps(value)[:-1]
@@ -27,7 +30,7 @@ def encode_checksummed(place: str, value: Mapping[str, Any] | None) -> str | Non
 
 
 def decode_checksummed(place: str, text: str) -> Any:
-    """Decode a text, also one from before digests. Raises DamagedRow if it is not what was written for `place`."""
+    """Decode a text, also one written before checksums were introduced. Raises DamagedRow if it is not what was written for `place`."""
     mark, digest, end = text[-_TAIL : -_TAIL + len(_MARK)], text[-len(_END) - _DIGEST : -len(_END)], text[-len(_END) :]
     if mark == _MARK:
         head = text[:-_TAIL].removesuffix(",")

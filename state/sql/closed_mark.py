@@ -1,4 +1,4 @@
-"""A mark in the database that nobody may start on it: it was moved elsewhere, or copying into it did not finish."""
+"""A mark in the database that no program may start on it: its rows were moved to another one, or copying into it did not finish."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -14,7 +14,7 @@ Why = Literal["moved", "incomplete"]
 
 
 class ClosedDatabase(StoreError):
-    """The database is marked as closed: it was moved elsewhere, or filling it did not finish."""
+    """The database is marked as closed: its rows were moved to another database, or filling it did not finish."""
 
 
 def refuse_closed_database(connection: Connection) -> None:
@@ -25,7 +25,7 @@ def refuse_closed_database(connection: Connection) -> None:
 
 
 def describe_mark(mark: Mapping[str, Any]) -> str:
-    """Return what the mark means, as a message for people."""
+    """Return what the mark means and what to do, as a message for operators."""
     at = mark.get("at", "an unknown time")
     if mark.get("why") == "moved":
         told = f"everything in this database was moved to {mark.get('to', 'another one')} at {at}"
@@ -34,7 +34,7 @@ def describe_mark(mark: Mapping[str, Any]) -> str:
 
 
 def read_mark(connection: Connection) -> dict[str, Any] | None:
-    """Return the mark, or None if there is none."""
+    """Return the mark as {why, at, …}, or None if there is none; {} if it cannot be read."""
     if not inspect(connection).has_table("values"):
         return None
     found = connection.execute(text('SELECT value FROM "values" WHERE key = :key'), {"key": KEY}).scalar()
@@ -48,7 +48,7 @@ def read_mark(connection: Connection) -> dict[str, Any] | None:
 
 
 def set_mark(connection: Connection, why: Why, **told: str) -> None:
-    """Mark the database as closed, within the caller's transaction."""
+    """Mark the database as closed, within the caller's transaction; `told` holds `to` (where it was moved) or `by` (what fills it)."""
     value = orjson.dumps({"why": why, "at": format_iso(SystemClock().now()), **told}).decode()
     remove_mark(connection)
     connection.execute(text('INSERT INTO "values" (key, value) VALUES (:key, :value)'), {"key": KEY, "value": value})

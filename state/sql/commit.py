@@ -1,8 +1,8 @@
-"""Writes a commit in one transaction: fenced, numbered, encrypted, chained; any failed condition raises and rolls everything back.
+"""Writes a commit in one transaction: numbers, encrypts and chains its events. Any failed condition raises and rolls everything back.
 
-In the outbox a delivered row is deleted and only the place where its key arrived is kept. Rows of a session go out in the order of their
-`pos`. A row with the key of an unsent one takes its place; the old one stays as "replaced" until the new one is sent, because it may be in
-delivery and still report where it arrived.
+A delivered row of the outbox is deleted, and only its key and the `sent_ref` of the message are kept. Rows of a session are delivered in
+the order of their `pos`. A row with the key of an unsent one replaces it; the old one stays as "replaced" until the new one is sent,
+because it may be in delivery and still report its `sent_ref`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -40,7 +40,7 @@ from state.sql.statements import Statements
 
 
 class Draft(NamedTuple):
-    """An event without its number yet, and its compressed personal part to encrypt."""
+    """An event that has no number yet, and its compressed personal part, which is not encrypted yet (b"" if there is none)."""
 
     event: EncodedEvent
     secret: bytes
@@ -50,7 +50,7 @@ Step = tuple[Commit, Sequence[Draft]]
 
 
 class Fence(NamedTuple):
-    """The end of the stream, and the key of the commit's person if there is one already."""
+    """The seq and hash at which the stream ends, and the encryption key of the commit's person if there is one already."""
 
     seq: int
     hash: str
@@ -75,18 +75,18 @@ def to_stream(key: str) -> str:
 
 
 def find_key_owner(commit: Commit) -> str:
-    """Return whose key encrypts the personal data of the commit."""
+    """Return the person, session, run or portal whose key encrypts the personal data of the commit."""
     return encryption.find_key_owner(commit.actor, to_lease_key(commit.stream))
 
 
 def build_drafts(commit: Commit) -> list[Draft]:
-    """Encode the events before the transaction begins. Raises NotCanonical if one cannot be stored."""
+    """Encode the events of the commit, before its transaction begins. Raises NotCanonical if one cannot be stored."""
     written = commit.encoded_events or [codec.encode(event) for event in commit.events]
     return [Draft(one, encryption.compress_text(one.personal_text) if one.personal_text else b"") for one in written]
 
 
 def write_commit(transaction: Transaction, statements: Statements, steps: Sequence[Step], after: int | None) -> list[StoredEvent]:
-    """Write everything in the steps of one stream, which must end at `after` if that is given. Returns the stored events.
+    """Write several commits (`steps`) of one stream, which must end at `after` if that is given. Returns the stored events.
 
     Raises StaleEpoch or EffectConflict if the steps come too late.
     """
@@ -123,7 +123,7 @@ def write_commit(transaction: Transaction, statements: Statements, steps: Sequen
 
 
 def _write_rest(transaction: Transaction, statements: Statements, commit: Commit) -> None:
-    """Write everything of a step except its events."""
+    """Write everything of a commit except its events."""
     if commit.switch is not None:
         _set_switch(transaction, statements, commit.switch)
     _change_effects(transaction, statements, commit)
@@ -142,7 +142,7 @@ def _write_rest(transaction: Transaction, statements: Statements, commit: Commit
 
 
 def _change_effects(transaction: Transaction, statements: Statements, commit: Commit) -> None:
-    """Apply the effect changes. Counts are checked last: a start that lost against another one must not be reported as over the cap."""
+    """Apply the effect changes. The daily caps are checked last: a start that lost against another one is an EffectConflict, not a cap."""
     if any(change.status == "started" and not change.though_frozen for change in commit.effects):
         _check_frozen(transaction, statements)
     for change in commit.effects:
@@ -158,7 +158,7 @@ def put_inbox(transaction: Transaction, statements: Statements, new: Sequence[In
 
 
 def fetch_secrets(transaction: Transaction, statements: Statements, key_ids: Iterable[str]) -> dict[str, str]:
-    """Return the current secrets of these keys by key id; an erased one is empty, one that never existed is missing."""
+    """Return the current secrets of these keys by key id; "" for an erased key, no entry for a key that never existed."""
     wanted = sorted(key_ids)
     if not wanted:
         return {}
@@ -204,7 +204,7 @@ def _number(commit: Commit, made: Sequence[Draft], fence: Fence) -> list[tuple[S
 
 
 def _build_index_entries(commit: Commit, fresh: Sequence[tuple[StoredEvent, str]]) -> list[IndexEntry]:
-    """Return the index entries of a step's events. The call of each is taken from the effects the step changes."""
+    """Return the index entries of a commit's events. The call of each is taken from the effects that the commit changes."""
     calls = {change.effect_id: change.call or {} for change in commit.effects}
     return [one for event, _ in fresh for one in index_event(event.id, event.type, event.data, calls.get(event.data.get("effect_id", "")))]
 
@@ -238,7 +238,7 @@ def _change_effect(transaction: Transaction, statements: Statements, commit: Com
 
 
 def _set_switch(transaction: Transaction, statements: Statements, value: str) -> None:
-    """Set the switch. On PostgreSQL an exclusive lock waits for all transactions that start a call without having seen the new value."""
+    """Set the switch that freezes writes; on PostgreSQL wait for transactions that are starting a call and have not seen the new value."""
     if isinstance(transaction, CommitBatch):
         transaction.set_switch(value)
         return
@@ -286,7 +286,7 @@ def _set_timer(transaction: Transaction, statements: Statements, timer: Timer) -
 
 
 def put_outbox(transaction: Transaction, statements: Statements, row: OutboxRow) -> None:
-    """Add a delivery, or let it replace the unsent one with its key."""
+    """Add a row to deliver, or replace the unsent row with the same key."""
     params = row_mapping.to_outbox_params(row)
     if not row.key:
         transaction.run(statements.add_outbox, params)
@@ -302,7 +302,7 @@ def put_outbox(transaction: Transaction, statements: Statements, row: OutboxRow)
 
 
 def record_delivery(transaction: Transaction, statements: Statements, row_id: str, sent_ref: str) -> None:
-    """Remove a delivered row and note where its key arrived; does nothing if the row is gone already."""
+    """Remove a delivered row and store the `sent_ref` of its message for its key; do nothing if the row is gone already."""
     found = transaction.fetch_row(statements.delivered, {"at_id": row_id})
     if found is None:
         return

@@ -1,6 +1,6 @@
-"""A commit for PostgreSQL in one round trip: all changes go to one server function, based on the remembered end of the stream.
+"""A commit for PostgreSQL in one round trip: all changes go to one server function, with the end of the stream as this process knows it.
 
-The function locks the row of the lease while it works, and undoes everything if the stream no longer ends there.
+The function locks the row of the lease while it works, and undoes everything if the stream ends elsewhere by now.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,12 +25,12 @@ _MEANING = {
     UNCOUNTED: Uncounted,
 }
 Changes = Mapping[str, Sequence[Any]]
-"""The changes of a commit as the function takes them: one list per kind."""
+"""The changes of a commit as the server function takes them: one list per kind of change."""
 
 
 @lru_cache(8)
 def _map_lists(statements: Statements) -> dict[int, str]:
-    """Map each statement to the list of the changes that takes its parameters."""
+    """Map the id() of each statement that is collected to the name of the list in `Changes` that takes its parameters."""
     named = {
         "outbox": [statements.add_outbox, statements.add_first_with_key],
         "timers": [statements.set_timer, statements.drop_timer],
@@ -43,7 +43,10 @@ def _map_lists(statements: Statements) -> dict[int, str]:
 
 
 class KnownStream(NamedTuple):
-    """The end of a stream after a commit of this process, and the keys of the actors; an assumption that the function verifies."""
+    """The end of a stream after this process's last commit, and the encryption keys of its actors.
+
+    Another process may have changed both since, so the server function verifies them.
+    """
 
     epoch: int
     seq: int
@@ -65,22 +68,22 @@ def send_commit(transaction: Transaction, changes: Changes) -> None:
 
 
 class CommitBatch(Transaction):
-    """Collects the changes of a commit instead of executing them. Assumes success where it cannot know; otherwise the function raises."""
+    """Collects the changes of a commit instead of executing them. It assumes that each succeeds; if not, the server function raises."""
 
     def __init__(self, cursor: Any, statements: Statements, known: KnownStream | None = None) -> None:
-        """Use `cursor` for what must be read; nothing must be if `known` has the keys of all actors."""
+        """Use `cursor` for reading; it may be None if `known` has the keys of all actors, because then nothing is read."""
         super().__init__(cursor)
         self._known = known
         self._keys: dict[str, Row] = {}
         self._statements = statements
         self._fences: dict[str, list[Row]] = {}
-        """The fence rows by person for the steps of this commit, which all belong to one stream."""
+        """The rows of the statement `fence` (lease, end of the stream, key) by person; the commit is about one stream only."""
         self._lease: dict[str, Any] = {}
         self._changes: dict[str, list[Any]] = {}
         self._lists = _map_lists(statements)
 
     def fetch_rows(self, statement: Statement, params: Params) -> list[Row]:
-        """Read from the database at once; the end of the stream is where this commit has moved it."""
+        """Read from the database at once, but return as the end of the stream the one that this commit has reached."""
         if statement is self._statements.live_key:
             found = super().fetch_rows(statement, params)
             if found:
@@ -114,7 +117,7 @@ class CommitBatch(Transaction):
         self._fences[person] = [(*row[:4], *key) for row in self._fences.get(person, [])]
 
     def run(self, statement: Statement, params: Params) -> int:
-        """Collect the parameters; a statement that is not part of a commit is executed at once."""
+        """Collect the parameters and return 1; execute a statement that is not part of a commit at once."""
         name = self._lists.get(id(statement))
         if name is not None:
             self._changes.setdefault(name, []).append(params)
@@ -125,7 +128,7 @@ class CommitBatch(Transaction):
         return 1
 
     def run_many(self, statement: Statement, rows: Iterable[Params]) -> None:
-        """Collect events and index entries."""
+        """Collect events and index entries; execute any other statement at once."""
         if statement not in (self._statements.add_event, self._statements.add_mention):
             super().run_many(statement, rows)
             return
@@ -133,7 +136,7 @@ class CommitBatch(Transaction):
         self._changes.setdefault(name, []).extend(rows)
 
     def swap_effect(self, add: Params | None, change: Params | None, expected: list[str], told: str) -> None:
-        """Collect a compare-and-set of an effect."""
+        """Collect a compare-and-set of an effect; `told` is the message of the EffectConflict if it fails."""
         one: dict[str, Any] = {"expected": expected, "told": told}
         one |= {"new": add} if add is not None else {}
         one |= {"old": change} if change is not None else {}
@@ -144,22 +147,22 @@ class CommitBatch(Transaction):
         self._changes["switch"] = [value]
 
     def start_a_write(self) -> None:
-        """Collect that a call starts which must not start while writes are frozen."""
+        """Note that the commit starts a call, which the server function refuses while writes are frozen."""
         self._changes["starts"] = [True]
 
     def count(self, kept: CountKeys, known: Sequence[tuple[str, str]], count: StartCount) -> None:
-        """Collect a start that is counted for a person."""
+        """Collect the start of changes that are counted for a person (`state.journal.daily_count`)."""
         one: dict[str, Any] = {**vars(kept), "many": str(count.many)}
         one |= {"known": [{"key": key, "value": value} for key, value in known]} if known else {}
         one |= {"limit": str(count.limit)} if count.limit is not None else {}
         self._changes.setdefault("counts", []).append(one)
 
     def collect_changes(self) -> dict[str, list[Any]]:
-        """Return the collected changes, with the lease, as the function takes them."""
+        """Return the collected changes, with the lease, as the server function takes them."""
         return {"leases": [self._lease], **self._changes}
 
     def build_known(self) -> KnownStream:
-        """Return what the next commit need not read once this one is stored."""
+        """Return the end of the stream and the keys for the next commit, to be used once this one is stored."""
         lease = self._lease
         keys = self._keys if self._known is None else {**self._known.keys, **self._keys}
         return KnownStream(lease["epoch"], lease["to_seq"], lease["to_hash"], keys)

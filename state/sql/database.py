@@ -1,4 +1,4 @@
-"""Transactions over compiled SQLAlchemy Core statements; errors of the driver end here as StoreErrors.
+"""Transactions over compiled SQLAlchemy Core statements; errors of the driver are turned into StoreErrors here.
 
 Core's own execution costs about 100 µs per statement, five times the statement itself, so the driver's cursor executes them.
 """
@@ -30,7 +30,7 @@ SAME_TIME = timedelta(seconds=1)
 """Two clocks that differ by less count as equal."""
 SKEW_FOR = 5.0
 _QUOTES: Final = re.compile(r" with text '| DETAIL: Failing row| CONTEXT: ")
-"""From here on a driver's message quotes stored values: possibly a key or what people wrote."""
+"""Where in a driver's message quoted values begin, which may be a key or what people wrote; messages are cut there."""
 
 
 class Contended(StoreUnwritable):
@@ -43,7 +43,7 @@ UNDONE: Mapping[str, type[StoreError]] = {"40001": Contended, "40P01": Contended
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """SQL text in the driver's own dialect. `conflict` is the error that a violated unique key raises."""
+    """SQL text in the driver's own dialect, and the parameters with fixed values. A violated unique key raises `conflict`."""
 
     sql: str
     fixed: Params
@@ -51,7 +51,7 @@ class Statement:
 
 
 def compile_statement(spoken: SpokenDialect, clause: ClauseElement, conflict: type[StoreError] = StoreError) -> Statement:
-    """Compile `clause` for that kind of database."""
+    """Compile `clause` for the kind of database in `spoken`."""
     text = clause.compile(dialect=spoken)
     fixed = {name: value for name, value in text.params.items() if value is not None}
     return Statement(sql=str(text), fixed=fixed, conflict=conflict)
@@ -66,7 +66,7 @@ class Transaction:
         """The error for a violated unique key in the running statement."""
 
     def translate_code(self, code: str) -> type[StoreError] | None:
-        """Return the error for a code of PostgreSQL after which the transaction is certainly undone and the connection still usable."""
+        """Return the error to raise for a code of PostgreSQL; None unless the transaction is then certainly undone."""
         return UNDONE.get(code)
 
     def run(self, statement: Statement, params: Params) -> int:
@@ -99,7 +99,7 @@ class Transaction:
         return call_function(self._cursor, function, *given)
 
     def measure_skew(self, clock: Callable[[Any], datetime | None]) -> timedelta:
-        """Return how far the database's clock is ahead of this machine's; 0 if it is the same clock or nearly so."""
+        """Return how far the database's clock is ahead of this machine's (negative if behind); 0 below a second or for the same clock."""
         before = datetime.now(UTC)
         theirs = clock(self._cursor)
         if theirs is None:
@@ -119,7 +119,7 @@ class Database:
         self._skew: tuple[float, float, timedelta] | None = None
         self._idle: list[PoolProxiedConnection] = []
         self._doubtful = False
-        """Whether a flush may have failed, so that the log may hold frames that never reached the disk."""
+        """Whether a flush may have failed, so that the write-ahead log may hold frames that never reached the disk."""
         self._write_turn = threading.Lock() if dialect.one_writer else nullcontext()
         self._read_turn = self._write_turn if dialect.one_connection else nullcontext()
 
@@ -128,7 +128,7 @@ class Database:
         return self._transaction(self._write_turn, self._dialect.begin, Transaction)
 
     def write_one(self) -> AbstractContextManager[Transaction]:
-        """Begin a transaction for a single statement, with fewer round trips. Several statements would each be committed separately."""
+        """Begin a transaction for a single statement, with fewer round trips. Only for one: several may be committed separately."""
         return self._transaction(self._write_turn, self._dialect.begin_one, Transaction)
 
     def begin(self, kind: Callable[[Any], X]) -> AbstractContextManager[X]:
@@ -136,25 +136,25 @@ class Database:
         return self._transaction(self._write_turn, "", kind)
 
     def retry(self, attempt: Callable[[], T]) -> T:
-        """Call `attempt` and return its result; repeat it while the database has certainly kept nothing of it."""
+        """Call `attempt` and return its result; call it up to four times while it raises Contended, which means that nothing was stored."""
         for _ in range(TRIES - 1):
             with suppress(Contended):
                 return attempt()
         return attempt()
 
     def measure_skew(self, transaction: Transaction) -> timedelta:
-        """Return how far the database's clock is ahead of this machine's; measured anew every few seconds and after a clock change."""
+        """Return what `Transaction.measure_skew` returns; measured anew every few seconds and after a clock change."""
         at, drift = time.monotonic(), time.time() - time.monotonic()
         if self._skew is None or at - self._skew[0] > SKEW_FOR or abs(drift - self._skew[1]) > SAME_TIME.total_seconds() / 2:
             self._skew = (at, drift, transaction.measure_skew(self._dialect.now))
         return self._skew[2]
 
     def read(self) -> AbstractContextManager[Transaction]:
-        """Begin a reading; its statements may see different moments."""
+        """Begin a block of reading statements; each sees the database as it is when it runs."""
         return self._transaction(self._read_turn, "", Transaction)
 
     def mark_unflushed(self) -> None:
-        """Let the next connection flush to disk what an earlier process may have left unflushed."""
+        """Make the next transaction first flush to disk what an earlier process may have left unflushed."""
         self._doubtful = True
 
     def close(self) -> None:
@@ -232,7 +232,7 @@ class Database:
             self._idle.append(connection)
 
     def _forget(self, connection: PoolProxiedConnection, error: Exception | None = None) -> None:
-        """Drop a connection. After a failed flush its view of the log is unreliable: the next one is new and flushes the log first."""
+        """Drop a connection. If a flush may have failed, its view of the log is unreliable: the next connection flushes the log first."""
         if error is not None and self._dialect.unflushed(error):
             self._doubtful = True
         if self._dialect.one_connection:
@@ -244,7 +244,7 @@ class Database:
 
 @contextmanager
 def translate_errors(driver_error: type[Exception] = OSError) -> Iterator[None]:
-    """Turn the errors of opening a database into StoreUnwritable."""
+    """Turn the errors that the block raises (of SQLAlchemy, the system and the driver) into StoreUnwritable."""
     try:
         yield
     except (SQLAlchemyError, OSError, driver_error) as error:
@@ -264,7 +264,7 @@ def _extract_reason(error: Exception) -> str:
 
 
 def _pick_cause(error: Exception) -> Exception | None:
-    """Return the cause for a traceback: None if its message quotes stored values."""
+    """Return `error` as the cause to show in a traceback; None if its message quotes stored values."""
     return None if _QUOTES.search(_format_message(error)) else error
 
 

@@ -25,7 +25,7 @@ SELECT set_config('lock_timeout', '5s', false), set_config('statement_timeout', 
     set_config('synchronous_commit', CASE current_setting('synchronous_commit')
         WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)
 """
-"""A process that is suspended in the middle of a transaction must not block its successor on the row of the lease."""
+"""The settings of each PostgreSQL session. With its time limits a process that is suspended in a transaction blocks nobody for long."""
 NETWORK = {"connect_timeout": 10, "keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 20_000}
 SCHEMA_LOCK = 0x5DE1CA
 """The number of PostgreSQL's advisory lock for schema changes."""
@@ -33,10 +33,12 @@ SCHEMA_LOCK = 0x5DE1CA
 
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
-    """The differences between the two databases. `begin` opens a writing transaction, `begin_one` one for a single statement ("" = none).
+    """The differences between the two databases.
 
-    `one_writer`: threads of this process take turns before they ask the database, whose own queue is unfair. `one_connection`: there is a
-    single connection, so readers take turns too, and it must never be dropped.
+    `begin` is the SQL that opens a writing transaction, `begin_one` the one for a single statement ("" if it needs no transaction).
+
+    `one_writer`: writing threads of this process take turns before they ask the database, whose own queue is unfair.
+    `one_connection`: there is a single connection, so readers take turns too, and it must never be dropped.
     """
 
     engine: Engine
@@ -51,22 +53,22 @@ class Dialect:
     one_connection: bool
     lock_schema: Callable[[Connection], None]
     read_only: Callable[[Any, object], None]
-    """Makes the database itself refuse every write on a new connection."""
+    """Called with each new connection of a reader; makes the database itself refuse every write on it."""
     take: Callable[[Any], None]
-    """Prepares a driver's connection for transactions that this program begins itself."""
+    """Called with each new connection of the driver; prepares it for transactions that this program begins itself."""
     alive: Callable[[Any], bool]
-    """False for a connection whose other end is known to be gone; costs no round trip."""
+    """Whether a connection seems usable: false if its other end is known to be gone; costs no round trip."""
     unflushed: Callable[[Exception], bool]
     """Whether a flush may have failed with this error of the driver."""
     settle: Callable[[Any], None]
-    """Writes to disk what the log holds without a confirmed flush; raises the driver's error if that fails."""
+    """Flushes the write-ahead log to disk if a flush may have failed before; raises the driver's error if that fails."""
     now: Callable[[Connection | Any], datetime | None]
     """Reads the database's own clock through a cursor; None if it is the clock of this machine."""
 
 
 @contextmanager
 def open_database(url: str) -> Iterator[Dialect]:
-    """Open the database at `url`; while the block runs, no other process opens the same SQLite file."""
+    """Open the database at `url`; while the block runs, no other process opens the same SQLite file. Raises ValueError for other kinds."""
     parsed = make_url(url)
     if parsed.get_backend_name() == "postgresql":
         yield _build_postgresql(parsed)
@@ -155,9 +157,9 @@ def _set_pragmas(connection: Any, _record: object) -> None:
 
 
 def _checkpoint(connection: Any) -> None:
-    """Checkpoint the log.
+    """Copy the write-ahead log into the database file and empty it.
 
-    After a failed flush a second flush would falsely succeed, so the pages are written again to the database file.
+    After a failed flush a second flush would falsely succeed, so the pages are written again.
     """
     busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     if busy:
@@ -165,7 +167,7 @@ def _checkpoint(connection: Any) -> None:
 
 
 def _may_be_unflushed(error: Exception) -> bool:
-    """Whether a flush may have failed: not for a lock held by others or a full disk, which end a transaction before its last frame."""
+    """Whether a flush may have failed with this error; not if a lock was held or the disk full, which is noticed before the flush."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is None or code & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
 
@@ -223,7 +225,7 @@ def _set_own_transactions(connection: Any) -> None:
 
 
 def _is_alive(connection: Any) -> bool:
-    """Whether the connection is open: on an idle one the only thing to arrive is the server's goodbye."""
+    """Whether the connection is open: if data waits on an idle one, it is usually the server's notice that it has closed it."""
     if connection.closed:
         return False
     waiting = select.poll()

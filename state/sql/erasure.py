@@ -1,6 +1,6 @@
-"""Finds and removes what the database holds of one person. Records of the journal stay; only their key is deleted.
+"""Finds and removes what the database holds of one person. Records of the journal stay; only the key to their encrypted part is deleted.
 
-It runs rarely and on request of operations, so it uses SQLAlchemy itself and scans whole tables if it must.
+It runs rarely and when an operator asks for it, so it uses SQLAlchemy itself and scans whole tables if it must.
 """
 
 from binascii import Error as NotBase64
@@ -42,9 +42,9 @@ Change = Callable[[Any], Any]
 KEPT_CALL_FIELDS = ("turn_id", "slot", "confirmation_id", "requested_by", "approved_by", "proposed_by", "started_at")
 """The fields of an effect that a restart, a late button click or `verify` still needs; none holds what a person wrote."""
 SEALED = f'"{FIELD}":"'
-"""Part of the text of every record with an encrypted part."""
+"""A text that is part of the data of every record with an encrypted part, and of no other."""
 EMPTIED = "erased"
-"""The note of an input whose content was erased."""
+"""The value of column `note` in an inbox row whose content was erased."""
 _PAGE = 500
 _MENTION_OF = select(mentions, events.c.stream, events.c.actor).outerjoin(events, events.c.id == mentions.c.event_id)
 """A row of `mentions` belongs to the person of the event that it follows from."""
@@ -53,7 +53,7 @@ _KEY_BYTES = 32
 
 @dataclass(frozen=True, kw_only=True)
 class KeyRow:
-    """A row of the table of keys, without the secret."""
+    """A row of the table of encryption keys, one key per person, without the secret itself."""
 
     person: str
     key_id: str
@@ -65,7 +65,7 @@ class KeyRow:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredText:
-    """All text of one row, with its place and owner ("" if it belongs to nobody)."""
+    """All text of one row, with its place ("<table> <key of the row>") and the person it belongs to ("" for nobody)."""
 
     place: str
     owner: str
@@ -73,14 +73,14 @@ class StoredText:
 
 
 class Erasure:
-    """Finds and removes the stored data of one person; made by `SqlStore.open_erasure`. Every method may raise StoreError."""
+    """Finds and removes the stored data of one person, named by key ("tg:7"). Every method may raise StoreError."""
 
     def __init__(self, dialect: Dialect) -> None:
-        """Work on an opened database."""
+        """Work on an opened database; `SqlStore.open_erasure` calls this."""
         self._dialect = dialect
 
     def list_keys(self) -> list[KeyRow]:
-        """Return every key, living or erased, oldest first."""
+        """Return all keys of all people, erased ones too, oldest first."""
         with self._begin() as connection:
             found = [(row, damage) for row, damage in read_keys(connection)]
         shown = [name for name in KeyRow.__dataclass_fields__ if name != "damage"]
@@ -97,7 +97,7 @@ class Erasure:
             return sum(data.partition(SEALED)[2].partition(".")[0] not in keys for data in owned)
 
     def drop_damaged(self, person: str, now: datetime) -> int:
-        """Mark the person's unusable key as erased, so that nothing fails on it; return how many keys were changed."""
+        """If a key of the person is damaged, mark their key as erased, so that nothing fails on it; return how many keys were changed."""
         with self._begin() as connection:
             if not any(damage for row, damage in read_keys(connection) if row["person"] == person):
                 return 0
@@ -105,7 +105,7 @@ class Erasure:
             return connection.execute(gone).rowcount
 
     def list_actors(self) -> dict[str, set[str]]:
-        """Return everybody who has sent something, by key, with the names they had."""
+        """Return the key of every person who has sent an input, with the names they had at those times."""
         known: dict[str, set[str]] = {}
         with self._begin() as connection:
             for (text,) in connection.execute(select(inbox.c.actor).distinct()):
@@ -115,7 +115,7 @@ class Erasure:
         return known
 
     def count_holdings(self, person: str) -> dict[str, int]:
-        """Count by table the rows that `erase` would empty or remove; "events" are those that become unreadable."""
+        """Count by table the rows that `erase` would empty or remove, without zeros; "events" are those that become unreadable."""
         with self._begin() as connection:
             counts = {table.name: _count(connection, table, _match_session(table, person)) for table in (outbox, deliveries, timers)}
             counts["inbox"] = _count(connection, inbox, and_(_match_inputs(person), inbox.c.note != EMPTIED))
@@ -126,19 +126,19 @@ class Erasure:
         return _drop_zeros(counts)
 
     def list_waiting(self, person: str) -> list[str]:
-        """Return the ids of the person's inputs that have not been worked on yet."""
+        """Return the ids of the person's inbox rows that have not been handled yet, oldest first."""
         mine = and_(_match_inputs(person), inbox.c.status == "new")
         with self._begin() as connection:
             return [row[0] for row in connection.execute(select(inbox.c.id).where(mine).order_by(inbox.c.pos))]
 
     def list_effects(self, person: str, statuses: Collection[str]) -> list[tuple[str, str, str]]:
-        """Return (effect id, stream, status) of the person's calls in one of `statuses`."""
+        """Return (effect id, stream, status) of the person's calls in one of `statuses`, beginning with the one changed longest ago."""
         wanted = select(effects.c.effect_id, effects.c.stream, effects.c.status).where(_match_calls(person), effects.c.status.in_(statuses))
         with self._begin() as connection:
             return [(row[0], row[1], row[2]) for row in connection.execute(wanted.order_by(effects.c.updated_at))]
 
     def list_records(self, person: str) -> list[tuple[str, int]]:
-        """Return (stream, seq) of the person's readable records: those under living keys, and old ones that were never encrypted."""
+        """Return (stream, seq) of the person's records that can be read: those whose key exists, and old ones that were never encrypted."""
         with self._begin() as connection:
             clear = and_(~events.c.data.contains(SEALED, autoescape=True), or_(events.c.actor == person, _match_stream(person)))
             mine = or_(_match_encrypted(_list_live_keys(connection, person)), clear)
@@ -146,7 +146,7 @@ class Erasure:
             return [(row[0], row[1]) for row in found]
 
     def iterate_inputs(self, person: str) -> Iterator[Any]:
-        """Yield the bodies of the person's inputs."""
+        """Yield the bodies of the person's inbox rows, parsed from JSON."""
         with self._begin() as connection:
             for (body,) in connection.execute(select(inbox.c.body).where(_match_inputs(person))):
                 yield canonical.loads(body)
@@ -154,8 +154,8 @@ class Erasure:
     def erase(self, person: str, now: datetime, *, digests: Collection[str], change: Change) -> dict[str, int]:
         """Delete the keys and all rows of the person and end every lease; return the changed rows by table.
 
-        `change` removes the person from deliveries to others. Afterwards every process loads its sessions anew, so none writes under a
-        deleted key or keeps anything in memory.
+        `digests` name the large answers to delete. `change` gets the body of a delivery to somebody else and returns it without the person.
+        Because the leases end, every process loads its sessions anew, so none writes under a deleted key or keeps anything in memory.
         """
         with self._begin() as connection:
             # First: this waits for the commits under way and blocks new ones.
@@ -174,7 +174,7 @@ class Erasure:
         return _drop_zeros(removed)
 
     def purge_disk(self) -> None:
-        """Remove deleted data from the disk as far as the database can. Raises StoreError if somebody still reads the old pages."""
+        """Make the database remove deleted data from its files on disk. Raises StoreError if another process still reads the old pages."""
         with translate_errors(self._get_driver_error()):
             if self._dialect.engine.dialect.name == "postgresql":
                 names = ", ".join(f'"{name}"' for name in metadata.tables if name != events.name)
@@ -192,7 +192,7 @@ class Erasure:
             raise StoreError("somebody else reads the database, so that its old pages could not be removed: stop that and erase again")
 
     def iterate_texts(self) -> Iterator[StoredText]:
-        """Yield the text of every row of every table, with its owner."""
+        """Yield the text of every row of every table, with its place and the person it belongs to."""
         with self._begin() as connection:
             for table in metadata.tables.values():
                 if table is person_keys:
@@ -203,7 +203,7 @@ class Erasure:
                     yield _build_text(table, row._asdict())
 
     def list_secrets(self, person: str) -> list[str]:
-        """Return the person's living secrets, to search for them after their deletion; they must never be shown."""
+        """Return the secrets of the person's keys, to search for them after their deletion; they must never be shown."""
         with self._begin() as connection:
             return [row["secret"] for row, _ in read_keys(connection) if row["person"] == person and row["secret"] != ERASED]
 
@@ -221,9 +221,9 @@ class Erasure:
 
 
 def read_keys(connection: Connection) -> Iterator[tuple[dict[str, str], str]]:
-    """Yield each row of the table of keys with its damage, if any.
+    """Yield each row of the table of keys, and what is wrong with it ("" if it is intact).
 
-    Read as bytes: a driver that cannot decode a text quotes it, even a key.
+    SQLite's texts are read as bytes, because its driver quotes a text that it cannot decode in its error, and that may be a key.
     """
     names = [column.name for column in person_keys.columns]
     if connection.dialect.name != "sqlite":
@@ -284,7 +284,7 @@ def _match_calls(person: str) -> ColumnElement[bool]:
 
 
 def _match_index_entries(connection: Connection, person: str) -> ColumnElement[bool]:
-    """Match the index entries that follow from the person's calls and looks."""
+    """Match the index entries about the person's calls, and about readings of records ("look") under the person's keys."""
     calls = mentions.c.effect_id.in_(select(effects.c.effect_id).where(_match_calls(person)))
     looks = and_(
         mentions.c.what == "look", mentions.c.event_id.in_(select(events.c.id).where(_match_encrypted(_list_live_keys(connection, person))))
@@ -307,7 +307,7 @@ def _match_stream(person: str) -> ColumnElement[bool]:
 
 
 def _list_streams(connection: Connection, person: str) -> list[str]:
-    """Return the streams whose folded state may contain the person: their own, and those in which they acted."""
+    """Return the streams whose snapshots may contain the person: their own, and those in which they acted."""
     acted = or_(events.c.actor == person, _match_stream(person))
     return [row[0] for row in connection.execute(select(events.c.stream).where(acted).distinct())]
 
@@ -321,7 +321,10 @@ def _delete(connection: Connection, table: Table, where: ColumnElement[bool]) ->
 
 
 def _erase_inputs(connection: Connection, person: str) -> int:
-    """Empty the person's inputs and close the waiting ones. Their `source` stays, so that none is accepted again."""
+    """Empty the person's inbox rows and close the waiting ones; return how many were emptied.
+
+    Their `source` stays, so that the same input is not accepted again.
+    """
     connection.execute(update(inbox).where(_match_inputs(person), inbox.c.status == "new").values(status="done"))
     full = and_(_match_inputs(person), inbox.c.note != EMPTIED)
     changed = connection.execute(update(inbox).where(full).values(body="{}", note=EMPTIED)).rowcount
@@ -331,7 +334,7 @@ def _erase_inputs(connection: Connection, person: str) -> int:
 
 
 def _erase_calls(connection: Connection, person: str) -> int:
-    """Empty the person's calls. Their status stays, so that nothing is done twice."""
+    """Empty the stored calls of the person; return how many. Their status stays, so that no call is made twice."""
     found = connection.execute(select(effects.c.effect_id, effects.c.call, effects.c.outcome).where(_match_calls(person))).all()
     changed = 0
     for effect_id, text, outcome in found:
@@ -344,7 +347,7 @@ def _erase_calls(connection: Connection, person: str) -> int:
 
 
 def _change_deliveries(connection: Connection, person: str, change: Change) -> int:
-    """Remove the person's name from deliveries to others."""
+    """Apply `change` to deliveries to others that contain the person's key; return how many it changed."""
     named = outbox.c.body.contains(canonical.dumps(person), autoescape=True)
     changed = 0
     for position, text in connection.execute(select(outbox.c.pos, outbox.c.body).where(named)).all():

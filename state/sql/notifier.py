@@ -1,4 +1,4 @@
-"""LISTEN and NOTIFY between the processes on one PostgreSQL database. Only hints: a process that misses one finds the rows by polling.
+"""Hints between the processes on one PostgreSQL database (LISTEN, NOTIFY) that there are new rows; who misses one finds them by polling.
 
 A notification locks the whole database while it commits, so it is never part of a transaction that flushes, and one notification serves
 everything stored in the meantime.
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 def create_notifier(url: str) -> "PostgresNotifier | None":
-    """Return the notifier for that database; None for SQLite, which has none."""
+    """Return the notifier for the database at `url`; None for SQLite, which cannot notify."""
     return PostgresNotifier(url) if make_url(url).get_backend_name() == "postgresql" else None
 
 
@@ -33,7 +33,7 @@ class PostgresNotifier:
     """Sends and receives hints in one thread over one connection. Implements `state.journal.async_store.Notifier`."""
 
     def __init__(self, url: str) -> None:
-        """Open nothing before `start`."""
+        """Keep the URL; `start` opens the connection."""
         self._url = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
         self._wake_in, self._wake_out = os.pipe()
         for end in (self._wake_in, self._wake_out):
@@ -43,7 +43,7 @@ class PostgresNotifier:
         self._thread: threading.Thread | None = None
 
     def start(self, heard: Callable[[], None]) -> None:
-        """Begin to listen; `heard` is called in the thread when other processes have notified."""
+        """Begin to listen in a thread, which calls `heard` when other processes have notified, and after each new connection."""
         self._thread = threading.Thread(target=self._run, args=(heard,), name="store-hints", daemon=True)
         self._thread.start()
 

@@ -15,7 +15,7 @@ from state.sql.dialect import Dialect, open_read_only
 from state.sql.tables import blobs, effects, events, leases, metadata, snapshots
 
 Record = tuple[int, bytes, bytes, bytes, int, bytes, bytes, bytes]
-"""seq, id, ts, type, v, actor, data, hash; the values of a damaged row may have other types."""
+"""The columns seq, id, ts, type, v, actor, data and hash of one event; the values of a damaged row may have other types."""
 
 FETCH = 64
 PAGE = 1000
@@ -77,7 +77,7 @@ class RawReader:
             cursor.close()
 
     def match_all(self, what: Callable[..., bool], stream: str, *, after: int, until: int) -> bool:
-        """Return whether `what` is true for each record with `after` < seq <= `until`, in order; False also if this cannot be determined.
+        """Whether `what` is true for each record with `after` < seq <= `until`, in order; also False if this cannot be determined.
 
         SQLite only. `what` gets the columns of a Record, but text for type, actor and hash.
         """
@@ -95,7 +95,7 @@ class RawReader:
         return found | {to_stream(_decode(row[0])) for row in self._fetch_rows(select(leases.c.session).where(leases.c.seq != 0))}
 
     def list_effect_ids(self, stream: str) -> list[str]:
-        """Return the ids of the stream's effects in the table."""
+        """Return the ids of the stream's rows in the table `effects`."""
         return [_decode(row[0]) for row in self._fetch_rows(select(effects.c.effect_id).where(effects.c.stream == stream))]
 
     def has_snapshot(self, stream: str) -> bool:
@@ -103,7 +103,7 @@ class RawReader:
         return bool(self._fetch_rows(select(snapshots.c.seq).where(snapshots.c.stream == stream)))
 
     def list_digests(self) -> list[str]:
-        """Return the digests of all stored large answers."""
+        """Return the SHA-256 digests under which large answers are stored."""
         return [_decode(row[0]) for row in self._fetch_rows(select(blobs.c.digest))]
 
     def find_mistyped(self) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
@@ -125,7 +125,7 @@ class RawReader:
         return [line for text in said for line in text.splitlines() if line != "ok" and not line.startswith("***")]
 
     def ask(self, query: Select[Any]) -> list[Any]:
-        """Return the rows of a query; texts of SQLite as bytes."""
+        """Return the rows of `query`; on SQLite texts are returned as bytes."""
         return self._fetch_rows(query)
 
     def _fetch_rows(self, query: Select[Any]) -> list[Any]:
@@ -145,7 +145,7 @@ class RawReader:
 
 @cache
 def _build_type_queries() -> list[tuple[str, Any, dict[str, Any]]]:
-    """Build for each table a query whether any value is mistyped, and one per column for the keys of such rows. Compiled once."""
+    """Return (table, query, queries by column) for each table: whether any value has a wrong type, and the keys of such rows."""
     found = []
     for table in metadata.sorted_tables:
         wrong = {column.name: _is_mistyped(column) for column in table.columns}

@@ -1,4 +1,4 @@
-"""The table `mentions`: filled from journal and effects for an older database, and compared with them for verification.
+"""The table `mentions` (which event is about which record or call): filled for an older database, and verified against the journal.
 
 Reads in slices, so that memory use does not grow with the journal. Damaged records give no entries; other checks report them.
 """
@@ -28,7 +28,7 @@ MAX_NAMED: Final = 20
 TELL_EVERY: Final = 20_000
 
 Ask = Callable[[Select[Any]], Sequence[Any]]
-"""Runs a query and returns rows of texts, or of bytes where a damaged text must not stop the reading."""
+"""A function that runs a query and returns its rows; it may return texts as bytes, so that a damaged text does not stop the reading."""
 _LOOK: Final = "RecordsSeen"
 _EVENT: Final = tuple(events.c[name] for name in ("stream", "seq", "id", "ts", "type", "v", "actor", "data", "hash"))
 _KEY: Final = (table.c.about, table.c.what, table.c.event_id)
@@ -46,7 +46,7 @@ class PlacedEntry(NamedTuple):
 
 @dataclass
 class _Sum:
-    """A sum of rows that does not depend on their order."""
+    """The number of rows and a checksum over them that does not depend on their order."""
 
     rows: int = 0
     digest: int = 0
@@ -58,7 +58,7 @@ class _Sum:
 
 
 def fill_record_index(connection: Connection, tell: Callable[[int, int], None]) -> None:
-    """Fill the empty table from the journal; `tell` is called now and then with the number of records read and the total."""
+    """Fill the empty table from the journal; `tell` is called every 20,000 records with the number of records read and the total."""
     ask = build_tolerant_ask(connection)
     total = connection.execute(select(func.count()).where(events.c.type.in_(TYPES))).scalar_one()
     seen = told = 0
@@ -72,7 +72,10 @@ def fill_record_index(connection: Connection, tell: Callable[[int, int], None]) 
 
 
 def find_differences(ask: Ask) -> list[Finding]:
-    """Return findings for the differences between table and journal, the first of them by name; correct even while others commit."""
+    """Return a finding for each of the first 20 differences between table and journal, and one with the number of further ones.
+
+    The result is correct even while other processes commit.
+    """
     wanted, there = _Sum(), _Sum()
     for _, found in _project(ask):
         wanted.add(one.mention for one in found)
@@ -135,7 +138,7 @@ def _load_stored(ask: Ask) -> Iterator[list[IndexEntry]]:
 
 
 def _project(ask: Ask) -> Iterator[tuple[int, list[PlacedEntry]]]:
-    """Yield the number of events read and the index entries they give, page by page."""
+    """Yield, for each page of events, the number of events and the index entries that they should have in the table."""
     after = ""
     while True:
         later = select(*_EVENT).where(events.c.id > after, events.c.type.in_(TYPES)).order_by(events.c.id).limit(SLICE)
@@ -147,7 +150,7 @@ def _project(ask: Ask) -> Iterator[tuple[int, list[PlacedEntry]]]:
 
 
 def _index_page(ask: Ask, page: Sequence[tuple[Any, ...]]) -> list[PlacedEntry]:
-    """Return the index entries that these events give."""
+    """Return the index entries that these events should have in the table."""
     secrets = _load_by_id(ask, person_keys.c.key_id, person_keys.c.secret, rows.collect_key_ids(row for row in page if row[4] == _LOOK))
     read = [(row, _read_data(row, secrets)) for row in page]
     calls = _load_calls(ask, {str(data["effect_id"]) for _, data in read if data and "effect_id" in data})
@@ -159,7 +162,7 @@ def _index_page(ask: Ask, page: Sequence[tuple[Any, ...]]) -> list[PlacedEntry]:
 
 
 def _read_data(row: tuple[Any, ...], secrets: Mapping[str, str]) -> Mapping[str, Any] | None:
-    """Return the event's data (for all but a look only the clear part), or None if it cannot be read."""
+    """Return the event's data, only the clear part unless it is a RecordsSeen; None if it cannot be read or its person was erased."""
     try:
         if row[4] == _LOOK:
             event = rows.to_stored_event(row, "", secrets)

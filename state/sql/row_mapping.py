@@ -20,7 +20,7 @@ _SEALED = f'"{encryption.FIELD}":"'
 
 
 def to_event_params(event: StoredEvent, data: str) -> Params:
-    """Convert an event to a row; `data` is the text inside its `raw`."""
+    """Convert an event to a row; `data` is the JSON text of its data as it is stored, with the personal part encrypted."""
     return {
         "stream": event.stream,
         "seq": event.seq,
@@ -35,7 +35,7 @@ def to_event_params(event: StoredEvent, data: str) -> Params:
 
 
 def build_place(head: RecordHead) -> str:
-    """Return the place that a record's ciphertext is bound to, as it is also named in errors."""
+    """Return the text that names a record by stream, seq and id: its ciphertext is bound to it, and errors show it."""
     return f"{head.stream} seq {head.seq} ({head.id})"
 
 
@@ -83,12 +83,12 @@ def to_clear_event(row: Row) -> ClearEvent:
 
 
 def to_stored_source(source: str) -> str:
-    """Return the source as stored: a long one as a digest, because PostgreSQL's index accepts only rows of about 2.7 KB."""
+    """Return the source as stored: a long one is replaced by its SHA-256, because PostgreSQL's index accepts only about 2.7 KB."""
     return source if len(source) <= LONGEST_SOURCE else f"{source[:64]}:sha256:{canonical.hash_text(source)}"
 
 
 def to_inbox_params(row: InboxRow) -> Params:
-    """Convert an input to a row."""
+    """Convert an input to a row of the table `inbox`."""
     return {
         "id": row.id,
         "source": to_stored_source(row.source),
@@ -105,7 +105,7 @@ def to_inbox_params(row: InboxRow) -> Params:
 
 
 def to_inbox_row(row: Row) -> InboxRow:
-    """Build an input from a row."""
+    """Build an input from a row of the table `inbox`."""
     id_, source, session, lane, kind, actor, body, received_at, status, attempts = row
     return InboxRow(
         id=id_,
@@ -122,7 +122,7 @@ def to_inbox_row(row: Row) -> InboxRow:
 
 
 def to_outbox_params(row: OutboxRow) -> dict[str, Any]:
-    """Convert a delivery to a row."""
+    """Convert something to deliver to a row of the table `outbox`."""
     return {
         "id": row.id,
         "session": row.session,
@@ -139,7 +139,7 @@ def to_outbox_params(row: OutboxRow) -> dict[str, Any]:
 
 
 def to_outbox_row(row: Row) -> OutboxRow:
-    """Build a delivery from a row; `sent_ref` is where its key was last delivered."""
+    """Build what is to be delivered from a row; `sent_ref` names the message that last delivered a row with its key, "" for none."""
     id_, session, channel, kind, body, key, created_at, status, attempts, due_at, sent_ref = row
     return OutboxRow(
         id=id_,
@@ -157,12 +157,12 @@ def to_outbox_row(row: Row) -> OutboxRow:
 
 
 def build_call_place(effect_id: str) -> str:
-    """Return the place that the digest of an effect's call is bound to, as it is also named in errors."""
+    """Return the text that names an effect's call: the checksum of the stored call covers it, and errors show it."""
     return f"the call of effect {effect_id}"
 
 
 def build_outcome_place(effect_id: str) -> str:
-    """Return the place that the digest of an effect's outcome is bound to, as it is also named in errors."""
+    """Return the text that names an effect's outcome: the checksum of the stored outcome covers it, and errors show it."""
     return f"the outcome of effect {effect_id}"
 
 
@@ -198,5 +198,5 @@ def to_timer(row: Row) -> Timer:
 
 
 def to_snapshot_params(snapshot: Snapshot) -> Params:
-    """Convert a snapshot to a row. Not canonical JSON: the key order of the state says which entry came first."""
+    """Convert a snapshot to a row. Its JSON is not canonical: the keys of the state stay in the order in which they were added."""
     return {"stream": snapshot.stream, "seq": snapshot.seq, "state": orjson.dumps(snapshot.state).decode()}

@@ -1,4 +1,4 @@
-"""Upgrades a database to the current schema, under a lock. Never changes one that a newer program has written."""
+"""Upgrades a database to the current schema, under a lock. Never changes a database that a newer program has upgraded."""
 
 import logging
 
@@ -17,7 +17,7 @@ class NewerDatabase(StoreError):
 
 
 def upgrade_schema(dialect: Dialect) -> None:
-    """Run the missing migrations in one transaction. Raises NewerDatabase for a newer schema, ClosedDatabase if it is marked as closed."""
+    """Run the missing migrations in one transaction. Raises NewerDatabase for a newer schema, ClosedDatabase for a closed database."""
     with dialect.engine.begin() as connection:
         dialect.lock_schema(connection)
         present = read_revision(connection)

@@ -27,7 +27,7 @@ Why = Literal["found", "erased", "damaged"]
 
 
 class SearchHit(NamedTuple):
-    """A record that contains the text, or may: then nobody can decrypt it any more."""
+    """A record that contains the text (`why` is "found"), or may contain it, because it cannot be decrypted ("erased", "damaged")."""
 
     stream: str
     seq: int
@@ -38,9 +38,10 @@ class SearchHit(NamedTuple):
 
 Holds = Callable[[str], bool]
 Search = Callable[[Mapping[str, Holds]], Iterator[SearchHit]]
-"""Yields the records of these types for which the predicate of their type is true; in no order.
+"""A search: takes a predicate on the text of a record for each event type, and yields the records for which it is true, in no order.
 
-A call is left out if its card has the same record, unless the call may have created something, or a record is damaged: it may be the card.
+The start of a confirmed call is left out, because its card holds the same call; but not if the call may have created something, or if a
+record is damaged, which may be the card.
 """
 _CARDED = re.compile(r'"confirmation_id":"[^"]')
 _MAKING = re.compile(r'"method":"(?:batch|[^"]*\.add)"', re.IGNORECASE)
@@ -48,7 +49,7 @@ _MAKING = re.compile(r'"method":"(?:batch|[^"]*\.add)"', re.IGNORECASE)
 
 @contextmanager
 def open_search(url: str) -> Iterator[Search]:
-    """Open a search in the database at `url` while others work with it. Raises StoreUnwritable if it cannot be read."""
+    """Open the database at `url` while others work with it, and yield the search function. Raises StoreUnwritable if it cannot be read."""
     with open_read_only(url) as dialect:
         engine = dialect.engine
     error: type[Exception] = engine.dialect.loaded_dbapi.Error
@@ -82,7 +83,7 @@ def open_search(url: str) -> Iterator[Search]:
 
 
 def _is_in_its_card(data: str, secrets: Mapping[str, str]) -> bool:
-    """Whether the card of this call contains the same record: the approved call is the one that ran. Not if its person was erased."""
+    """Whether the card of this started call names the same portal record, because exactly the approved call ran; False if erased."""
     if not _CARDED.search(data) or _MAKING.search(data):
         return False
     return secrets.get(encryption.parse_key_id(data.partition(SEALED)[2])) != encryption.ERASED

@@ -1,4 +1,4 @@
-"""Server functions for PostgreSQL, which do in one round trip what takes several statements on SQLite; named by their content.
+"""Server functions for PostgreSQL, which do in one round trip what takes several statements on SQLite; the name holds a hash of the body.
 
 They do the same as `commit.write`, `commit.record_delivery` and `commit.put_inbox`, statement for statement; the contract tests compare
 both.
@@ -15,7 +15,7 @@ STALE, CONFLICT, MOVED, FROZEN, CAP, UNCOUNTED = "SD001", "SD002", "SD003", "SD0
 """The error codes of a commit: the epoch is over; an effect has another status; another commit came in between; writes are frozen; the
 person's cap is reached; the person is not counted yet."""
 SWITCH_LOCK = 0x5DE1CF
-"""The number of the advisory lock that starting a write takes shared, and freezing writes takes exclusively."""
+"""The number of the advisory lock that a transaction takes: shared if it starts a write, exclusive if it freezes writes."""
 
 _COMMIT = f"""
 DECLARE
@@ -251,7 +251,7 @@ def _build_function(kind: str, params: str, returns: str, body: str) -> Function
 
 
 COMMIT = _build_function("commit", "p jsonb", "void", _COMMIT)
-"""Applies the changes of one commit: all or none. Verifies every assumption they were built on."""
+"""Applies the changes of one commit, all or none; raises one of the error codes above if a condition of the commit is not met."""
 SENT = _build_function("sent", "row_id text, sent_to text", "void", _SENT)
 """Does what `commit.record_delivery` does."""
 RECEIVE = _build_function("receive", "p jsonb", "json", _RECEIVE)
@@ -271,9 +271,9 @@ def create_server_functions(connection: Connection) -> None:
 
 
 def call_function(cursor: Any, function: Function, *given: bytes) -> bytes:
-    """Call the function in a transaction of its own and return its answer.
+    """Call the function in a transaction of its own and return its answer, b"" if it returns nothing.
 
-    A driver error means nothing is kept, or the outcome is unknown.
+    Raises the driver's error if the call failed; if the connection was lost, it is unknown whether it was committed.
     """
     # Below the driver's cursor, which costs three times the call itself.
     connection = cursor.connection.pgconn

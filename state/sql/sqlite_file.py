@@ -21,7 +21,7 @@ _INT_SIZES = (0, 1, 2, 3, 4, 6, 8, 8, 0, 0)
 
 @dataclass(frozen=True, kw_only=True)
 class Spot:
-    """A place on disk."""
+    """A place on disk: a file, and an offset in it in bytes."""
 
     file: str
     offset: int
@@ -29,7 +29,7 @@ class Spot:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One record of a B-tree: its readable columns, its rowid (None in an index), and where it begins."""
+    """One record of a B-tree: its columns as far as they can be read, its rowid (None in an index), and where it begins."""
 
     columns: tuple[Any, ...]
     rowid: int | None
@@ -116,7 +116,7 @@ class SqliteFile:
     def find_row(self, table: str, key: tuple[Any, ...]) -> Spot:
         """Return where the row with the first columns `key` is.
 
-        If its key is damaged, follow the index; else return the table's beginning.
+        If the row's key is damaged, the row is found by an index; if that fails too, where the table begins is returned.
         """
         roots = self.list_roots()
         for cell in self.iterate_cells(roots.get(table, 1)):
@@ -129,7 +129,7 @@ class SqliteFile:
         return self.find_page(roots.get(table, 1))
 
     def find_rowid(self, table: str, rowid: int) -> Spot | None:
-        """Return where the row with that rowid is."""
+        """Return where the row with that rowid is; None if it is not found."""
         return next((cell.spot for cell in self.iterate_cells(self.list_roots().get(table, 0)) if cell.rowid == rowid), None)
 
     def find_broken_pages(self) -> Iterator[tuple[str, Spot]]:

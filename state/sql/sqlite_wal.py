@@ -22,7 +22,7 @@ class Frame:
 
 
 def iterate_frames(data: bytes) -> Iterator[Frame]:
-    """Yield the frames of the present log, without leftovers of an earlier one; after an unsound frame the next ones are still read."""
+    """Yield the frames of the present log, without leftovers of an earlier one, also those after a frame with a wrong checksum."""
     order = _MAGIC.get(int.from_bytes(data[:4], "big"))
     size = int.from_bytes(data[8:12], "big")
     if order is None or len(data) < HEAD or not 512 <= size <= 65536:  # noqa: PLR2004 - bounds of the format
@@ -72,7 +72,7 @@ def find_committed_pages(path: Path, page_size: int) -> dict[int, int]:
 
 
 def find_damage(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield (offset, why) of damage that hides later frames of the log. A torn end is no damage: no commit was confirmed for it."""
+    """Yield (offset, why) of damage that hides later frames of the log. A torn end does not count: no commit was confirmed for it."""
     data = _read_content(path)
     if not data:
         return

@@ -1,4 +1,4 @@
-"""Every statement of the store, written in SQLAlchemy Core. Parameters named `at_…` are for finding, all others are written."""
+"""Every statement of the store, written in SQLAlchemy Core. Parameters `at_…` are used in conditions, all others are values to write."""
 
 from functools import partial
 from typing import Any
@@ -87,14 +87,17 @@ class Statements:
         self._add_small_tables()
 
     def build_effect_swap(self, expected: int) -> Statement:
-        """Build the compare-and-set of an effect with `expected` allowed statuses, at_0, at_1 and so on."""
+        """Return the compare-and-set of an effect with `expected` allowed statuses, which are the parameters at_0, at_1 and so on."""
         if expected not in self._change_effect:
             places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(expected)]
             self._change_effect[expected] = self._compile(_build_effect_update(effects.c.status.in_(places)))
         return self._change_effect[expected]
 
     def build_scan(self, types: int) -> Statement:
-        """Build the query for events of all streams in order of id; of `types` types, at_0, at_1 and so on, or of all types if 0."""
+        """Return the query for events of all streams in order of id.
+
+        The events are of `types` types, which are the parameters at_0, at_1 and so on, or of all types if that is 0.
+        """
         if types not in self._scan:
             found = select(*_list_columns(events, EVENT)).where(events.c.id > bindparam("at_id"))
             if types:
@@ -104,7 +107,10 @@ class Statements:
         return self._scan[types]
 
     def build_secrets(self, keys: int) -> Statement:
-        """Build the query for the secrets of `keys` keys, at_0, at_1 and so on; from SQLite as bytes, empty if erased."""
+        """Return the query for the secrets of `keys` keys, whose ids are the parameters at_0, at_1 and so on.
+
+        A secret is bytes on SQLite, else text, and empty if it was erased.
+        """
         if keys not in self._secrets:
             places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(keys)]
             self._secrets[keys] = self._compile(select(person_keys.c.key_id, self._secret).where(person_keys.c.key_id.in_(places)))
@@ -282,7 +288,7 @@ class Statements:
         alone, shared = func.pg_advisory_xact_lock(SWITCH_LOCK), func.pg_advisory_xact_lock_shared(SWITCH_LOCK)
         self.lock_switch = self._compile(select(alone)) if self._locks else None
         self.share_switch = self._compile(select(shared)) if self._locks else None
-        """None if a writing transaction is exclusive anyway."""
+        """Both are None on SQLite, where a writing transaction is exclusive anyway."""
         self.swap_value = self._compile(
             update(values)
             .where(values.c.key == bindparam("at_key"), values.c.value == bindparam("at_value"))
@@ -290,7 +296,7 @@ class Statements:
         )
 
     def _add_counts(self) -> None:
-        """Compile the statements for counted starts: one small value per start, with keys by `state.journal.daily_count`."""
+        """Compile the statements that count started changes per person; their keys are built by `state.journal.daily_count`."""
         held = select(values.c.key).where(values.c.key == bindparam("at_key"))
         self.hold_value = self._compile(held.with_for_update())
         number: ColumnElement[int] = cast(func.coalesce(func.sum(cast(values.c.value, BigInteger)), 0), BigInteger)

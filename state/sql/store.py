@@ -1,4 +1,4 @@
-"""The store on an SQL database. Two processes may use one database: what it remembers of a stream is checked in every commit."""
+"""The store on an SQL database, which several processes may use: what a process remembers of a stream is checked in every commit."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 REMEMBERED = 10_000
-"""The number of streams whose end is remembered; beyond it the memory is cleared."""
+"""The number of streams whose end is remembered; at more, all are forgotten."""
 
 
 def open_store(url: str) -> "SqlStore":
@@ -83,11 +83,11 @@ class SqlStore:
         self._gathers = dialect.batches_commits
         self._known: dict[str, KnownStream] = {}
         self.threads = dialect.threads
-        """The useful number of concurrent calls."""
+        """The number of concurrent calls for which the database has connections."""
         self._statements = compile_statements(dialect)
 
     def put_inbox(self, rows_: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
-        """Store inputs and return which are new, False for a known `source`. Claims the oldest new row of each lane in `claim`."""
+        """Store inputs and claim the oldest new row of each lane in `claim`; return which are new (False: known `source`) and the rows."""
         if self._gathers:
             given = orjson.dumps({"rows": [row_mapping.to_inbox_params(row) for row in rows_], "claim": claim})
             answer = orjson.loads(self._call(server_functions.RECEIVE, given))
@@ -99,7 +99,7 @@ class SqlStore:
         return StoredInputs(fresh, _to_readable_rows(claimed))
 
     def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
-        """Return sessions and lanes with new inputs, oldest first; with `owner` without those leased by others at `now`."""
+        """Return the sessions and lanes with new inputs, oldest first; with `now`, only those not leased by others than `owner`."""
         if now is None:
             return [(session, lane) for session, lane in self._fetch_rows(self._statements.ready, {})]
         with self._database.read() as transaction:
@@ -107,13 +107,13 @@ class SqlStore:
             return [(session, lane) for session, lane in transaction.fetch_rows(self._statements.ready_for, asked)]
 
     def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
-        """Return the oldest new input of the lane; the attempt is counted before anybody works on it."""
+        """Return the oldest new input of the lane, or None, and count this attempt at it."""
         with self._database.write_one() as transaction:
             found = transaction.fetch_row(self._statements.next_inbox, {"at_session": session, "at_lane": lane})
         return row_mapping.to_inbox_row(found) if found else None
 
     def return_inbox(self, row_id: str) -> None:
-        """Take back the attempt at a new input."""
+        """Uncount the last attempt at an input that is still new."""
         self._write(self._statements.give_back, {"at_id": row_id})
 
     def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
@@ -131,7 +131,7 @@ class SqlStore:
         self._write(self._statements.finish_inbox, {"at_id": row_id, "status": status, "note": note})
 
     def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
-        """Acquire or renew the session's lease; None while another owner holds it, by the database's own clock if it has one."""
+        """Acquire or renew the session's lease; None while another owner holds it. PostgreSQL's own clock decides, if that is used."""
         with self._database.write_one() as transaction:
             ahead = self._database.measure_skew(transaction)
             asked = {"session": session, "owner": owner, "at_now": format_iso(now + ahead), "until": format_iso(until + ahead)}
@@ -139,7 +139,7 @@ class SqlStore:
         return Lease(session=session, owner=owner, epoch=found[0], until=until) if found else None
 
     def expire_leases(self) -> None:
-        """End every lease; the next owner of a session gets a new epoch. What a dead process left in the log is flushed first."""
+        """End every lease, so that the next owner of a session gets a new epoch; first flush what a dead process left in SQLite's log."""
         self._database.mark_unflushed()
         self._write(self._statements.void_leases, {})
 
@@ -150,7 +150,7 @@ class SqlStore:
         self._write(self._statements.release, ours)
 
     def commit(self, commit: Commit) -> list[StoredEvent]:
-        """Write one step, and the earlier ones, in one transaction. StaleEpoch or EffectConflict leave nothing of it stored."""
+        """Write the commit, and those in `earlier`, in one transaction and return its events; if it raises, nothing of it is stored."""
         steps = [(step, writing.build_drafts(step)) for step in (*commit.earlier, commit)]
 
         def locked() -> list[StoredEvent]:
@@ -196,7 +196,7 @@ class SqlStore:
         return found[:limit]
 
     def read_head(self, stream: str) -> tuple[int, str]:
-        """Return the seq and hash at which the stream should end."""
+        """Return the seq and hash at which the stream should end; (0, "") for a stream without events."""
         found = self._fetch_rows(self._statements.head, {"at_session": writing.to_lease_key(stream)})
         return (found[0][0], found[0][1]) if found else (0, "")
 
@@ -232,7 +232,7 @@ class SqlStore:
         return [stream for stream, _, _ in self.list_heads()]
 
     def load_snapshot(self, stream: str) -> Snapshot | None:
-        """Return the newest snapshot; None also if it cannot be read, because it can be rebuilt."""
+        """Return the newest snapshot of the stream; None if there is none, or if it cannot be read: the state is then folded anew."""
         found = self._fetch_rows(self._statements.snapshot, {"at_stream": stream})
         if not found:
             return None
@@ -249,7 +249,7 @@ class SqlStore:
         return row_mapping.to_effect_row(found[0]) if found else None
 
     def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
-        """Return the effects of a stream in that status, oldest change first."""
+        """Return the effects of a stream in that status, beginning with the one that changed longest ago."""
         found = self._fetch_rows(self._statements.effects, {"at_stream": stream, "at_status": status})
         return [row_mapping.to_effect_row(row) for row in found]
 
@@ -264,17 +264,17 @@ class SqlStore:
         return [IndexEntry(*row) for row in self._fetch_rows(self._statements.last_mentions, wanted)]
 
     def load_blob(self, digest: str) -> str | None:
-        """Return a stored large answer, or None."""
+        """Return the large answer of the portal that is stored under its SHA-256 `digest`, or None."""
         found = self._fetch_rows(self._statements.blob, {"at_digest": digest})
         return found[0][0] if found else None
 
     def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
-        """Return at most one row per session: its oldest unsent one, if that is due. `sent_ref` says which message to edit."""
+        """Return at most one row per session: its oldest unsent one, if its time has come. `sent_ref` names the message to edit, if any."""
         wanted = {"at_channel": channel, "at_now": format_iso(now), "at_most": limit}
         return [row_mapping.to_outbox_row(row) for row in self._fetch_rows(self._statements.due_outbox, wanted)]
 
     def mark_outbox_sent(self, row_id: str, sent_ref: str) -> None:
-        """Mark a row as delivered. If it was replaced meanwhile, only the place is kept, for the edit that follows."""
+        """Mark a row as delivered. If a newer row replaced it meanwhile, `sent_ref` is kept, so that the newer one edits that message."""
         if self._gathers:
             self._call(server_functions.SENT, row_id.encode(), sent_ref.encode())
             return
@@ -282,20 +282,20 @@ class SqlStore:
             outbox.record_delivery(transaction, self._statements, row_id, sent_ref)
 
     def reschedule_outbox(self, row_id: str, due_at: datetime, note: str) -> None:
-        """Note that the row was not delivered; it goes first again at `due_at`."""
+        """Record that the row was not delivered; it stays the first of its session and is tried again at `due_at`."""
         self._write(self._statements.outbox_retry, {"at_id": row_id, "due_at": format_iso(due_at), "note": note})
 
     def mark_outbox_failed(self, row_id: str, note: str) -> None:
-        """Mark the row as given up; it is kept for operations and no longer blocks later rows."""
+        """Mark the row as undeliverable; it is kept for operators to see and no longer blocks later rows."""
         self._write(self._statements.outbox_failed, {"at_id": row_id, "note": note})
 
     def find_sent_ref(self, session: str, key: str) -> str:
-        """Return where the row with that key was last delivered, or ""."""
+        """Return the `sent_ref` of the message that last delivered a row with that key, or ""."""
         found = self._fetch_rows(self._statements.where_sent, {"at_session": session, "at_key": key})
         return found[0][0] if found else ""
 
     def list_due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
-        """Return timers that are due, oldest first; they stay until a commit deletes them."""
+        """Return timers whose `due_at` has come, oldest first; they stay until a commit deletes them."""
         found = self._fetch_rows(self._statements.due_timers, {"at_now": format_iso(now), "at_most": limit})
         return [row_mapping.to_timer(row) for row in found]
 
@@ -309,14 +309,14 @@ class SqlStore:
         self._write(self._statements.set_value, {"key": key, "value": value})
 
     def swap_value(self, key: str, expected: str | None, value: str) -> bool:
-        """Set the value if it is `expected` now; of several attempts at once one succeeds."""
+        """Set the value and return True if it is `expected` now (None: not set yet); else return False."""
         with self._database.write_one() as transaction:
             if expected is None:
                 return transaction.run(self._statements.add_value, {"key": key, "value": value}) == 1
             return transaction.run(self._statements.swap_value, {"at_key": key, "at_value": expected, "value": value}) == 1
 
     def open_erasure(self) -> "Erasure":
-        """Return the object with which operations find and remove all stored data of one person."""
+        """Return the object with which an operator finds and removes all stored data of one person."""
         from state.sql.erasure import Erasure  # noqa: PLC0415 - the bot never needs it
 
         return Erasure(self._dialect)
@@ -326,7 +326,7 @@ class SqlStore:
         self._database.close()
 
     def _call(self, function: Function, *given: bytes) -> bytes:
-        """Call the server function and return its answer; repeated if another transaction interfered."""
+        """Call the server function and return its answer; the call is repeated if another transaction interfered."""
 
         def attempt() -> bytes:
             with self._database.write_one() as transaction:
@@ -339,7 +339,7 @@ class SqlStore:
             transaction.run(statement, params)
 
     def _fetch_journal_rows(self, statement: Statement, params: Params) -> tuple[list[Row], dict[str, str]]:
-        """Return rows of the journal and the current keys for them: keys are not cached, because another process may erase them."""
+        """Return rows of the journal and the secrets by key id; secrets are not cached, because another process may erase them."""
         with self._database.read() as transaction:
             found = transaction.fetch_rows(statement, params)
             return found, writing.fetch_secrets(transaction, self._statements, row_mapping.collect_key_ids(found))
@@ -360,7 +360,7 @@ def _mark_fresh(new: Sequence[InboxRow], fresh: Sequence[str]) -> list[bool]:
 
 
 def _to_readable_rows(claimed: Iterable[Row]) -> list[InboxRow]:
-    """Convert the claimed rows. One that cannot be read is left to `take_inbox`, because the inputs of this call are stored already."""
+    """Convert the claimed rows. One that cannot be read is left out: the inputs are stored already, and `take_inbox` will report it."""
     found = []
     for row in claimed:
         with suppress(ValueError):

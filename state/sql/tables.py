@@ -44,7 +44,7 @@ def _position() -> Column[int]:
 
 
 def _keyed(name: str, *columns: Column[Any]) -> Table:
-    """Build a table that is stored in the tree of its key: SQLite then writes one page instead of two."""
+    """Return a table whose rows SQLite stores in the tree of the primary key, so that it writes one page instead of two."""
     return Table(name, metadata, *columns, sqlite_with_rowid=False)
 
 

@@ -1,4 +1,4 @@
-"""The file of a backup: a zip with a manifest. On reading, names, sizes and digests are verified before anything is trusted.
+"""The file of a backup: a zip with a manifest. On reading, names, sizes and checksums are verified before any content is used.
 
 Nothing is ever unpacked to a path from the archive; callers get the bytes of a part.
 """
@@ -26,7 +26,7 @@ LEVEL = 3
 BLOCK = 1 << 20
 LONGEST_LINE = 256 * 1024 * 1024
 MAX_RATIO = 300
-"""The highest compression ratio that is accepted beyond RATIO_FREE_BYTES; no genuine part exceeds it."""
+"""The highest compression ratio that is accepted for parts of more than RATIO_FREE_BYTES; no genuine part exceeds it."""
 RATIO_FREE_BYTES = 64 * 1024 * 1024
 _ENCRYPTED = 0x1
 
@@ -75,7 +75,7 @@ class Archive:
     """An opened backup. On opening only the manifest and the member list are verified; `check` verifies the content."""
 
     def __init__(self, file: IO[bytes], path: Path) -> None:
-        """Read the manifest. Raises BadBackup if this is no archive, the manifest is invalid, or a member does not match it."""
+        """Read the manifest. Raises BadBackup if the file is not a zip, the manifest is invalid, or a member does not match it."""
         self.path = path
         try:
             self._zip = zipfile.ZipFile(file)
@@ -102,7 +102,7 @@ class Archive:
                 raise BadBackup(f"{self.path.name}: {name} is not what was written there")
 
     def iterate_lines(self, name: str) -> Iterator[bytes]:
-        """Yield the lines of a part. Call `check` first."""
+        """Yield the lines of a part, each with its newline. Raises BadBackup if it cannot be read. Call `check` first."""
         with self._translate_errors(name), self._zip.open(self._members[name]) as member:
             while line := member.readline(LONGEST_LINE):
                 if not line.endswith(b"\n"):
@@ -110,7 +110,7 @@ class Archive:
                 yield line
 
     def read_bytes(self, name: str) -> bytes:
-        """Return the bytes of a part. Call `check` first."""
+        """Return the bytes of a part. Raises BadBackup if it cannot be read. Call `check` first."""
         return b"".join(self._read_blocks(name))
 
     def close(self) -> None:
@@ -161,7 +161,7 @@ class Archive:
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
-    """Open the backup in the file `path`. Raises BadBackup if it is none."""
+    """Open the backup in the file `path`. Raises BadBackup if the file is not a backup or cannot be opened."""
     try:
         file = path.open("rb")
     except OSError as error:
@@ -183,13 +183,13 @@ class ArchiveWriter:
 
     @contextmanager
     def open_part(self, name: str) -> Iterator[Callable[[bytes], None]]:
-        """Open a part for writing it piece by piece."""
+        """Open a part for writing it piece by piece; yields the function that writes bytes."""
         info = _build_info(name)
         with self._zip.open(info, "w", force_zip64=True) as member:
             yield lambda data: (member.write(data), None)[1]
 
     def write_part(self, name: str, data: bytes) -> Part:
-        """Write a whole part and return its size and digest."""
+        """Write a whole part and return its size in bytes and its SHA-256."""
         info = _build_info(name)
         info.compress_type = zipfile.ZIP_STORED if name.endswith(".gz") else zipfile.ZIP_DEFLATED
         self._zip.writestr(info, data)

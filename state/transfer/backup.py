@@ -1,4 +1,4 @@
-"""Makes a backup while others work with the database: rows of one moment, audit logs from just before it. Changes nothing."""
+"""Makes a backup while others use the database: all rows as of one moment, the audit logs from just before it. Changes nothing."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -25,7 +25,7 @@ _OPEN = ("requested", "approved", "started", "unknown")
 
 
 class ErasedMeanwhile(StoreError):
-    """Somebody was erased while the audit logs were copied, so the copy may still hold them."""
+    """A person was erased while the audit logs were copied, so the copies may still contain that person's data."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +87,7 @@ def _write_backup(url: str, logs: Path, to: Path, *, now: Callable[[], datetime]
 
 
 def read_heads(found: DatabaseReading) -> Heads:
-    """Count the streams and records and calculate a digest over where every stream ends."""
+    """Return the number of streams and records, and a checksum over the seq and hash at which each stream ends."""
     digest, streams, records = sha256(), 0, 0
     order = "" if found.is_sqlite else ' COLLATE "C"'
     for session, seq, hash_ in found.query(f"SELECT session, seq, hash FROM leases WHERE seq > 0 ORDER BY session{order}"):  # noqa: S608 - our own word
@@ -119,7 +119,10 @@ def _write_logs(folder: Path, writer: ArchiveWriter, progress: Progress) -> dict
 
 
 def _read_files(log: Path) -> list[tuple[str, bytes]]:
-    """Read every file of a log as of one moment, while its writers wait; a rewriting that is not in place yet counts as done."""
+    """Return (file name, content) of each file of a log as of one moment, while its writers wait.
+
+    If a rewriting of the log is valid but not yet moved into place, its files are read instead of the old ones.
+    """
     try:
         with ExitStack() as locks:
             locks.enter_context(hold_shared_lock(build_archive_lock_path(log)))

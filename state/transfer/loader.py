@@ -1,4 +1,4 @@
-"""Fills an empty database with the rows of another one. Until `finish` it carries a mark, so that nobody starts on partial data."""
+"""Fills an empty database with rows of a backup or another database. Until `finish` it is marked, so that no bot starts on partial data."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -20,7 +20,7 @@ KNOWN_TABLES = frozenset({*metadata.tables, "alembic_version"})
 
 
 class NotEmpty(StoreError):
-    """The place to fill is not empty; nothing was changed."""
+    """The database or log folder to fill is not empty; nothing was changed."""
 
 
 class InUse(StoreError):
@@ -29,7 +29,9 @@ class InUse(StoreError):
 
 @contextmanager
 def open_for_loading(url: str, *, by: str) -> Iterator["DatabaseLoader"]:
-    """Open the empty database at `url` exclusively; leftovers of an interrupted attempt are removed first.
+    """Open the empty database at `url` exclusively; the tables of an interrupted attempt are removed first.
+
+    `by` names what fills it ("restore", "move"), for the message to whoever starts on it too early.
 
     Raises NotEmpty, InUse, or StoreUnwritable if it cannot be opened or filled.
     """
@@ -50,13 +52,13 @@ def open_for_loading(url: str, *, by: str) -> Iterator["DatabaseLoader"]:
 
 
 def find_sqlite_path(url: str) -> Path | None:
-    """Return the file of a SQLite database, None for another kind."""
+    """Return the path of the file if `url` is that of a SQLite database, else None."""
     parsed = make_url(url)
     return Path(str(parsed.database)) if parsed.get_backend_name() == "sqlite" else None
 
 
 def hold_alone(folder: Path, stack: ExitStack) -> None:
-    """Hold the lock of the embedded database in `folder`. Raises InUse if a bot holds it."""
+    """Hold the lock of the SQLite database in `folder` until `stack` is closed. Raises InUse if a bot holds it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         stack.enter_context(FileLock(folder / "sdelka.lock", timeout=0))
@@ -70,7 +72,7 @@ class DatabaseLoader:
     """Fills one empty database; made by `open_for_loading`."""
 
     def __init__(self, dialect: Dialect, *, by: str) -> None:
-        """Remove the tables of an incomplete attempt. Raises NotEmpty if there are others."""
+        """Remove the tables of an incomplete attempt. Raises NotEmpty if the database holds anything else of this program."""
         self._dialect = dialect
         self._by = by
         with self._begin() as connection:
@@ -102,7 +104,7 @@ class DatabaseLoader:
 
     @contextmanager
     def read(self) -> Iterator[DatabaseReading]:
-        """Open what is stored in the database now, to verify it."""
+        """Open what is stored in the database now for reading, to verify it."""
         with open_on_dialect(self._dialect) as found:
             yield found
 
@@ -113,11 +115,11 @@ class DatabaseLoader:
             schema.migrate_schema(self._dialect, connection, schema.read_revision(connection))
 
     def build_store(self) -> SqlStore:
-        """Return the filled database as a store; the mark stays."""
+        """Return the filled database as a store; the mark that it is incomplete stays."""
         return SqlStore(self._dialect)
 
     def finish(self) -> None:
-        """Remove the mark: from now on it is a normal database."""
+        """Remove the mark that the database is incomplete: from now on a bot may start on it."""
         with self._begin() as connection:
             closed_mark.remove_mark(connection)
 

@@ -1,4 +1,4 @@
-"""The manifest of a backup: versions, counts, where the chains end, and the digest of each part."""
+"""The manifest of a backup: versions, counts, the ends of the journal's hash chains, and the checksum of each part."""
 
 import re
 from typing import Annotated, Literal
@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 FORMAT = 1
-"""Increase it when older programs cannot read what this one writes."""
+"""The version of the format. Increase it when older programs cannot read what this one writes."""
 MANIFEST = "manifest.json"
 LONGEST_MANIFEST = 64 * 1024 * 1024
 _NAME = re.compile(r"[a-z_]{1,60}", re.ASCII)
@@ -34,14 +34,14 @@ class _Frozen(BaseModel):
 
 
 class Part(_Frozen):
-    """One part: its unpacked size in bytes and its digest."""
+    """One part of a backup: its unpacked size in bytes and its SHA-256."""
 
     size: int = Field(ge=0)
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
 
 
 class TablePart(Part):
-    """A table: its columns, primary key, row count, size and digest."""
+    """The part with the rows of one table: also the table's columns, its primary key and the number of rows."""
 
     columns: tuple[Annotated[str, AfterValidator(_check_column)], ...]
     key: tuple[Annotated[str, AfterValidator(_check_column)], ...]
@@ -49,7 +49,7 @@ class TablePart(Part):
 
 
 class Heads(_Frozen):
-    """Where the chains end: the number of streams and records, and a digest over all (stream, seq, hash)."""
+    """Where the journal's chains end: the number of streams and records, and a SHA-256 over (stream, seq, hash) of every stream's end."""
 
     streams: int
     records: int
@@ -73,14 +73,14 @@ class Manifest(_Frozen):
     program: str
     kind: Literal["sqlite", "postgresql"]
     revision: str
-    """The schema of the rows."""
+    """The schema revision of the rows ("0004")."""
     tables: dict[Annotated[str, AfterValidator(_check_column)], TablePart]
     logs: dict[Annotated[str, AfterValidator(check_log_name)], Part]
     heads: Heads
     open: dict[str, int]
-    """Counts of waiting cards, approved and started calls, and inputs: what a restore must deal with."""
+    """The number of effects by status (requested, approved, started, unknown) and of waiting inbox rows ("inputs"), for the restore."""
     erased: tuple[ErasedPerson, ...]
-    """The people to be erased again when an older backup is restored."""
+    """The people who were erased; if an older backup is restored, they must be erased again."""
 
     def list_parts(self) -> dict[str, Part]:
         """Return every part by its name in the archive."""

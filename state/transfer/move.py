@@ -1,4 +1,4 @@
-"""Copies one database into another, row for row. The source is only marked, so that nobody starts on it any more."""
+"""Moves a database: copies all rows into another one and marks the source, so that no bot starts on it any more. Deletes nothing."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -31,7 +31,7 @@ class SamePlace(StoreError):
 
 @dataclass(frozen=True, kw_only=True)
 class MoveResult:
-    """The rows and heads that were moved, verified to be equal in both databases."""
+    """What was moved: the number of rows by table and the ends of the streams, verified to be equal in both databases."""
 
     rows: dict[str, int]
     heads: Heads
@@ -40,7 +40,7 @@ class MoveResult:
 
 
 def format_url(url: str) -> str:
-    """Describe a database for people, without user and password."""
+    """Return a description of the database at `url` for people, without user and password."""
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
         return f"SQLite {parsed.database}"
@@ -51,7 +51,7 @@ def move_database(source: str, target: str, progress: Progress = lambda _: None)
     """Copy every row of `source` into the empty `target`, read both again, compare, and mark the source as moved.
 
     Raises InUse, NothingThere, SamePlace or NotEmpty before anything is changed. After any other error the source is unchanged and the
-    target, if begun, carries a mark so that nobody starts on it.
+    target, if anything was written to it, carries a mark so that no bot starts on it.
     """
     if make_url(source) == make_url(target) or (find_sqlite_path(source) and find_sqlite_path(source) == find_sqlite_path(target)):
         raise SamePlace("that is the database it stands in already")
@@ -80,15 +80,15 @@ def move_database(source: str, target: str, progress: Progress = lambda _: None)
 
 
 def find_move_target(url: str) -> str:
-    """Return where the database was moved to, "" if it was not. Raises StoreError if it is incomplete, InUse if a bot uses it."""
+    """Return where the database was moved to, "" if it was not. Raises StoreError if filling it did not finish, InUse if a bot uses it."""
     with hold_exclusively(url) as held, held.begin() as connection:
         return _read_move_target(connection)
 
 
 def clear_moved_mark(url: str) -> str:
-    """Remove the mark "moved" and return its target, "" if there was none.
+    """Remove the mark that the database was moved; return where it was moved to, "" if it had no mark.
 
-    Raises StoreError if it is incomplete, InUse if a bot uses it.
+    Raises StoreError if filling the database did not finish, InUse if a bot uses it.
     """
     with hold_exclusively(url) as held, held.begin() as connection:
         was = _read_move_target(connection)
@@ -107,7 +107,7 @@ def _read_move_target(connection: Connection) -> str:
 
 
 class ExclusiveDatabase:
-    """A database that is held exclusively; made by `hold_exclusively`."""
+    """A database that no bot can use now; made by `hold_exclusively`."""
 
     def __init__(self, dialect: Dialect) -> None:
         """Work on an opened and locked database."""
@@ -164,7 +164,7 @@ def _sum_pages(found: DatabaseReading, shape: TableShape, summing: TableSummer, 
 
 
 def _compare(found: DatabaseReading, there: DatabaseReading, sums: dict[str, TableSum], heads: Heads, progress: Progress) -> None:
-    """Read everything back from the target, in the order of the source's columns. Raises RestoreMismatch on a difference."""
+    """Read all rows back from the target (`there`) and compare their checksums with the source's. Raises RestoreMismatch if they differ."""
     for shape in found.shapes:
         progress(f"comparing {shape.name}")
         if there.sum_table(shape) != sums[shape.name]:

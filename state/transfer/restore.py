@@ -1,4 +1,7 @@
-"""Restores a verified backup into an empty database and log folder. Calls made since are handled in `orchestrator.reports.restore`."""
+"""Restores a verified backup into an empty database and log folder.
+
+Calls that were made since the backup are handled in `orchestrator.reports.restore`.
+"""
 
 import os
 import shutil
@@ -18,18 +21,18 @@ from state.transfer.table_reader import PAGE, Rows, TableShape, TableSum, parse_
 from state.verify.database import OLDER
 
 SPACE_FACTOR = 3
-"""The space that a row takes, as a multiple of its text: with keys, indexes and the write-ahead log."""
+"""How much disk space a row needs, as a multiple of the size of its text: for keys, indexes and the write-ahead log."""
 
 Settle = Callable[[DatabaseLoader], None]
-"""Makes the changes that are needed before anybody may start on the database."""
+"""A function that gets the filled database and makes the changes that are needed before a bot may start on it."""
 
 
 class RestoreMismatch(StoreError):
-    """What was stored differs from what the backup or the source holds."""
+    """What was stored differs from the backup, or from the database that was moved."""
 
 
 def restore_backup(archive: Archive, url: str, logs: Path, *, settle: Settle, progress: Progress = lambda _: None) -> None:
-    """Restore the database and the audit logs, upgrade the schema and call `settle`; nobody can start on it before all that is done.
+    """Restore the database and the audit logs, upgrade the schema and call `settle`; no bot can start on it before all that is done.
 
     Raises BadBackup, NewerDatabase, NotEmpty and InUse before anything is written; StoreUnwritable and RestoreMismatch after.
     """
@@ -50,7 +53,7 @@ def restore_backup(archive: Archive, url: str, logs: Path, *, settle: Settle, pr
 
 
 def build_shape(name: str, part: TablePart) -> TableShape:
-    """Return the shape of a table from its part of the manifest."""
+    """Return the name, columns and primary key of a table from its part of the manifest."""
     return TableShape(name=name, columns=part.columns, key=part.key)
 
 
@@ -91,7 +94,7 @@ def _verify_rows(loading: DatabaseLoader, manifest: Manifest, progress: Progress
 
 
 def _check_space(manifest: Manifest, url: str, logs: Path) -> None:
-    """Raise StoreUnwritable if the disk space will certainly not suffice: a disk that fills up half way costs more."""
+    """Raise StoreUnwritable if the disk space will certainly not suffice, so that the restore does not fail half way."""
     path = find_sqlite_path(url)
     wanted = {logs: sum(part.size for part in manifest.logs.values())}
     if path is not None:

@@ -1,6 +1,6 @@
 """Reads all rows of a database as of one moment, as lines that are the same for every kind of database. Writes nothing.
 
-A line is a JSON list of the columns, and rows come in byte order of their key: so equal tables have equal digests.
+A line is a JSON list of the columns, and rows are in the byte order of their key, so equal tables have equal checksums.
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,7 +47,7 @@ class TableShape:
 
 @dataclass(frozen=True, kw_only=True)
 class TableSum:
-    """The number of rows of a table, their size in bytes as lines, and the digest of the lines."""
+    """The number of rows of a table, and the size in bytes and SHA-256 of its rows as lines."""
 
     rows: int
     size: int
@@ -55,26 +55,26 @@ class TableSum:
 
 
 class TableSummer:
-    """Adds up the lines of a table."""
+    """Calculates the TableSum of a table from its lines."""
 
     def __init__(self) -> None:
         self._rows = self._size = 0
         self._digest = sha256()
 
     def add(self, lines: bytes, rows: int) -> None:
-        """Add the next lines."""
+        """Add the next lines, which hold `rows` rows."""
         self._rows += rows
         self._size += len(lines)
         self._digest.update(lines)
 
     def sum(self) -> TableSum:
-        """Return the sum so far."""
+        """Return the TableSum of the lines added so far."""
         return TableSum(rows=self._rows, size=self._size, sha256=self._digest.hexdigest())
 
 
 @contextmanager
 def open_reading(url: str) -> Iterator["DatabaseReading"]:
-    """Open the database at `url` as of now, for reading while others work with it.
+    """Open the database at `url` for reading as of now, while others work with it.
 
     Raises NothingThere if there is none, NewerDatabase for one of a newer program, other StoreErrors if it cannot be read.
     """
@@ -105,7 +105,7 @@ def open_on_dialect(dialect: Dialect) -> Iterator["DatabaseReading"]:
 
 
 class DatabaseReading:
-    """One transaction that sees no later changes of others. Made by `open_reading`."""
+    """One reading transaction, which does not see later changes of others. Made by `open_reading`."""
 
     def __init__(self, dialect: Dialect, driver: Any) -> None:
         """Begin the transaction; raises what `open_reading` raises."""
@@ -115,7 +115,7 @@ class DatabaseReading:
             there = inspect(connection)
             present = set(there.get_table_names()) & {*metadata.tables, "alembic_version"}
             self.mark = closed_mark.read_mark(connection) if "values" in present else None
-            """Why nobody may start on the database, None if anybody may."""
+            """The mark that the database is closed (`state.sql.closed_mark`), None if a bot may start on it."""
             shapes = [_read_shape(there, name) for name in sorted(present - {"alembic_version"})]
         if self.is_sqlite:
             driver.execute("BEGIN")
@@ -135,7 +135,7 @@ class DatabaseReading:
         return schema
 
     def iterate_pages(self, shape: TableShape) -> Iterator[Rows]:
-        """Yield the rows of a table in key order, in pages; without the mark that the database is closed."""
+        """Yield the rows of a table in key order, in pages; the row of the mark that the database is closed is left out."""
         for page in self._fetch(_build_ordered_query(shape, self.is_sqlite)):
             yield [row for row in page if row[0] != closed_mark.KEY] if shape.name == "values" else page
 
@@ -144,7 +144,7 @@ class DatabaseReading:
         return [tuple(row) for row in self._driver.execute(sql).fetchall()]
 
     def sum_table(self, shape: TableShape) -> TableSum:
-        """Sum up the table."""
+        """Return the TableSum of a table, by reading all its rows."""
         summing = TableSummer()
         for page in self.iterate_pages(shape):
             summing.add(render_lines(shape, page), len(page))
@@ -161,7 +161,7 @@ class DatabaseReading:
 
 
 def render_lines(shape: TableShape, rows: Sequence[tuple[Any, ...]]) -> bytes:
-    """Render the rows as lines. Raises Unreadable for a value that is neither text, integer nor null."""
+    """Return the rows as lines. Raises Unreadable for a value that is neither a string, an integer nor None."""
     out = []
     for row in rows:
         if not all(value is None or type(value) in {str, int} for value in row):
@@ -171,7 +171,7 @@ def render_lines(shape: TableShape, rows: Sequence[tuple[Any, ...]]) -> bytes:
 
 
 def parse_row(shape: TableShape, line: bytes) -> tuple[Any, ...]:
-    """Parse a row of the table from a line. Raises ValueError if it is none."""
+    """Return the row that a line holds. Raises ValueError if the line is not a row of that table."""
     row = orjson.loads(line)
     if not isinstance(row, list) or len(row) != len(shape.columns):
         msg = f"a line of table {shape.name} is no row of it"

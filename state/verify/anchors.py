@@ -1,6 +1,6 @@
-"""Anchors: where every stream and log stood at a moment, as one line to keep where the journal's writer cannot rewrite it.
+"""Anchors: the last record of every stream and log at one moment, as a line to keep where the journal's writer cannot change it.
 
-A chain alone does not show that its end was cut off or that all of it was rewritten; compared with an anchor it does.
+A hash chain alone does not show that its end was cut off or that all of it was rewritten; a comparison with an anchor does.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -40,20 +40,20 @@ class Anchor:
 
     @property
     def digest(self) -> str:
-        """One SHA-256 over the whole anchor."""
+        """The SHA-256 over the whole anchor, in hex."""
         return hash_text(dumps([self.at, self.streams, self.logs]))
 
     def render_line(self) -> str:
-        """Render the anchor as one line of JSON."""
+        """Return the anchor as one line of JSON."""
         return dumps({"anchor": VERSION, "at": self.at, "digest": self.digest, "streams": self.streams, "logs": self.logs})
 
     def render_short(self) -> str:
-        """Render only the digest, which proves a full line that is kept elsewhere."""
+        """Return a line of JSON with only time and digest, which proves that a full line kept elsewhere is unchanged."""
         return dumps({"anchor": VERSION, "at": self.at, "digest": self.digest})
 
 
 def take_anchor(store: Store, logs: Path, now: datetime) -> Anchor:
-    """Take an anchor of the present state. Raises StoreUnwritable if the database cannot be read."""
+    """Return an anchor of all streams and logs as they are now. Raises StoreUnwritable if the database cannot be read."""
     return Anchor(
         at=format_iso(now), streams={stream: (seq, hash_) for stream, seq, hash_ in store.list_heads()}, logs=_read_log_heads(logs)
     )
@@ -73,7 +73,7 @@ def read_anchors(text: str) -> list[Anchor]:
 
 
 def group_by_stream(anchors: Sequence[Anchor]) -> dict[str, list[tuple[int, str]]]:
-    """Return for each stream every record (seq, hash) that an anchor names."""
+    """Return for each stream the records (seq, hash) that any of the anchors names."""
     found: dict[str, list[tuple[int, str]]] = {}
     for anchor in anchors:
         for stream, head in anchor.streams.items():
@@ -83,7 +83,7 @@ def group_by_stream(anchors: Sequence[Anchor]) -> dict[str, list[tuple[int, str]
 
 
 def check_logs(anchors: Sequence[Anchor], folder: Path, erased: Mapping[str, str] | None = None) -> Iterator[Finding]:
-    """Yield findings for logs that end before an anchor or have another record at its number.
+    """Yield findings for logs that end before the record an anchor names, or have another record with that number.
 
     Whether a log's own chain leads to its head is checked elsewhere. `erased` maps erased people to the time of their erasure, which
     deletes their log and rewrites others'.
@@ -109,7 +109,7 @@ def check_logs(anchors: Sequence[Anchor], folder: Path, erased: Mapping[str, str
 
 
 def _read_hashes(folder: Path, name: str, numbers: Collection[int]) -> dict[int, str]:
-    """Return the hashes of these records of a log, as far as they exist and can be read."""
+    """Return the hashes of these records of a log by number, as far as they exist and can be read."""
     found = {}
     with suppress(DamagedArchive, OSError):  # reported by the check of the log itself
         for record in read_records(folder, parse_user(folder / name)):
@@ -120,7 +120,7 @@ def _read_hashes(folder: Path, name: str, numbers: Collection[int]) -> dict[int,
 
 
 def _explain_erasure(folder: Path, name: str, erased: Mapping[str, str]) -> str:
-    """Return how an erasure explains that a log differs from its anchor, "" if none does."""
+    """Return a text how an erasure explains that a log differs from its anchor, "" if no erasure does."""
     user = parse_user(folder / name)
     if user in erased:
         return f"the log was deleted when its person was erased ({erased[user]})"
@@ -132,7 +132,7 @@ def _explain_erasure(folder: Path, name: str, erased: Mapping[str, str]) -> str:
 
 
 def _parse_anchor(text: str, number: int) -> Anchor | None:
-    """Parse one anchor; None for a short one, which only proves another line. Raises NoAnchor."""
+    """Parse one anchor; None for a line of `render_short`. Raises NoAnchor if it is invalid or was changed."""
     try:
         held: dict[str, Any] = orjson.loads(text)
         if held["anchor"] > VERSION:

@@ -1,4 +1,4 @@
-"""Verifies the chain of one stream on raw rows: dense, hashed, of known types. Optimised, because it reads every record."""
+"""Verifies the raw rows of one stream: no gaps, right hashes, known event types. Optimised, because it reads every record."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -13,29 +13,29 @@ from state.journal.journal import RecordHead, hash_record, record_text
 from state.sql.raw_records import RawReader, Record
 
 MOST = 20
-"""The number of findings per stream that are kept; further ones would say the same."""
+"""At most this many findings are kept per stream; further ones would say the same."""
 
 LEAP = 10_000
-"""The number of records between two progress reports."""
+"""The number of records that are verified between two progress reports."""
 
 ID_LENGTH, TS_LENGTH = 36, 27
-"""With ids and times of these lengths a record's text can be split into columns in only one way, so they need no quoting."""
+"""The lengths of every id and time. A record's text can then be split into columns in only one way, so they need not be quoted."""
 
 
 @dataclass(kw_only=True)
 class Chain:
-    """The state of the verification of one stream: its last record, and the findings."""
+    """The progress of verifying one stream: the last record that was verified, and the findings so far."""
 
     stream: str
     seq: int = 0
     hash: str = ""
     ts: bytes = b""
-    """When that record was written."""
+    """When the last verified record was written, as its column has it."""
     findings: list[Finding] = field(default_factory=list)
     set_back: int = 0
     """How often the clock went back from one record to the next."""
     meant: bytes = b""
-    """The hash that the last unsound record should have had."""
+    """The hash that the last record with a wrong hash should have had."""
     newer: int = 0
     """The number of records written by a newer program."""
 
@@ -46,7 +46,7 @@ class Chain:
 
 
 def check_next(chain: Chain, raw: RawReader) -> Iterator[int]:
-    """Verify the records that follow `chain`; yields from time to time how many were read."""
+    """Verify the records after the last one in `chain`, and update `chain`; yields the number of records read since the last yield."""
     whole = raw.is_sqlite
     while whole:
         begun = chain.seq
@@ -60,9 +60,12 @@ def check_next(chain: Chain, raw: RawReader) -> Iterator[int]:
 
 @contextmanager
 def _pass_sound(chain: Chain) -> Iterator[Callable[..., bool]]:
-    """Return a predicate whether the next record follows soundly; when the block ends, `chain` is advanced over those that did.
+    """Yield a predicate that tells whether the next record is intact and follows the one before it.
 
-    SQLite calls it within its query, which costs half of fetching each row. If it raises, SQLite counts that as no.
+    When the block ends, `chain` is advanced over the records for which it was true.
+
+    SQLite calls the predicate within its query, which costs half of fetching each row. If it raises, the query fails, and the caller
+    verifies these records one by one.
     """
     quoted = orjson.dumps(chain.stream).replace(b"%", b"%%")
     number, join = b'","seq":%d,"stream":' + quoted + b',"ts":"', b"".join
@@ -91,7 +94,10 @@ def _pass_sound(chain: Chain) -> Iterator[Callable[..., bool]]:
 
 
 def verify_rows(chain: Chain, pages: Iterable[list[Record]]) -> Iterator[int]:
-    """Verify rows that were fetched, in any condition, and add a finding for each that is not as it was written."""
+    """Verify rows that were fetched, however damaged, and add a finding for each that is not as it was written.
+
+    Yields the number of rows after each page.
+    """
     middle = b',"stream":' + orjson.dumps(chain.stream) + b',"ts":"'
     frames: dict[tuple[bytes, int, bytes], tuple[bytes, bytes]] = {}
     at, head, last_ts = chain.seq, chain.hash.encode(), chain.ts
@@ -118,13 +124,16 @@ def verify_rows(chain: Chain, pages: Iterable[list[Record]]) -> Iterator[int]:
 
 
 def _build_frame(name: str, version: int, actor: str) -> tuple[bytes, bytes]:
-    """Return the beginning and end of a record with that type and actor; an empty end for an unknown type, so that it is inspected."""
+    """Return the beginning and end of the text of a record with that type and actor.
+
+    The end is empty for an unknown type: the hash then does not fit, and `_inspect` looks at the record.
+    """
     known = name in type_names and version <= type_names[name].V
     return b'{"actor":%b,"data":' % orjson.dumps(actor), b'","type":%b,"v":%d}' % (orjson.dumps(name), version) if known else b""
 
 
 def _inspect(chain: Chain, row: Record, *, at: int, head: bytes) -> tuple[int, bytes]:
-    """Add findings for a record that failed the fast check, if something is wrong; return the number and hash that the next one follows."""
+    """Look at a record that failed the fast check and add a finding if it is wrong; return the number and hash the next must follow."""
     seq, hash_ = row[0], row[-1]
     if not all(isinstance(value, bytes) for value in (*row[1:4], *row[5:])) or not isinstance(seq, int) or not isinstance(row[4], int):
         chain.add("damaged", at, "a column of the record is of another type than it was written with")
@@ -154,7 +163,7 @@ def _note_newer(chain: Chain, row: Record) -> None:
 
 
 def _hash_row(stream: str, row: Record, head: bytes) -> bytes:
-    """Return the hash the record should have after one with the hash `head`; empty if its text cannot be decoded."""
+    """Return the hash that the record should have after one with the hash `head`; b"" if its text cannot be decoded."""
     seq, id_, ts, type_, version, actor, data, _ = row
     try:
         record = RecordHead(stream, seq, id_.decode(), ts.decode(), type_.decode(), version, actor.decode())

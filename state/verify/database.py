@@ -19,7 +19,7 @@ from state.sql.raw_records import RawReader
 from state.sql.sqlite_file import Spot, SqliteFile
 
 OLDER = frozenset(module.name[1:].partition("_")[0] for module in iter_modules(versions.__path__)) - {HEAD}
-"""The schemas before the current one: each has its file in the folder `versions`."""
+"""The revisions of the schema before the current one: each has its file in `state/migrations/versions`."""
 TABLE_LIST_DAMAGED = "the list of its tables (page 1) is damaged, so that its own message is no text"
 _PAGE = re.compile(r"\bpage (\d+)", re.IGNORECASE)
 _TREE = re.compile(r"\b[Tt]ree (\d+)")
@@ -34,7 +34,7 @@ _PLACES = (
 
 
 def find_sqlite_path(url: str) -> Path | None:
-    """Return the file of a SQLite database; None for another kind."""
+    """Return the path of the file if `url` is that of a SQLite database in a file, else None."""
     parsed = make_url(url)
     return Path(str(parsed.database)) if parsed.get_backend_name() == "sqlite" and parsed.database else None
 
@@ -57,7 +57,7 @@ def check_file(path: Path) -> Iterator[Finding]:
 
 
 def explain_unchecked(url: str) -> str:
-    """Return why an intact database cannot be verified: it is empty or of an older program. "" if it is damaged."""
+    """Return why this program cannot verify the database although it is intact (empty, or an older schema); "" if it is damaged."""
     try:
         with open_read_only(url) as dialect, dialect.engine.connect() as connection:
             if not inspect(connection).get_table_names():
@@ -69,7 +69,7 @@ def explain_unchecked(url: str) -> str:
 
 
 def check_structure(path: Path) -> Iterator[Finding]:
-    """Run SQLite's integrity check on a database that the store cannot open."""
+    """Run SQLite's integrity check on a database that the store cannot open, and yield its problems as findings."""
     try:
         with closing(sqlite3.connect(path)) as connection:
             connection.text_factory = bytes
@@ -96,7 +96,7 @@ def check_types(raw: RawReader) -> Iterator[Finding]:
 
 
 def resolve_spots(path: Path, findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings, each with its file and offset."""
+    """Return the findings, each with the file and the offset in bytes where it is; notes stay as they are."""
     with SqliteFile(path) as file:
         return [
             finding if finding.file or finding.kind == "note" else _set_spot(finding, _find_spot(file, finding)) for finding in findings
@@ -120,7 +120,7 @@ def _find_spot(file: SqliteFile, finding: Finding) -> Spot:
 
 
 def _find_record(file: SqliteFile, stream: str, seq: int) -> Spot:
-    """Find the record; if it is gone, the one before it."""
+    """Return where the record is; if it is gone, where the one before it is, else where the table begins."""
     nowhere = file.find_table("events")
     for number in range(seq, max(0, seq - 2), -1):
         spot = file.find_row("events", (stream, number))

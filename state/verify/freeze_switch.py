@@ -1,4 +1,4 @@
-"""Compares the switch that freezes writes with the events of its stream. Changes nothing: people decide which of the two is right."""
+"""Compares the switch that stops all writes with the events in its stream. Changes nothing: people decide which of the two is right."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,10 @@ _TURNS = frozenset({WritesFrozen.__name__, WritesReleased.__name__})
 
 
 def check_switch(store: Store) -> list[Finding]:
-    """Return what is wrong with the switch; repeated if somebody set it meanwhile. Call it only for an intact stream."""
+    """Return findings if the stored value of the switch contradicts the last event that set it; empty if both agree.
+
+    The comparison is repeated if somebody sets the switch while it runs. Call it only if the chain of the stream is intact.
+    """
     found: list[Finding] = []
     for _ in range(TRIES):
         before = store.read_head(STREAM)
@@ -29,7 +32,7 @@ def check_switch(store: Store) -> list[Finding]:
 
 
 def _find_last(store: Store) -> StoredEvent | None:
-    """Return the last event that set the switch."""
+    """Return the last event that froze or released writes, None if there is none."""
     last, after = None, 0
     while page := store.read_events(STREAM, after=after, limit=PAGE):
         last = next((event for event in reversed(page) if event.type in _TURNS), last)

@@ -1,6 +1,6 @@
-"""The state of a database, read within seconds: schema, size, server settings, what waits. Changes nothing.
+"""Reads the state of a database within seconds: schema, size, server settings, waiting work. Changes nothing.
 
-`state.verify.journal` reads everything; this reads only what can be asked while a bot is busy.
+`state.verify.journal` reads everything; this reads only what costs little while a bot is busy.
 """
 
 import sqlite3
@@ -38,20 +38,20 @@ SELECT name, reset_val FROM pg_settings WHERE name IN ('fsync', 'full_page_write
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """The waiting work in the tables."""
+    """The waiting work in the tables: inbox rows, the time of the oldest ("" for none), and undelivered messages."""
 
     waiting: int
     oldest: str
     undelivered: int
     unknown: int
-    """Calls of the last day with an unknown outcome."""
+    """The number of calls of the last 24 hours whose outcome is unknown."""
     held: int
-    """Leases held now; a stopped bot holds none."""
+    """The number of leases that are held now; a stopped bot holds none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """A PostgreSQL server, as far as the bot depends on it."""
+    """The properties of a PostgreSQL server on which the bot depends; `size` is that of the database in bytes."""
 
     number: int
     version: str
@@ -67,7 +67,7 @@ class Server:
 
 
 def read_schema(url: str) -> str:
-    """Return the schema's number, "" for a database without tables. Raises StoreError if it cannot be read."""
+    """Return the revision of the schema ("0004"), "" for a database without one. Raises StoreError if it cannot be read."""
     try:
         with _connect(url) as connection:
             if not inspect(connection).has_table("alembic_version"):
@@ -78,7 +78,7 @@ def read_schema(url: str) -> str:
 
 
 def read_work(url: str, now: datetime) -> Work:
-    """Return what waits in a database with the current schema. Raises StoreError if it cannot be read."""
+    """Return the work that waits in a database with the current schema. Raises StoreError if it cannot be read."""
     try:
         with _connect(url) as connection:
             return _read_work(connection, now)
@@ -111,7 +111,7 @@ def read_server(url: str) -> Server:
 
 
 def read_value(url: str, key: str) -> str | None:
-    """Return one named value; None if there is none or no database yet. Raises StoreError if it cannot be read."""
+    """Return the value of `key` in the table `values`; None if there is none or no database yet. Raises StoreError if it cannot be read."""
     try:
         with _connect(url) as connection:
             row = connection.execute(select(values.c.value).where(values.c.key == key)).one_or_none()
@@ -123,7 +123,7 @@ def read_value(url: str, key: str) -> str | None:
 
 
 def explain_closed(url: str) -> str:
-    """Return why nobody may start on this database, "" if anybody may. Raises StoreError if it cannot be read."""
+    """Return for operators why no bot may start on this database, "" if one may. Raises StoreError if it cannot be read."""
     try:
         with _connect(url) as connection:
             mark = closed_mark.read_mark(connection)
@@ -133,7 +133,7 @@ def explain_closed(url: str) -> str:
 
 
 def run_quick_check(path: Path, seconds: float) -> list[str] | None:
-    """Return the problems that SQLite's quick check finds, none if the file is intact; None if it takes longer than `seconds`."""
+    """Return the problems that SQLite's quick check finds, [] if the file is intact; None if it takes longer than `seconds`."""
     until = monotonic() + seconds
     try:
         with closing(_open_read_only(path)) as connection:
@@ -147,7 +147,7 @@ def run_quick_check(path: Path, seconds: float) -> list[str] | None:
 
 @contextmanager
 def _connect(url: str) -> Iterator[Connection]:
-    """Open a connection that cannot write: otherwise the last one to close a SQLite file would write its log into it."""
+    """Open a connection that cannot write: SQLite would otherwise write its log into the file when the last connection is closed."""
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite":
         with open_read_only(url) as dialect, dialect.engine.connect() as connection:
@@ -177,7 +177,7 @@ def _read_work(connection: Connection, now: datetime) -> Work:
 
 
 def _may_write(connection: Connection) -> bool:
-    """Whether this role may write to the journal; before its tables exist, whether it may create them."""
+    """Whether the database user may write to the journal; before its tables exist, whether it may create them."""
     if inspect(connection).has_table("events"):
         return bool(
             connection.execute(text("SELECT has_table_privilege('events', 'INSERT') AND has_table_privilege('leases', 'UPDATE')")).scalar()

@@ -20,39 +20,40 @@ TRIES = 3
 
 
 class StreamChecker(Protocol):
-    """Checks what the events of one stream and its effects say against each other."""
+    """Checks that the events of one stream and its rows in the table `effects` agree; the caller of `verify_journal` provides it."""
 
     def add_event(self, event: StoredEvent) -> None:
-        """Take the next event of the stream."""
+        """Take the next event of the stream into account; called once per event, in order."""
 
     def list_findings(self, rows: Sequence[EffectRow]) -> Iterable[Finding]:
         """Return the findings, given all rows of the effects table that belong to the stream."""
 
     @property
     def count(self) -> int:
-        """The number of effects."""
+        """The number of effects in the stream."""
 
 
 @dataclass(kw_only=True)
 class JournalReport:
-    """What was verified and what was found."""
+    """The result of verifying a journal: how much was verified, and the findings."""
 
     streams: int = 0
     records: int = 0
     effects: int = 0
     findings: list[Finding] = field(default_factory=list)
     uncheckable: str = ""
-    """Why this program could not check the database: it is empty or of an older program."""
+    """Why this program could not verify the database (it is empty or of an older program), "" if it could or the database is damaged."""
 
 
 Anchors = Mapping[str, Sequence[tuple[int, str]]]
-"""By stream: the records (seq, hash) that its chain must contain."""
+"""Stream → the records (seq, hash) that its chain must contain, because an anchor names them."""
 
 
 def verify_journal(url: str, *, judge: Callable[[str], StreamChecker], anchors: Anchors, progress: Callable[[int], None]) -> JournalReport:
     """Return everything that is wrong with the journal at `url`, each finding with its place on disk for a SQLite file.
 
-    Works beside a running bot. Raises FileNotFoundError if there is no database; no content of the database raises an error.
+    `judge` makes the checker for a stream, `progress` gets the number of records read since its last call. Works beside a running bot.
+    Raises FileNotFoundError if there is no database; damage in the database raises nothing and is a finding.
     """
     path = database.find_sqlite_path(url)
     if path and not path.is_file():
@@ -107,7 +108,7 @@ def _check_journal(look: _Check) -> None:
 
 
 def _check_chain(look: _Check, stream: str) -> Chain:
-    """Verify the stream up to its head. A running bot may append meanwhile, so the head is read last and the chain continued up to it."""
+    """Verify the stream up to its head. A running bot may append records, so the head is read last and the chain verified up to it."""
     chain = Chain(stream=stream)
     for _ in range(TRIES):
         try:
@@ -145,7 +146,10 @@ def _check_anchor(chain: Chain, raw: RawReader, seq: int, wanted: str) -> None:
 
 
 def _check_meaning(look: _Check, stream: str, spoken_of: dict[str, tuple[str, int]]) -> list[Finding]:
-    """Verify the meaning of an intact chain: its effects and its snapshot. Repeated if the bot wrote meanwhile."""
+    """Return findings if the events of an intact chain contradict its effects or its snapshot.
+
+    The comparison is repeated if the bot appends to the stream while it runs. `spoken_of` collects the large answers that events refer to.
+    """
     found: list[Finding] = []
     for _ in range(TRIES):
         before = look.store.read_head(stream)

@@ -1,4 +1,4 @@
-"""Compares a stream's snapshot with the fold of its events. Changes nothing."""
+"""Compares a stream's snapshot with the state that its events give, and large answers with their digests. Changes nothing."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from state.journal.store import Snapshot, Store, StoredEvent
 
 
 class SnapshotChecker:
-    """Folds the events of one stream in order; the state at the snapshot's seq must equal the snapshot."""
+    """Applies the events of one stream in order; the state after the event with the snapshot's seq must equal the snapshot."""
 
     def __init__(self, stream: str, snapshot: Snapshot | None) -> None:
         """`snapshot` is the stored snapshot of the stream, if there is one."""
@@ -19,10 +19,10 @@ class SnapshotChecker:
         self._state = fold.create_state()
         self._at = 0
         self.blobs: dict[str, int] = {}
-        """The digests of large answers that the events refer to, each with the seq of one such event."""
+        """The SHA-256 digests of the large answers that events refer to → the seq of one such event."""
 
     def add_event(self, event: StoredEvent) -> None:
-        """Take the next event."""
+        """Apply the next event; called once per event, in order."""
         digest = event.data.get("result_blob")
         if digest:
             self.blobs[digest] = event.seq
@@ -31,7 +31,7 @@ class SnapshotChecker:
             self._at = event.seq
 
     def list_findings(self) -> Iterator[Finding]:
-        """Yield what is wrong with the snapshot."""
+        """Yield a finding if the snapshot is wrong or of an older program; nothing if there is none."""
         snapshot = self._snapshot
         if snapshot is None:
             return
@@ -54,9 +54,9 @@ class SnapshotChecker:
 
 
 def check_blobs(store: Store, spoken_of: dict[str, tuple[str, int]], stored: list[str]) -> Iterator[Finding]:
-    """Yield findings for large answers that are missing or do not match their digest.
+    """Yield findings for large answers that are missing or whose SHA-256 is not the digest under which they are stored.
 
-    `spoken_of` maps a digest to the stream and seq of an event that needs it.
+    `spoken_of` maps a digest to the stream and seq of an event that refers to it; `stored` lists the digests in the database.
     """
     for digest in sorted({*spoken_of, *stored}):
         stream, seq = spoken_of.get(digest, ("", None))

@@ -119,12 +119,15 @@ def _build_rows(counts: "Counts", reader: "JournalReader") -> list[tuple[str, st
     from orchestrator.reports.reading.sentences import format_seconds  # noqa: PLC0415 - see above
     from orchestrator.reports.stats import measure_inbox, measure_outbox, name_people  # noqa: PLC0415 - see above
 
+    def format_age(waiting: "Backlog") -> str:
+        return "nothing waits" if waiting.oldest_seconds is None else f"the oldest for {format_seconds(waiting.oldest_seconds)}"
+
     unknown = sorted(counts.unknown_calls)
     size, stream, seq, kind = counts.largest
     kept = [(name, counts.decisions[name]) for name in _DECISIONS if name in counts.decisions]
     refused = {reader.voice.describe_code(code): number for code, number in counts.refused.most_common()}
     waits = ", ".join(f"{status} after {format_seconds(seconds)}" for status, seconds in counts.median_waits.items())
-    oldest = f", the oldest since {format_moment(counts.oldest_open_card)}" if counts.open_cards else ""
+    oldest = f", the oldest since {format_moment(min(counts.open_cards.values()))}" if counts.open_cards else ""
     return [
         ("counted", f"{counts.events} events {'since ' + format_moment(counts.since) if counts.since else 'from the first'}"),
         ("turns", f"{counts.turns.total()}: {_format_pairs(counts.turns.most_common())}"),
@@ -140,15 +143,9 @@ def _build_rows(counts: "Counts", reader: "JournalReader") -> list[tuple[str, st
         ("model failures", f"{counts.failures.total()}: {_format_pairs(counts.failures.most_common(10))}" if counts.failures else "0"),
         ("journal", f"{counts.records.total()} records, {_format_size(counts.bytes.total())}"),
         ("largest record", f"{_format_size(size)}: {kind}, {stream} #{seq}" if size else "—"),
-        ("inbox", _format_age(measure_inbox(reader.store, reader.now))),
-        ("outbox", _format_age(measure_outbox(reader.store, counts, reader.now))),
+        ("inbox", format_age(measure_inbox(reader.store, reader.now))),
+        ("outbox", format_age(measure_outbox(reader.store, counts, reader.now))),
     ]
-
-
-def _format_age(waiting: "Backlog") -> str:
-    from orchestrator.reports.reading.sentences import format_seconds  # noqa: PLC0415 - heavy; `--help` needs none of it
-
-    return "nothing waits" if waiting.oldest_seconds is None else f"the oldest for {format_seconds(waiting.oldest_seconds)}"
 
 
 def _format_pairs(numbers: Iterable[tuple[str, int]]) -> str:

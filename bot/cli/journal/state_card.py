@@ -10,7 +10,7 @@ from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.reading.sentences import describe_call, describe_changes, to_short_id
 from orchestrator.reports.replay import ReplayedState
 from state.card import Card
-from state.session_state import AgentState, OpenTurn, Question
+from state.session_state import AgentState, Question
 
 _MAX_SHOWN = 10
 _WIDTH = 16
@@ -22,7 +22,7 @@ def format_state(then: ReplayedState, voice: Narrator) -> Iterator[str]:
     place = f"after record #{then.seq}, {format_moment(then.ts)}" if then.seq else "before its first record"
     yield f"{to_session_name(then.stream)} {place}"
     yield from _format_block("goals", (to_one_line(goal) for goal in agent.goals))
-    yield from _format_block("turn under way", _format_turn(then.state.turn))
+    yield from _format_block("turn under way", [f"began {format_moment(then.state.turn.started)}"] if then.state.turn else [])
     yield from _format_block("question asked", _format_question(then.state.question))
     waiting = [entry for entry in agent.confirmations.values() if entry.status == "requested"]
     yield from _format_block("open cards", (_format_open_card(entry, voice) for entry in waiting))
@@ -61,10 +61,6 @@ def _format_block(title: str, lines: Iterable[str]) -> Iterator[str]:
         head = ""
     if head:
         yield f"  {head:<{_WIDTH}} —"
-
-
-def _format_turn(turn: OpenTurn | None) -> list[str]:
-    return [f"began {format_moment(turn.started)}"] if turn else []
 
 
 def _format_question(question: Question | None) -> list[str]:

@@ -2,9 +2,9 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,8 +13,9 @@ from bot.settings import Settings, load_settings
 from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
+    from bot.cli.logs import LogRecord
     from state.findings import Finding
-    from state.journal.store import Store, StoredEvent
+    from state.journal.store import Store
     from state.verify.anchors import Anchor
     from state.verify.journal import JournalReport
 
@@ -98,11 +99,13 @@ def _find_erased(settings: Settings, checked: "JournalReport") -> dict[str, str]
     """Return when each erased person was last erased; empty if the journal itself is damaged."""
     from orchestrator.reports.erasure.erase import OPS  # noqa: PLC0415 - see verify
     from orchestrator.reports.reading.journal_reader import read_stream  # noqa: PLC0415 - see verify
+    from state.events.people import PersonErased  # noqa: PLC0415 - see verify
 
     if compute_exit_code(checked.findings) != WHOLE:
         return {}
     with open_database_reader(settings) as store:
-        return {event.data["person"]: event.ts for event in read_stream(store, f"session:{OPS}") if event.type == "PersonErased"}
+        erasures = (event for event in read_stream(store, f"session:{OPS}") if event.type == PersonErased.__name__)
+        return {PersonErased.from_data(event.data).person: event.ts for event in erasures}
 
 
 def _compare_with_logs(settings: Settings, checked: "JournalReport") -> "Iterator[Finding]":
@@ -124,7 +127,8 @@ def _find_missing_logs(settings: Settings, store: "Store") -> "Iterator[Finding]
     for stream in store.list_streams():
         person = stream.removeprefix("session:")
         turns = stream.startswith("session:tg:") and person not in logged
-        if turns and any(_is_request(event, person) for event in read_stream(store, stream)):
+        events = read_stream(store, stream) if turns else ()
+        if any(event.type == "MessageReceived" and event.actor == person and not event.erased for event in events):
             yield Finding(kind="note", place=stream, why=f"{person} had turns, and LOG_DIR has no audit log: `sdelka logs rebuild`")
 
 
@@ -137,18 +141,20 @@ def _find_unknown_turns(settings: Settings, store: "Store") -> "Iterator[Finding
     for user in list_users(settings.log_dir):
         path = build_log_path(settings.log_dir, user)
         turn = _find_newest_turn(path)
-        if turn is not None and not _has_turn(store, to_stream(str(turn["session"])), turn["turn_id"]):
-            told = f"the log tells of a turn at {turn['timestamp']} (record {turn['chain']['n']}) that the journal does not know"
+        if turn is not None and not _has_turn(store, to_stream(str(turn.session)), str(turn.turn_id)):
+            told = f"the log tells of a turn at {turn.timestamp} (record {turn.n}) that the journal does not know"
             why = f"{told}: an older copy of the database was put back, or these are the logs of another one"
-            yield Finding(kind="inconsistent", place=user, seq=turn["chain"]["n"], why=why, file=path.name)
+            yield Finding(kind="inconsistent", place=user, seq=turn.n if isinstance(turn.n, int) else None, why=why, file=path.name)
 
 
-def _find_newest_turn(path: Path) -> "Mapping[str, Any] | None":
+def _find_newest_turn(path: Path) -> "LogRecord | None":
+    from bot.cli.logs import LogRecord  # noqa: PLC0415 - see verify
     from state.audit_log.follower import Follower  # noqa: PLC0415 - see verify
 
     log = Follower(path, last=_RECENT)
     try:
-        found = [record for record in log.poll() if record.get("type") == "iteration" and record.get("turn_id") and record.get("chain")]
+        entries = map(LogRecord.model_validate, log.poll())
+        found = [entry for entry in entries if entry.type == "iteration" and entry.turn_id and entry.n]
     finally:
         log.close()
     return found[-1] if found else None
@@ -159,10 +165,6 @@ def _has_turn(store: "Store", stream: str, turn_id: str) -> bool:
     head, _ = store.read_head(stream)
     pages = (store.read_encrypted(stream, max(0, end - _PAGE), _PAGE) for end in range(head, 0, -_PAGE))
     return any(f'"turn_id":"{turn_id}"' in data for page in pages for _, _, data in page)
-
-
-def _is_request(event: "StoredEvent", person: str) -> bool:
-    return event.type == "MessageReceived" and event.actor == person and not event.erased
 
 
 def _build_progress_counter() -> Callable[[int], None]:
@@ -192,7 +194,7 @@ def _write_result(checked: "JournalReport", logs: int, *, as_json: bool) -> None
     sys.stdout.write(", ".join(f"{number:,} {name}" for name, number in counts.items()) + f": {verdict}\n")
 
 
-def _build_row(finding: "Finding") -> dict[str, Any]:
+def _build_row(finding: "Finding") -> dict[str, object]:
     from bitrix.masking import mask  # noqa: PLC0415 - see verify
 
     place = {"file": finding.file, "offset": finding.offset}

@@ -16,7 +16,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.features.history.call_audit import AuditedCall, CallAudit, CallFilter
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.reports.reading.narrator import Narrator
-from orchestrator.reports.why.story import CallStory, Change, Decision, Run
+from orchestrator.reports.why.story import Change, Decision
 from orchestrator.reports.why.touched_records import parse_record
 from state.stored import JsonObject
 
@@ -166,7 +166,7 @@ def _build_voice(desk: EndpointContext, client: Client) -> Narrator:
 
 
 def _to_record(call: AuditedCall, voice: Narrator) -> AuditRecord:
-    story = call.story
+    story, run = call.story, call.story.run
     return AuditRecord(
         id=story.effect_id,
         at=call.asked_at,
@@ -181,7 +181,9 @@ def _to_record(call: AuditedCall, voice: Narrator) -> AuditRecord:
         confirmation_id=story.confirmation_id,
         decision=_to_decision(story.card.decided, voice) if story.card and story.card.decided else None,
         attempts=[Attempt(by=Person(id=one.by, name=voice.find_name(one.by)), at=at, code=one.code) for at, one in call.attempts],
-        sent=_to_sent(story, story.run) if story.run and story.run.started_at else None,
+        sent=AuditSent(at=run.started_at, method=story.method, params=story.params, answered_at=run.ended_at, answer=run.answer)
+        if run and run.started_at
+        else None,
         undoes=story.undoes,
         erased=story.erased,
         complete=call.is_complete,
@@ -203,7 +205,3 @@ def _to_decision(decided: Decision, voice: Narrator) -> AuditDecision:
         via=format_via(decided.via),
         reason=(superseded.why if superseded else "") or decided.reason,
     )
-
-
-def _to_sent(story: CallStory, run: Run) -> AuditSent:
-    return AuditSent(at=run.started_at, method=story.method, params=story.params, answered_at=run.ended_at, answer=run.answer)

@@ -26,6 +26,7 @@ from bot.telegram.intake.callbacks import (
 from bot.telegram.intake.people import build_people_keyboard
 from bot.telegram.view.entities import is_blank, trim_text
 from orchestrator.domain.card_view import CardView
+from orchestrator.domain.message_views import EditBody
 from orchestrator.domain.outputs import Reply
 from orchestrator.features.cards.resubmit import is_undo, may_repeat
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
@@ -53,8 +54,9 @@ def build_reply_keyboard(reply: Reply, tr: Translator) -> InlineKeyboardMarkup |
         question, _, option = choice.token.rpartition(":")
         rows.append([_build_button(choice.label, ChoiceClick(question_id=question, option=int(option)))])
     for notice in reply.notices:
-        if notice.code in _UNKNOWN_OUTCOMES and notice.args.get("effect_id"):  # empty where a card already has the button
-            rows.append([_build_button(tr.translate("button-check"), CheckClick(confirmation_id=str(notice.args["effect_id"])))])
+        effect_id = notice.args.get("effect_id")  # empty where a card already has the button
+        if notice.code in _UNKNOWN_OUTCOMES and effect_id:
+            rows.append([_build_button(tr.translate("button-check"), CheckClick(confirmation_id=str(effect_id)))])
     rows.extend([_build_button(tr.translate_notice(action.label), ActionClick(words=action.words))] for action in reply.actions)
     several = len(reply.undo) > 1
     for number, effect_id in enumerate(reply.undo, start=1):
@@ -160,24 +162,25 @@ def _build_decision_button(view: CardView, text: str, *, approve: bool, nonce: s
 
 def build_edit_keyboard(body: JsonObject, tr: Translator) -> Markup | None:
     """Return the buttons for a question of a card edit: its fields, the possible meanings of an answer, or a prompt to reply."""
-    confirmation_id = body["confirmation_id"]
-    if body["what"] == "fields":
+    edit = EditBody.model_validate(body)
+    confirmation_id = edit.confirmation_id
+    if edit.what == "fields":
         rows = [
-            [_build_button(_trim_label(f"{field['name']}: {field['value']}"), ActionClick(words=("field", confirmation_id, str(number))))]
-            for number, field in enumerate(body["fields"])
+            [_build_button(_trim_label(f"{field.name}: {field.value}"), ActionClick(words=("field", confirmation_id, str(number))))]
+            for number, field in enumerate(edit.fields)
         ]
         return _build_markup([*rows, [_build_leave_button(confirmation_id, tr)]])
-    if body["what"] != "value":
+    if edit.what != "value":
         return None
-    if body.get("options"):
+    if edit.options:
         rows = [
-            [_build_button(_trim_label(label), ActionClick(words=("pick", confirmation_id, str(body["ask"]), str(number))))]
-            for number, label in enumerate(body["options"])
+            [_build_button(_trim_label(label), ActionClick(words=("pick", confirmation_id, str(edit.ask), str(number))))]
+            for number, label in enumerate(edit.options)
         ]
         return _build_markup([*rows, [_build_leave_button(confirmation_id, tr)]])
-    if not body.get("private"):  # in a group a forced reply would prompt everybody; there the message explains how to answer
+    if not edit.private:  # in a group a forced reply would prompt everybody; there the message explains how to answer
         return _build_markup([[_build_leave_button(confirmation_id, tr)]])
-    return ForceReply(input_field_placeholder=tr.translate("edit-placeholder", field=body["name"])[:_PLACEHOLDER])
+    return ForceReply(input_field_placeholder=tr.translate("edit-placeholder", field=edit.name)[:_PLACEHOLDER])
 
 
 def _build_leave_button(confirmation_id: str, tr: Translator) -> InlineKeyboardButton:

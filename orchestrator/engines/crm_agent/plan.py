@@ -12,7 +12,7 @@ from uuid import uuid5
 from orchestrator.directory.answers import Ambiguous, Resolved, Unresolved
 from orchestrator.directory.duplicates import CREATE, extract_contact_points
 from orchestrator.domain.outputs import Choice, Notice, Reply
-from orchestrator.engines.base import ChosenOption, NameProblem, PlanStep, TurnContext, TurnEnd
+from orchestrator.engines.base import ChosenOption, PlanStep, TurnContext, TurnEnd
 from orchestrator.engines.crm_agent.blocks import Step
 from orchestrator.engines.crm_agent.turn_work import TurnWork
 from state.canonical import dumps, hash_text
@@ -161,7 +161,7 @@ def _restore_plan(ctx: TurnContext, work: TurnWork, *, iteration: int, steps: Se
         PlannedStep(
             slot=_build_slot(ctx, iteration, number=number),
             step=replace(step, params=entry.params),
-            problem=_decode_problem(entry.name_problem),
+            problem=entry.name_problem,
         )
         for number, (step, entry) in pairs
     ]
@@ -173,10 +173,6 @@ def _build_slot(ctx: TurnContext, iteration: int, *, number: int) -> str:
 
 def _add_problem(entry: PlanStep, problem: Unresolved | None) -> PlanStep:
     return entry.with_values(problem={**problem.notice.model_dump(mode="json"), "detail": problem.detail}) if problem else entry
-
-
-def _decode_problem(problem: NameProblem | None) -> Unresolved | None:
-    return None if problem is None else Unresolved(notice=Notice(code=problem.code, args=problem.args), detail=problem.detail)
 
 
 _ADDS = frozenset({"crm.lead.add", "crm.contact.add", "crm.company.add"})

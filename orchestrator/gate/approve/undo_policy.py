@@ -171,7 +171,7 @@ def build_undo_parts(done: CompletedCall, *, policy: Policy, catalogue: Catalogu
 
 def _from_row(row: EffectRow) -> CompletedCall | None:
     stored, outcome = StoredOrder.from_data(row.call), row.outcome or {}
-    if stored.call.kind != "bitrix":
+    if stored.is_erased or stored.call.kind != "bitrix":
         return None
     return CompletedCall(
         effect_id=row.effect_id,

@@ -10,7 +10,7 @@ from datetime import timedelta
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, model_validator
@@ -47,7 +47,7 @@ def parse_duration(value: object) -> object:
     return timedelta(**{_UNITS[match.group(2)]: int(match.group(1))})
 
 
-def read_policy_file(path: Path) -> tuple[dict[str, Any], dict[Place, tuple[str, int]]]:
+def read_policy_file(path: Path) -> tuple[dict[str, object], dict[Place, tuple[str, int]]]:
     """Return the content of a policy file, and the file and line of every key and element.
 
     Raises SettingsError if the file cannot be read or is not a map of keys.
@@ -108,18 +108,18 @@ def describe_mistakes(
 ) -> Iterator[str]:
     """Yield a sentence for each mistake of a policy; `parts` are the models of the values below the keys of `model`."""
     for found in error.errors():
-        place = found["loc"]
+        place, kind, text, given = found["loc"], found["type"], found["msg"], found["input"]
         below = parts.get(str(place[0])) if len(place) > 1 else None
         here = format_location(place, places)
-        if found["type"] == "extra_forbidden":
+        if kind == "extra_forbidden":
             yield f"{here}: no such key; remove it.{build_suggestion(str(place[-1]), list((below or model).model_fields))}"
-        elif found["type"] == "missing":
+        elif kind == "missing":
             yield f"{here}: is missing; add it"
-        elif found["type"] == "literal_error":
+        elif kind == "literal_error":
             known = re.findall(r"'([^']*)'", str(found.get("ctx", {}).get("expected", "")))
-            yield f"{here}: {found['msg']}; got {found['input']!r:.60}.{build_suggestion(str(found['input']), known)}"
+            yield f"{here}: {text}; got {given!r:.60}.{build_suggestion(str(given), known)}"
         else:
-            yield f"{here}: {found['msg'].removeprefix('Value error, ')}; got {found['input']!r:.60}"
+            yield f"{here}: {text.removeprefix('Value error, ')}; got {given!r:.60}"
 
 
 def build_suggestion(name: str, known: list[str]) -> str:

@@ -71,6 +71,11 @@ class StoredOrder(View):
         return cls.model_construct(**{**data, **call})
 
     @property
+    def is_erased(self) -> bool:
+        """Whether the call is gone, because the person who asked for it was erased: only its status and who asked are left."""
+        return "call" not in self.model_fields_set
+
+    @property
     def call_class(self) -> str:
         """The classes of the call as one word, such as "WM"."""
         return "".join(self.call.classes)

@@ -3,7 +3,7 @@
 In English, for operations staff.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, assert_never
@@ -18,6 +18,7 @@ from orchestrator.gate.call.policy import LoadedPolicy
 from orchestrator.gate.call.policy_format import Rule, format_location
 from orchestrator.gate.call.reasons import SENTENCES, format_english
 from orchestrator.gate.normalize.sums import CURRENCY, SUM
+from state.stored import JsonObject
 
 _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "gate-policy-refuses": ("refuse_methods",),
@@ -94,7 +95,7 @@ def explain_verdict(verdict: Verdict, method: str, rules: LoadedPolicy) -> Expla
             assert_never(verdict)
 
 
-def explain_reasons(reasons: Any, says: str, method: str, rules: LoadedPolicy) -> Iterator[ReasonLine]:
+def explain_reasons(reasons: Iterable[Notice], says: str, method: str, rules: LoadedPolicy) -> Iterator[ReasonLine]:
     """Yield each reason with the line or setting that causes it."""
     for notice in reasons:
         code = str(notice.args.get("reason") or notice.code)
@@ -137,7 +138,7 @@ def _build_default_line(says: str, code: str, text: str) -> ReasonLine:
     return ReasonLine(says=says, code=code, text=text, source="mode" if code == "mode" else "built in")
 
 
-def build_supposed_effect(method: Method, written: Mapping[str, Any]) -> Effect:
+def build_supposed_effect(method: Method, written: JsonObject) -> Effect:
     """Return an example effect: `method` writes these fields on a record that the person has named.
 
     For a method of product rows a sum becomes the price of a row.
@@ -157,7 +158,7 @@ def build_supposed_effect(method: Method, written: Mapping[str, Any]) -> Effect:
     return Effect(method=method.name, params=params)
 
 
-def _as_rows(method: Method, written: Mapping[str, Any]) -> dict[str, Any]:
+def _as_rows(method: Method, written: JsonObject) -> JsonObject:
     sums = {name: value for name, value in written.items() if fields.to_field_key(name) == fields.to_field_key(SUM)}
     if ".productrow" not in method.name or not sums:
         return dict(written)
@@ -180,7 +181,7 @@ def build_supposed_facts(call: Call, actor: Actor, catalogue: Catalogue, before:
     """
     sums = {SUM: str(before)} if before is not None else {}
     sums |= {CURRENCY: currency} if currency else {}
-    records: dict[Target, Mapping[str, Any] | None] = {}
+    records: dict[Target, JsonObject | None] = {}
     for leaf in call.leaves:
         for target in (*leaf.targets, *leaf.ties):
             entity = catalogue.entities.get(target[0])

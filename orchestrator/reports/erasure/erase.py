@@ -171,7 +171,7 @@ def inspect_person(store: SqlStore, person: str, place: ErasureFiles, *, name: s
         person=person,
         names=tuple(sorted(probes.names)),
         rows=erasure.count_holdings(person),
-        log_records=_count_log_records(place.logs, person),
+        log_records=sum(1 for _ in read_records(place.logs, person)) if person in list_users(place.logs) else 0,
         in_clear=in_clear,
         obstacles=tuple(obstacles),
         probes=probes,
@@ -293,10 +293,6 @@ def _read_one_by_one(store: SqlStore) -> Iterator[StoredEvent]:
             after = page[-1][0]
             answers = (_read_event(store, stream, seq) for seq, raw, _ in page if '"type":"CallSucceeded"' in raw)
             yield from (event for event in answers if event is not None)
-
-
-def _count_log_records(folder: Path, person: str) -> int:
-    return sum(1 for _ in read_records(folder, person)) if person in list_users(folder) else 0
 
 
 def _list_open_effects(store: SqlStore, person: str) -> list[tuple[str, str, str]]:

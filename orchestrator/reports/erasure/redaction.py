@@ -1,7 +1,6 @@
 """Removes one person from other people's records: the name beside their key, and their words in records of their session."""
 
 from collections.abc import Collection, Mapping
-from typing import overload
 
 from state.journal.encryption import find_key_owner
 from state.stored import JsonObject
@@ -17,17 +16,15 @@ _KEPT = frozenset(
 _KEPT_INSIDE = frozenset({"confirmation_id", "effect_id", "method", "status", "requested_by", "fingerprint", "call_class", "notice"})
 
 
-@overload
-def erase_name(value: JsonObject, person: str, names: Collection[str]) -> dict[str, object]: ...
-@overload
-def erase_name(value: object, person: str, names: Collection[str]) -> object: ...
-def erase_name(value: object, person: str, names: Collection[str]) -> object:
+def erase_name(value: JsonObject, person: str, names: Collection[str]) -> dict[str, object]:
     """Return `value` with the person's name blank wherever it is the name of a requester or decider."""
+    return {key: "" if _is_their_name(key, value, person, names) else _erase_inside(item, person, names) for key, item in value.items()}
+
+
+def _erase_inside(value: object, person: str, names: Collection[str]) -> object:
     if isinstance(value, Mapping):
-        return {key: "" if _is_their_name(key, value, person, names) else erase_name(item, person, names) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [erase_name(item, person, names) for item in value]
-    return value
+        return erase_name(value, person, names)
+    return [_erase_inside(item, person, names) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _is_their_name(key: str, mapping: JsonObject, person: str, names: Collection[str]) -> bool:

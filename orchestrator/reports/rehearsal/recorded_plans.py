@@ -58,6 +58,11 @@ class RecordedStep:
         """The call's id, which the journal, the audit log and `journal why` use."""
         return build_effect_id(self.slot)
 
+    @property
+    def fate_with_note(self) -> str:
+        """What became of it, with the note if there is one: "refused: gate-delete"."""
+        return f"{self.fate}: {self.fate_note}" if self.fate_note else self.fate
+
 
 @dataclass(kw_only=True)
 class RecordedPlan:
@@ -224,7 +229,7 @@ class _Reader:
 def _build_step(entry: PlanStep, number: int) -> RecordedStep:
     step = RecordedStep(slot=entry.slot, number=number, method=entry.method, params=entry.params, comment=entry.comment)
     if problem := entry.name_problem:
-        step.name_problem, step.fate, step.detail = problem.code, "unnamed", problem.detail
+        step.name_problem, step.fate, step.detail = problem.notice.code, "unnamed", problem.detail
     return step
 
 

@@ -1,7 +1,7 @@
 """Summarises a rehearsal: counts by person, by method and by reason, with examples to look up."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
@@ -21,6 +21,7 @@ class ReasonCount:
     text: str
     steps: int = 0
     examples: list[dict[str, str]] = field(default_factory=list)
+    """Where to look them up: `journal why CALL` if one led to a call or card, else `journal show SESSION` at that time."""
 
 
 class Summary:
@@ -34,9 +35,9 @@ class Summary:
         self.now: Counter[str] = Counter()
         self.missing_counts: Counter[str] = Counter()
         self.first = self.last = ""
-        self._then: Counter[tuple[str, str]] = Counter()
-        self._people: dict[str, Counter[str]] = {}
-        self._methods: dict[str, Counter[str]] = {}
+        self.then: Counter[tuple[str, str]] = Counter()
+        self.people: dict[str, Counter[str]] = {}
+        self.methods: dict[str, Counter[str]] = {}
         self._reasons: dict[tuple[str, str], ReasonCount] = {}
 
     def add(self, rehearsed: RehearsedPlan) -> None:
@@ -58,9 +59,9 @@ class Summary:
         self.now[judged.now] += 1
         if judged.missing_facts:
             self.missing_counts[judged.now] += 1
-        self._then[judged.step.fate, judged.now] += 1
-        self._people.setdefault(name, Counter())[judged.now] += 1
-        self._methods.setdefault(judged.step.method, Counter())[judged.now] += 1
+        self.then[judged.step.fate, judged.now] += 1
+        self.people.setdefault(name, Counter())[judged.now] += 1
+        self.methods.setdefault(judged.step.method, Counter())[judged.now] += 1
 
     def _add_reasons(self, judged: RehearsedStep, rehearsed: RehearsedPlan) -> None:
         for reason in {find_reason_code(reason): reason for reason in judged.reasons}.values():
@@ -68,11 +69,16 @@ class Summary:
             entry = self._reasons.setdefault((judged.now, code), ReasonCount(now=judged.now, reason=code, text=format_reason(reason)))
             entry.steps += 1
             if len(entry.examples) < EXAMPLES:
-                entry.examples.append(build_lookup_command(judged, rehearsed))
+                step, plan = judged.step, rehearsed.plan
+                place = {"session": plan.session, "at": plan.at}
+                entry.examples.append({"call": step.call, "slot": step.slot, **place, "method": step.method})
+
+    def list_reasons(self) -> list[ReasonCount]:
+        """Return the counts by reason, largest first."""
+        return sorted(self._reasons.values(), key=lambda entry: (-entry.steps, entry.reason))
 
     def as_data(self) -> dict[str, object]:
         """Return all counts as JSON data, largest first."""
-        reasons = sorted(self._reasons.values(), key=lambda entry: (-entry.steps, entry.reason))
         return {
             "kind": "summary",
             "plans": self.plans,
@@ -82,10 +88,10 @@ class Summary:
             "last": self.last,
             "now": {name: self.now[name] for name in _VERDICTS},
             "not_recorded": dict(sorted(self.missing_counts.items())),
-            "then_now": [{"then": then, "now": now, "steps": count} for (then, now), count in sorted(self._then.items())],
-            "by_person": _sort_counts(self._people, "person"),
-            "by_method": _sort_counts(self._methods, "method"),
-            "by_reason": [asdict(entry) for entry in reasons],
+            "then_now": [{"then": then, "now": now, "steps": count} for (then, now), count in sorted(self.then.items())],
+            "by_person": _list_counts(self.people, "person"),
+            "by_method": _list_counts(self.methods, "method"),
+            "by_reason": [asdict(entry) for entry in self.list_reasons()],
         }
 
     def render_sentences(self, mode: str) -> Iterable[str]:
@@ -132,12 +138,11 @@ def format_moment(ts: str) -> str:
     return f"{ts[:19].replace('T', ' ')}Z"
 
 
-def build_lookup_command(judged: RehearsedStep, rehearsed: RehearsedPlan) -> dict[str, str]:
-    """Return where to look a step up: `journal why CALL` if it led to a call or card, else `journal show SESSION` at that time."""
-    plan = rehearsed.plan
-    return {"call": judged.step.call, "slot": judged.step.slot, "session": plan.session, "at": plan.at, "method": judged.step.method}
+def rank_counts(counted: Mapping[str, Counter[str]]) -> list[tuple[str, Counter[str]]]:
+    """Return the names with their counts by verdict, those with the most steps first."""
+    return sorted(counted.items(), key=lambda item: (-item[1].total(), item[0]))
 
 
-def _sort_counts(counted: dict[str, Counter[str]], column: str) -> list[dict[str, object]]:
-    ranked = sorted(counted.items(), key=lambda item: (-item[1].total(), item[0]))
+def _list_counts(counted: Mapping[str, Counter[str]], column: str) -> list[dict[str, object]]:
+    ranked = rank_counts(counted)
     return [{column: name, "steps": counts.total(), **{now: counts[now] for now in _VERDICTS}} for name, counts in ranked]

@@ -1,4 +1,4 @@
-"""Drops `effects.epoch`: it was written with every change and never read; a commit is fenced by the epoch of its lease."""
+"""Drops `effects.epoch`: it was written with every change and never read, because the epoch of the lease protects a commit."""
 
 from alembic import op
 

@@ -1,6 +1,7 @@
 """Taking back what was done: exactly what stood there returns, by a card like any other, or nothing happens and it is said why."""
 
 import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from orchestrator.gate.approve import undo_policy
 from state.clock import generate_id
+from state.sql.erasure import KEPT_CALL_FIELDS
 from tests.unit.features.undo.undo_kit import an_office, cards, codes, done, pressed, restored, undo, update
 from tests.unit.spine_kit import ANNA, BORIS, VERA, World, effect, press
 from tests.unit.spine_portal import Held, cut
@@ -319,3 +321,15 @@ async def test_a_portal_that_does_not_answer_undoes_nothing(office: World) -> No
     assert codes(await pressed(office, effect_id)) == ["undo-refused", "portal-unreadable"]
     office.portal.faults.clear()
     assert codes(await pressed(office, effect_id)) == ["undo-shown"]
+
+
+async def test_the_call_of_an_erased_person_cannot_be_undone(office: World) -> None:
+    """Its stored call is gone with the person: no button is offered, and a press of an old one finds nothing to undo."""
+    effect_id = await done(office, update({"OPPORTUNITY": 1_500_000}))
+    row = await (await office.session()).find_effect(effect_id)
+    assert row is not None
+    deps = office.gate.deps
+    erased = replace(row, call={name: row.call[name] for name in KEPT_CALL_FIELDS if name in row.call}, outcome=None)
+    for found, offered in ((row, True), (erased, False)):
+        assert undo_policy.is_undo_offered(found, now=office.clock.now(), policy=deps.policy, catalogue=deps.catalogue) is offered
+    assert undo_policy.find_completed(erased) is None
