@@ -144,8 +144,8 @@ class Allow:
 class Ask:
     """Verdict: a person must decide.
 
-    `taps` is 2 for what cannot be undone; `lead` says that a lead (head of sales) decides, `four_eyes` that somebody other than the
-    requester decides.
+    `taps` is the number of button clicks that approve the call: 2 for deletions, strong changes of a sum, and where a rule asks twice.
+    `lead` says that a lead (head of sales) decides, `four_eyes` that somebody other than the requester decides.
     """
 
     reasons: tuple[Notice, ...]
