@@ -114,12 +114,12 @@ async def _started(settings: Settings) -> AsyncIterator[Orchestrator]:
             settings,
             store,
             InstantClient(Portal()),
-            InstantModel(),
+            InstantModel(),  # type: ignore[arg-type]
             trouble=_ignore,
             partial=_silent,
-            clock=SystemClock(),  # type: ignore[arg-type]
+            clock=SystemClock(),
         )
-        orchestrator.tools = replace(orchestrator.tools, periodic_tasks=())
+        orchestrator.tools = replace(orchestrator.tools, features=replace(orchestrator.tools.features, periodic_tasks=()))
         working = asyncio.ensure_future(orchestrator.run())
         yield orchestrator
         working.cancel()

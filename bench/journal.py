@@ -19,6 +19,7 @@ from state.events.calls import CallStarted, CallSucceeded, StateChanges
 from state.events.confirmations import ConfirmationApproved, ConfirmationRequested
 from state.events.conversation import MessageReceived, ModelAnswered, PlanRecorded, TurnFinished
 from state.journal.store import Commit
+from state.session_state import SessionState
 from state.sql import build_sqlite_url, open_store
 from state.sql.raw_records import open_raw
 from state.verify.chain import Chain, check_next
@@ -114,7 +115,7 @@ def turn(number: int) -> list[Event]:
     ]
 
 
-def _folded(steps: list[tuple[str, dict[str, Any], str]], state: dict[str, Any] | None = None) -> float:
+def _folded(steps: list[tuple[str, dict[str, Any], str]], state: SessionState | None = None) -> float:
     begun = time.process_time()
     fold.fold_events(fold.create_state() if state is None else state, steps)
     return len(steps) / (time.process_time() - begun)

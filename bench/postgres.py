@@ -295,7 +295,8 @@ async def _whole(server: Server) -> Speed:
             row = InboxRow(id=row_id, source=row_id, session=session, lane=lane, kind=kind, actor=actor, body=body, received_at=now)
             answer = store.waiting[row_id] = asyncio.get_running_loop().create_future()
             await made.receive([row])
-            return await answer
+            found: list[Any] = await answer
+            return found
 
         async def talk(session: str, turns: int) -> None:
             for number in range(turns):

@@ -165,7 +165,7 @@ async def product(clients_of: Callable[[Portal], Clients]) -> AsyncIterator["Run
                 settings, store, clients.bitrix, clients.model, trouble=_ignore, partial=_silent, clock=SystemClock()
             )
             # What falls due by itself is no part of a turn, and would end the wait for one too early.
-            orchestrator.tools = replace(orchestrator.tools, periodic_tasks=())
+            orchestrator.tools = replace(orchestrator.tools, features=replace(orchestrator.tools.features, periodic_tasks=()))
             working = asyncio.ensure_future(orchestrator.run())
             runner = Runner(orchestrator, store)
             gc.collect()
