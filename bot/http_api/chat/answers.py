@@ -23,7 +23,7 @@ from state.journal.journal import load_state
 from state.journal.store import InboxRow, Store
 from state.stored import JsonObject
 
-State = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "working"]
+State = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "budget", "working"]
 WANTED: Final = frozenset({"AnswerGiven", "CallSucceeded", "ConfirmationRequested", "TurnFinished"})
 _PAGE: Final = 100
 BeforeImages = Mapping[str, Mapping[str, JsonObject]]

@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from bot.http_api.chat.answers import State
 from bot.http_api.chat.request_body import LONGEST_MESSAGE, LONGEST_USER, MAX_BODY
+from state.events.conversation import TurnFinished
 from tests.unit.bot.http_api.chat_kit import CHIEF, SHOP, SITE, Door, a_door, error_of
 from tests.unit.spine_kit import raise_sum, reply, step, until
 
@@ -254,3 +256,8 @@ async def test_an_admin_token_is_described_nowhere(door: Door) -> None:
     for path, operations in description["paths"].items():
         for verb, operation in operations.items():
             assert {"401", "429"} <= operation["responses"].keys(), (verb, path)
+
+
+def test_every_way_in_which_a_turn_ends_is_a_state_of_the_answer() -> None:
+    """An end that the answer cannot name would be an internal error for the caller, as a used-up budget was."""
+    assert set(get_args(TurnFinished.model_fields["reason"].annotation)) <= set(get_args(State))
