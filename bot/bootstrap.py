@@ -1,4 +1,7 @@
-"""The composition root of the core: builds the orchestrator with its clients and store from the settings; `process.py` adds the doors."""
+"""The composition root of the core: builds the orchestrator, its clients and its store from the settings.
+
+`process.py` adds the doors (Telegram, HTTP API).
+"""
 
 import asyncio
 import contextlib
@@ -67,9 +70,9 @@ from state.trace import build_trace_headers
 
 NOBODY = Nobody()
 MOST_TEXTS = 9
-"""Maximum number of cached method descriptions: three modes under the latest policies."""
+"""Maximum number of cached descriptions of the portal's methods: one for each of the three modes under each of the last three policies."""
 PROBE = 5.0
-"""Seconds within which a probe of the portal must be sent."""
+"""Seconds that a probe of the portal (a harmless call that shows whether it answers) may wait in the queue before it is sent."""
 DATA = Path(__file__).resolve().parents[1] / "data"
 
 
@@ -86,7 +89,10 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     files: Files | None = None,
     ears: ReachabilityTracker | None = None,
 ) -> tuple[Orchestrator, list[BitrixClient | ModelClient | Limiter | Transcriber]]:
-    """Return the orchestrator and what must be closed after it; raises SettingsError for missing settings (S004-67)."""
+    """Return the orchestrator and the clients that the caller closes once it has stopped.
+
+    Raises SettingsError for missing settings (S004-67).
+    """
     clock, ears = clock or SystemClock(), ears or ReachabilityTracker()
     auth = build_portal_auth(settings, store, clock.now)
     limiter = _build_limiter(settings, store, auth.portal, clock, ears)
@@ -134,7 +140,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     members: Members | None = None,
     ear: VoiceInput | None = None,
 ) -> Orchestrator:
-    """Build the orchestrator over a given portal client and model client; benches and tests pass their own transports."""
+    """Build the orchestrator over the given portal and model clients; benchmarks and tests pass clients with transports of their own."""
     policy, catalogue = load_rules(settings)
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)
@@ -183,9 +189,10 @@ def _build_agent(settings: Settings, catalogue: Catalogue, policies: PolicySourc
 
 @contextlib.asynccontextmanager
 async def open_async_store(settings: Settings) -> AsyncIterator[AsyncStore]:
-    """Open the database, migrated, and close it at the end; raises SettingsError if it cannot be opened.
+    """Open the database, migrate it to the current schema and close it at the end; raises SettingsError if it cannot be opened.
 
-    A lock file ensures that one process at a time uses the embedded database, so leases of a crashed process are expired at once.
+    A lock file ensures that only one process at a time uses the embedded database. Session leases found in it were therefore left by
+    a process that has ended, and are expired at once.
     """
     with contextlib.ExitStack() as stack:
         embedded = settings.database_url is None
@@ -219,7 +226,7 @@ def _open_sql_store(settings: Settings) -> SqlStore:
 
 
 def load_rules(settings: Settings) -> tuple[Policy, Catalogue]:
-    """Return the owner's rules and the catalogue with them applied; raises SettingsError if they do not fit together."""
+    """Return the company's policy and the catalogue of portal methods changed by it; raises SettingsError if they contradict each other."""
     policy = load_policy(settings.policy_file)
     catalogue = load_catalogue(DATA / "catalogue", [row.model_dump() for row in policy.catalogue])
     faults = check_policy(policy, catalogue)
@@ -229,13 +236,13 @@ def load_rules(settings: Settings) -> tuple[Policy, Catalogue]:
 
 
 def _build_limiter(settings: Settings, store: AsyncStore, portal: str, clock: Clock, ears: ReachabilityTracker) -> Limiter:
-    """Build the process's one limiter for the portal; all clients must share it, because the portal counts them together."""
+    """Build the limiter of portal calls. All clients of the process must share it, because the portal counts their calls together."""
     plan = parse_plan(settings.bitrix_plan)
     return Limiter(plan.rate, plan.burst, shared=SharedLevel(store, portal, now=clock.now), clock=read_boottime, waited=ears.record_wait)
 
 
 def _build_method_prompts(catalogue: Catalogue, policies: PolicySource) -> Callable[[Mode], str]:
-    """Return a function that gives the model's description of the methods, cached by mode and policy."""
+    """Return a function from mode to the text that describes the portal's methods to the model; texts are cached by mode and policy."""
     texts: dict[tuple[Mode, str], str] = {}
 
     def methods(mode: Mode) -> str:
@@ -251,7 +258,7 @@ def _build_method_prompts(catalogue: Catalogue, policies: PolicySource) -> Calla
 
 
 def _build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[str, Query]:
-    """Return the queries that engines may ask about names and time."""
+    """Return, by name, the read-only questions that engines may ask about records, people, links and time."""
     lookup, known = Lookup(reads, naming, clock), DuplicateFinder(reads, naming)
 
     async def resolve(*, reference: str, method: str, params: JsonObject, actor: Actor, state: SessionState, text: str) -> Resolution:

@@ -1,4 +1,4 @@
-"""The list of features, each built on the ports it needs. Part of the composition root; a new feature is one line of `build_features`."""
+"""Builds the features, each from the services it needs. Part of the composition root; a new feature is one line of `build_features`."""
 
 from functools import partial
 from pathlib import Path
@@ -31,11 +31,11 @@ from state.journal.async_store import AsyncStore
 
 
 class Members(People, Staff, LeadStaff, Protocol):
-    """Who may use the bot, as needed by the features that write to people and that admit them."""
+    """The people who may use the bot, as seen by the features that write to them and by those that admit new ones."""
 
 
 class Ports(NamedTuple):
-    """What the features stand on; without `members` the bot writes to nobody on its own and admits nobody."""
+    """The services that features are built from; without `members` the bot writes to nobody on its own initiative and admits nobody."""
 
     reads: PortalReader
     naming: Naming
@@ -47,7 +47,7 @@ class Ports(NamedTuple):
 
 
 def build_features(ports: Ports, data: Path) -> Feature:
-    """Build all features; `data` is the folder of shipped data. Raises SettingsError for faulty data files."""
+    """Return all features merged into one; `data` is the folder of shipped data. Raises SettingsError for faulty data files."""
     reads, naming, store, members = ports.reads, ports.naming, ports.store, ports.members
 
     def url_of(target: str, actor: Actor) -> str:

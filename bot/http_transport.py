@@ -1,6 +1,7 @@
-"""A fast transport for httpx clients over aiohttp connections; a request costs a third of httpx's own transport.
+"""A fast transport for httpx clients over aiohttp connections; a request costs a third of what it costs over httpx's own transport.
 
-It does no redirects, cookies, retries, proxies or decompression. Errors still tell requests that were certainly not sent from others.
+It does no redirects, cookies, retries, proxies or decompression. As with httpx, the type of an error says whether the request was
+certainly not sent or may have been.
 """
 
 import asyncio
@@ -23,7 +24,7 @@ _SET_BY_THE_WIRE = frozenset({b"content-length", b"transfer-encoding"})
 def build_transport(address: str, *, connections: int = 0, kept: float) -> httpx.AsyncBaseTransport | None:
     """Return a transport with at most `connections` connections (0: any number), each kept for `kept` idle seconds.
 
-    Returns None if proxies are configured.
+    Returns None, for which httpx uses its own transport, if proxies are configured in the environment.
     """
     url = httpx.URL(address)
     if not LOOPBACK.fullmatch(url.host) and urllib.request.getproxies().keys() & {"http", "https", "all"}:
@@ -40,17 +41,17 @@ def _load_ssl_context() -> ssl.SSLContext:
 
 
 class AiohttpTransport(httpx.AsyncBaseTransport):
-    """An httpx transport over aiohttp. Raises httpx's errors; its connections belong to the event loop of the first request."""
+    """An httpx transport over aiohttp. Raises httpx's errors; use it only in the event loop in which its first request was made."""
 
     def __init__(self, *, connections: int, kept: float, secure: bool) -> None:
-        """Create a transport without connections."""
+        """Create the transport; connections are opened when requests need them."""
         self._connections = connections
         self._keep_alive = kept
         self._context: ssl.SSLContext | bool = _load_ssl_context() if secure else True
         self._session: aiohttp.ClientSession | None = None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request once; the body of the response is not read yet."""
+        """Send the request once and return the response, whose body is read when the caller reads it; raises httpx's errors."""
         body = await request.aread()
         headers = [(name.decode(), value.decode()) for name, value in request.headers.raw if name.lower() not in _SET_BY_THE_WIRE]
         session = self._ensure_session()
@@ -123,13 +124,13 @@ class _ResponseBody(httpx.AsyncByteStream):
 
 
 def _build_timeouts(told: httpx.Timeout) -> aiohttp.ClientTimeout:
-    """Convert httpx's timeouts; httpx limits waiting for a free connection and connecting separately, aiohttp only their sum."""
+    """Convert httpx's timeouts. httpx has one limit for waiting for a free connection and one for connecting, aiohttp one for their sum."""
     both = None if told.connect is None or told.pool is None else told.connect + told.pool
     return aiohttp.ClientTimeout(connect=both, sock_connect=told.connect, sock_read=told.read, ceil_threshold=math.inf)
 
 
 def _translate_error(error: Exception) -> httpx.TransportError:
-    """Return the matching httpx error. Its text contains no address, since an address may contain a webhook's code."""
+    """Return the matching httpx error. Its text never contains the request's URL, since that may contain the secret code of a webhook."""
     name = type(error).__name__
     match error:
         case aiohttp.ConnectionTimeoutError():

@@ -1,4 +1,4 @@
-"""Runs one process: the orchestrator, its doors, and the one handler of stop signals."""
+"""Runs one process: the orchestrator, its doors (Telegram, HTTP API), and the handler of stop signals."""
 
 import asyncio
 import contextlib
@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 Work = Callable[[], Coroutine[object, None, None]]
 _ZONES_INTERVAL = 3600.0
 _TURNS_TIMEOUT = 15.0
-"""Seconds that running turns get at a stop; service managers wait longer."""
+"""Seconds that running turns get to finish after a stop signal; service managers wait longer before they kill the process."""
 _DELIVERY_TIMEOUT = 5.0
 
 
@@ -92,7 +92,7 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
 
 @dataclass(frozen=True, kw_only=True)
 class _Doors:
-    """The doors of this process; at least one of `telegram` and `api` is set."""
+    """The doors (ways to talk to the product) of this process; at least one of `telegram` and `api` is set."""
 
     access: Access
     telegram: "TelegramDoor | None"
@@ -101,28 +101,28 @@ class _Doors:
     """Downloads files that people send in Telegram."""
 
     async def report_partial(self, session: str, what: str | Notice) -> None:
-        """Report a turn's progress to the door of its session."""
+        """Pass the progress of a turn (text so far, or a notice) to the door that its session belongs to; called by the orchestrator."""
         if self.api is not None and session.startswith(PREFIX):
             await self.api.mailbox.report_partial(session, what)
         elif self.telegram is not None:
             await self.telegram.delivery.report_partial(session, what)
 
     async def report_trouble(self, session: str, notice: Notice) -> None:
-        """Report to the door of the session that nothing can be stored."""
+        """Pass the notice that nothing can be stored to the door that the session belongs to; called by the orchestrator."""
         if self.api is not None and session.startswith(PREFIX):
             await self.api.mailbox.report_trouble(session, notice)
         elif self.telegram is not None:
             await self.telegram.delivery.report_trouble(session, notice)
 
     def refresh_actor(self, actor: Actor) -> Actor | None:
-        """Return the actor with the present rights of its token or person."""
+        """Return the actor with the rights that its token or person has now, None if access was lost."""
         if actor.key.startswith(PREFIX):
             return self.api.tokens.refresh_actor(actor) if self.api is not None else None
         return self.access.refresh_actor(actor)
 
 
 def _build_doors(settings: Settings, store: AsyncStore, access: Access, clock: Clock) -> _Doors:
-    """Build Telegram if it has a bot token, and the API if it has tokens; raises SettingsError for faulty ones."""
+    """Build the Telegram door if a bot token is set, and the API if its tokens are set; raises SettingsError if either is invalid."""
     api = Api(settings, store, access, clock) if settings.http_api_tokens is not None else None
     token = settings.telegram_bot_token
     if token is None:
@@ -139,7 +139,7 @@ def _build_doors(settings: Settings, store: AsyncStore, access: Access, clock: C
 
 
 def import_telegram(settings: Settings) -> None:
-    """Import the Telegram modules, a third of the program, only if there is a bot token."""
+    """Import the Telegram modules if a bot token is set; they are a third of the program, so a process without Telegram skips them."""
     if settings.telegram_bot_token is not None:
         import_aiogram()
         import_module("bot.telegram.door")
@@ -155,7 +155,10 @@ async def _open_http_door(
     api: Api | None = None,
     monitor: Monitor | None = None,
 ) -> AsyncIterator[Work | None]:
-    """Yield what serves the API, portal events and Telegram's webhook, with the port already bound; None if none of them is used."""
+    """Bind the HTTP port and yield the function that serves it; yield None if the settings call for nothing that is served over HTTP.
+
+    Served are the API, portal events, Telegram's webhook, health and metrics.
+    """
     posts = door.build_router() if door is not None else None
     if not settings.event_tokens and posts is None and api is None and settings.metrics_token is None:
         yield None
@@ -178,7 +181,7 @@ async def _open_http_door(
 def _build_monitoring_routers(
     settings: Settings, orchestrator: Orchestrator, door: "TelegramDoor | None", monitor: Monitor | None
 ) -> Sequence[APIRouter]:
-    """Return the routers of health and metrics."""
+    """Return the routers of the health checks and of the metrics; empty without a monitor."""
     if monitor is None:
         return []
     parties = monitor.build_health_checks(orchestrator, delivers=door.is_delivering if door is not None else None)
@@ -187,7 +190,10 @@ def _build_monitoring_routers(
 
 
 async def _stop_gracefully(door: "TelegramDoor | None", orchestrator: Orchestrator) -> None:
-    """Take nothing more in, let turns end and deliver their answers; whatever takes longer resumes after the next start."""
+    """Accept nothing more from Telegram, let running turns end and deliver their answers.
+
+    What takes longer than the timeouts above resumes after the next start.
+    """
     if door is not None:
         door.close()
     if not await orchestrator.finish_running(_TURNS_TIMEOUT):
@@ -217,14 +223,14 @@ async def _serve(
 
 
 async def _refresh_zones(access: Access, orchestrator: Orchestrator) -> None:
-    """Refresh people's time zones hourly, since they change when people move."""
+    """Read people's time zones from the portal every hour, since they change when people move."""
     while True:
         await access.fetch_zones(orchestrator.tools.queries["zone"])
         await asyncio.sleep(_ZONES_INTERVAL)
 
 
 async def _run_until_stopped(serve: Work, wind_down: Work) -> None:
-    """Run until a stop signal, then wind down unless a second one comes; calls in progress are completed in either case."""
+    """Run `serve` until SIGTERM or SIGINT, then `wind_down`, which a second signal cuts short; calls in progress are completed anyway."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
@@ -255,7 +261,7 @@ async def _run_until_second_stop(wind_down: Work, stop: asyncio.Event) -> None:
 
 
 def _explain(error: BaseException | None) -> None:
-    """Raise the error that ended the doors, with a clear sentence for known ones."""
+    """Raise the error that ended the process, known Telegram errors as a SettingsError; return if there is no error."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     if error is not None and "aiogram" in sys.modules:

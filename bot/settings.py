@@ -1,4 +1,4 @@
-"""The settings of one installation: frozen, read once; the only module that reads the environment.
+"""The settings of one installation, read once and not changed after that. No other module reads the environment.
 
 It imports no Telegram library, because `sdelka doctor` uses it too.
 """
@@ -23,7 +23,7 @@ _NO_DURATION = "a duration such as 24h, 90m or 2d is needed"
 
 
 def _parse_duration(value: object) -> object:
-    """Convert "24h", "90m" or "2d" into a timedelta."""
+    """Convert "24h", "90m" or "2d" into a timedelta; return what is not a string unchanged. Raises ValueError for any other string."""
     if not isinstance(value, str):
         return value
     match = _DURATION.fullmatch(value.strip())
@@ -115,20 +115,23 @@ class Settings(BaseSettings):
 
     @property
     def event_tokens(self) -> tuple[SecretStr, ...]:
-        """Tokens that authenticate portal events; if empty, no events are received."""
+        """Tokens that authenticate the portal's events; if there are none, no events are received."""
         listed = self.bitrix_event_token.get_secret_value().split(",") if self.bitrix_event_token else []
         return tuple(SecretStr(token.strip()) for token in listed if token.strip())
 
     @property
     def database(self) -> SecretStr:
-        """URL of the database."""
+        """SQLAlchemy URL of the database: DATABASE_URL, or SQLite in STATE_DIR."""
         if self.database_url is not None:
             return self.database_url
         return SecretStr(f"sqlite:///{self.state_dir / 'sdelka.db'}")
 
 
 def load_settings(**overrides: Any) -> Settings:
-    """Return the settings of the environment and `.env`; raises SettingsError naming each wrong one, never its value."""
+    """Return the settings from the environment and `.env`; `overrides` replace them.
+
+    Raises SettingsError that names each invalid setting and never quotes its value.
+    """
     try:
         return Settings(**overrides)
     except ValidationError as error:
@@ -137,14 +140,14 @@ def load_settings(**overrides: Any) -> Settings:
 
 
 def list_portal_settings(settings: Settings) -> tuple[str, ...]:
-    """Return the names of the settings that portal calls need: the application's if one is set, else the webhook's."""
+    """Return the names of the settings that portal calls need: those of the application if its id is set, else the webhook's."""
     if settings.bitrix_oauth_client_id is None:
         return ("bitrix_webhook_url",)
     return ("bitrix_portal", "bitrix_oauth_client_id", "bitrix_oauth_client_secret", "bitrix_oauth_refresh_token")
 
 
 def check_required(settings: Settings, *names: str) -> None:
-    """Raise SettingsError naming every setting that is not set."""
+    """Raise SettingsError that names every setting of `names` that is not set."""
     missing = [name.upper() for name in names if getattr(settings, name) is None]
     if missing:
         plural = "settings are" if len(missing) > 1 else "setting is"
@@ -156,7 +159,7 @@ _WEBHOOK_SECRET = re.compile(r"[A-Za-z0-9_-]{16,256}")
 
 @dataclass(frozen=True, kw_only=True)
 class Webhook:
-    """The address that Telegram posts to, and the secret that proves it is Telegram."""
+    """The address that Telegram posts updates to, and the secret by which a post is known to come from Telegram."""
 
     url: str
     secret: SecretStr
@@ -168,9 +171,9 @@ class Webhook:
 
 
 def parse_webhook(url: str | None, secret: SecretStr | None) -> Webhook | None:
-    """Return the webhook of the settings, None without one; raises SettingsError if invalid or without a secret.
+    """Return Telegram's webhook for the given settings, None if `url` is None; raises SettingsError for an invalid address or secret.
 
-    Without a secret anybody could post updates in anybody's name.
+    The secret is required: without it anybody could post updates in anybody's name.
     """
     if url is None:
         return None

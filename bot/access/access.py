@@ -1,4 +1,4 @@
-"""Who may use the bot: the people of the access file and those who joined by invitation. Everybody else is denied."""
+"""Decides who may use the bot: the people of the access file and those who joined by invitation. Everybody else is denied."""
 
 import asyncio
 import logging
@@ -26,21 +26,22 @@ __all__ = ["Access", "Person", "load_access"]
 log = logging.getLogger(__name__)
 
 LOOK_EVERY = 3.0
-"""Seconds between checks of the end of the registry's stream."""
+"""Seconds between checks whether the registry (the event stream of people who joined by invitation) has grown."""
 RELOAD = 300.0
-"""Seconds after which the registry is read again even if its stream has not grown."""
+"""Seconds after which the registry is read again even if its event stream has not grown."""
 GRACE = 60.0
-"""Seconds of a failing database after which people who joined are treated as strangers."""
+"""Seconds that the database may fail before people who joined by invitation are treated as strangers."""
 
 
 class Access:
-    """The people who may use the bot now: those of the access file and those who joined, without those the portal dismissed.
+    """The people who may use the bot now: those of the access file and those who joined, without those dismissed in the portal.
 
-    It is asked at every message and click, so it answers from memory; `apply_registry` and `watch_registry` keep it up to date.
+    It is consulted at every message and button click, so it answers from memory; `apply_registry` and `watch_registry` keep it up to
+    date. People are named by keys such as "tg:7", in which the number is their Telegram id.
     """
 
     def __init__(self, people: Sequence[Person], *, file: AccessFile | None = None, tokens: Sequence[TokenGrant] = ()) -> None:
-        """Create the list from people and tokens of the file; changes of `file`, if given, are followed."""
+        """Create the list from the people and tokens of the access file; if `file` is given, `watch_registry` applies its later changes."""
         self._tokens = {token.name: token for token in tokens}
         self._file_people: dict[int, Person] = {person.telegram_id: person for person in people}
         self._access_file = file
@@ -57,11 +58,11 @@ class Access:
         return person.to_actor(self._zones.get(telegram_id)) if person else None
 
     def refresh_actor(self, actor: Actor) -> Actor | None:
-        """Return the actor with present rights: of this list for people in Telegram, unchanged for all others."""
+        """Return the actor with the rights that the person has now, None if they lost access; actors outside Telegram are not changed."""
         return self.find_actor_by_key(actor.key) if actor.key.startswith("tg:") else actor
 
     def find_grant(self, name: str) -> TokenGrant | None:
-        """Return what the access file grants to the HTTP token with that name."""
+        """Return what the access file grants to the HTTP token with that name, None if it does not list the token."""
         return self._tokens.get(name)
 
     def find_actor_by_key(self, key: str) -> Actor | None:
@@ -69,7 +70,10 @@ class Access:
         return self.find_actor(_parse_telegram_id(key))
 
     def find_listed_actor(self, telegram_id: int) -> Actor | None:
-        """Return a listed person even without access; only for choosing language and time zone."""
+        """Return a listed person's actor even if they were dismissed, None for strangers.
+
+        Use it only to choose the language and time zone of a text, not to grant anything.
+        """
         person = self._merge_people().get(telegram_id)
         return (
             _apply_preferences(person, self.resolve_preferences(f"tg:{telegram_id}")).to_actor(self._zones.get(telegram_id))
@@ -78,33 +82,33 @@ class Access:
         )
 
     def list_people(self) -> list[Actor]:
-        """Return everybody who may use the bot."""
+        """Return the actors of everybody who may use the bot."""
         return [person.to_actor(self._zones.get(number)) for number, person in self._by_telegram.items()]
 
     def list_admins(self) -> list[Actor]:
-        """Return the administrators, who decide about access."""
+        """Return the administrators who may use the bot."""
         return [actor for actor in self.list_people() if actor.role == "admin"]
 
     def map_employees(self) -> dict[str, int]:
-        """Return key → employee number of everybody who has one, including dismissed people."""
+        """Return person key → employee number in the portal for everybody who has one, including dismissed people."""
         return {
             f"tg:{number}": person.bitrix_user_id for number, person in self._merge_people().items() if person.bitrix_user_id is not None
         }
 
     def find_lead(self, key: str) -> str:
-        """Return the key of the lead named for this person, "" if the file names none."""
+        """Return the key of the lead (head of sales) named for this person, "" if the file names none."""
         person = self._by_telegram.get(_parse_telegram_id(key))
         return f"tg:{person.lead}" if person is not None and person.lead is not None else ""
 
     def find_absence(self, key: str) -> Absence | None:
-        """Return until when the person is away, and their deputy; the date may have passed."""
+        """Return until when the person is away, and their deputy; None if the file says nothing of it. The date may have passed."""
         person = self._by_telegram.get(_parse_telegram_id(key))
         if person is None or person.away is None:
             return None
         return Absence(until=person.away, deputy=f"tg:{person.deputy}" if person.deputy is not None else "")
 
     def find_name(self, key: str) -> str:
-        """Return the person's name, also without access; "" for strangers."""
+        """Return the person's name, even if they were dismissed; "" for strangers."""
         person = self._merge_people().get(_parse_telegram_id(key))
         return person.name if person else ""
 
@@ -113,36 +117,36 @@ class Access:
         return _parse_telegram_id(key) in self._file_people
 
     def resolve_preferences(self, key: str) -> Mapping[str, str]:
-        """Return the person's preferences, or those the file sets for them; a missing name has its default."""
+        """Return the person's chosen settings by name, over those that the access file sets; a name that is missing has its default."""
         person = self._file_people.get(_parse_telegram_id(key))
         ours = {"alerts": "off"} if person is not None and person.notify == "none" else {}
         return {**ours, **self._registry.preferences.get(key, {})}
 
     def is_subscribed(self, actor: Actor, what: str) -> bool:
-        """Return whether a person with access wants "digest", "evening" or "alerts"."""
+        """Return whether the person has access and wants the messages of one kind: "digest", "evening" or "alerts"."""
         present = _parse_telegram_id(actor.key) in self._by_telegram
         return present and self.resolve_preferences(actor.key).get(what, DEFAULTS[what]) == "on"
 
     def find_subscribers(self, user_id: int) -> list[Actor]:
-        """Return the people who are this employee in the portal and want to be told of changes to their records."""
+        """Return the people who are this employee in the portal and want to be notified of changes to their records."""
         mine = [person for person in self._by_telegram.values() if person.bitrix_user_id == user_id]
         actors = (person.to_actor(self._zones.get(person.telegram_id)) for person in mine)
         return [actor for actor in actors if self.is_subscribed(actor, "alerts")]
 
     async def fetch_zones(self, zone_of: Callable[..., Awaitable[str]]) -> None:
-        """Ask the portal for time zones the file does not give; `zone_of(user_id=…)` never fails."""
+        """Read from the portal the time zones that the access file does not give; `zone_of(user_id=…)` returns one and never fails."""
         self._zone_of = zone_of
         for person in list(self._by_telegram.values()):
             if person.time_zone is None:
                 self._zones[person.telegram_id] = await zone_of(user_id=person.bitrix_user_id)
 
     def list_watched_users(self) -> list[int]:
-        """Return the employees whose records somebody wants to be told about."""
+        """Return the employee numbers of people who want to be notified of changes to their records, in ascending order."""
         numbers = {actor.bitrix_user_id for actor in self.list_people() if self.is_subscribed(actor, "alerts")}
         return sorted(number for number in numbers if number is not None)
 
     def apply_registry(self, registry: Registry, seq: int) -> None:
-        """Apply the registry as of event `seq`; an older one than the known changes nothing."""
+        """Apply the registry as it is after event number `seq`; one that is older than the last applied changes nothing."""
         if seq < self._seq:
             return
         self._registry, self._seq = deepcopy(registry), seq
@@ -155,19 +159,25 @@ class Access:
                 self._zones.setdefault(_parse_telegram_id(key), joined.time_zone)
 
     def discard_registry(self) -> None:
-        """Stop trusting an unreadable registry: only people of the file keep access, and those the portal dismissed stay out."""
+        """Take access from everybody who joined by invitation, because the registry cannot be read.
+
+        People of the access file keep theirs, except those known to be dismissed in the portal.
+        """
         self.apply_registry(replace(self._registry, people={}), self._seq)
         self._seq = -1
 
     async def load_registry(self, store: AsyncStore) -> None:
-        """Read the registry before the first message; if that fails only the file counts until `watch_registry` can read it."""
+        """Read the registry before the first message; if that fails, only the access file counts until `watch_registry` can read it."""
         try:
             await self.reload_registry(store)
         except Exception:  # see `watch_registry`
             log.exception("the registry of people cannot be read", extra={"action": "registry_unreadable"})
 
     async def watch_registry(self, store: AsyncStore) -> None:
-        """Follow the registry, whichever process changes it, until cancelled. While it cannot be read it admits nobody new."""
+        """Apply changes of the registry and of the access file until cancelled, whichever process makes them.
+
+        While the registry cannot be read nobody new is admitted; after `GRACE` seconds `discard_registry` is called.
+        """
         failing_since: float | None = None
         read_at = -RELOAD
         while True:
@@ -183,7 +193,10 @@ class Access:
             await asyncio.sleep(LOOK_EVERY)
 
     async def _sync_file(self, store: AsyncStore) -> None:
-        """Follow the access file: administrators are told of changes, and cards of people who left it are closed."""
+        """Apply a change of the access file and store the inbox row about it; never fails.
+
+        Handlers of that row tell the administrators and close the cards of people who are no longer listed.
+        """
         try:
             news = await asyncio.to_thread(self._access_file.poll) if self._access_file is not None else None
             if news is not None:
@@ -198,7 +211,7 @@ class Access:
             log.exception("the access file cannot be followed", extra={"action": "access_not_followed"})
 
     def apply_file_news(self, news: FileNews) -> None:
-        """Apply a changed file: rights change at once, notices are stored by the next `_sync_file`."""
+        """Apply a change of the access file: rights change at once; the inbox row about it is stored by the next `_sync_file`."""
         before = set(self._by_telegram)
         if not news.faults:
             self._file_people = {person.telegram_id: person for person in news.people}
@@ -210,13 +223,16 @@ class Access:
         )
 
     async def _fetch_new_zones(self) -> None:
-        """Fetch time zones for people new in the file; the others are refreshed hourly."""
+        """Fetch the time zones of people who are new in the file; those of the others are refreshed hourly."""
         for number, person in list(self._by_telegram.items()):
             if person.time_zone is None and number not in self._zones and self._zone_of is not None:
                 self._zones[number] = await self._zone_of(user_id=person.bitrix_user_id)
 
     async def _reload_if_changed(self, store: AsyncStore, read_at: float) -> float:
-        """Read the registry if its stream has grown, or after `RELOAD` (an erasure changes stored events); return when it was last read."""
+        """Read the registry if its event stream has grown or `RELOAD` seconds have passed; return when it was last read.
+
+        Times are seconds since boot. The stream does not grow when a person's data are erased from stored events, hence `RELOAD`.
+        """
         seq = await store.read(_read_head)
         if seq == self._seq and read_boottime() - read_at < RELOAD:
             return read_at
@@ -224,17 +240,17 @@ class Access:
         return read_boottime()
 
     async def reload_registry(self, store: AsyncStore) -> None:
-        """Read the registry now; raises the store's errors."""
+        """Read the registry (people who joined by invitation) now and apply it; raises the store's errors."""
         state, seq = await store.read(load_state, STREAM)
         self._seq = min(self._seq, seq)
         self.apply_registry(extract_registry(state), seq)
 
     def map_listed(self) -> dict[str, Person]:
-        """Return everybody who is listed by key, including dismissed people."""
+        """Return person key → person for everybody who is listed, including dismissed people."""
         return {f"tg:{number}": person for number, person in self._merge_people().items()}
 
     def _merge_people(self) -> dict[int, Person]:
-        """Merge the file with the people who joined, including dismissed ones; for a person in both the file counts."""
+        """Return the people of the file and those who joined, including dismissed ones; for a person in both, the file's entry counts."""
         return _mark_namesakes({**_build_joined_people(self._registry.people), **self._file_people}, self._file_people)
 
     def __len__(self) -> int:
@@ -247,7 +263,7 @@ def _read_head(store: Store) -> int:
 
 
 def _parse_telegram_id(key: str) -> int:
-    """Return the Telegram id in a key; 0, which nobody has, for keys of other doors."""
+    """Return the Telegram id in a person key such as "tg:7"; 0, which nobody has, for any other key."""
     kind, _, number = key.partition(":")
     return int(number) if kind == "tg" and number.isascii() and number.isdecimal() else 0
 
@@ -261,7 +277,10 @@ def _build_joined_people(people: Mapping[str, JoinedPerson]) -> dict[int, Person
 
 
 def _mark_namesakes(people: Mapping[int, Person], file: Mapping[int, Person]) -> dict[int, Person]:
-    """Add the Telegram id to the names of people who share a name, and of joined people whose employee has another account."""
+    """Add the Telegram id to names that two people share, and to the name of a joined person whose employee number another person has too.
+
+    `people` and `file` map Telegram ids to people; `file` holds those of the access file.
+    """
     names = Counter(person.name.casefold() for person in people.values())
     employees = Counter(person.bitrix_user_id for person in people.values())
     found = dict(people)
@@ -279,7 +298,10 @@ def _apply_preferences(person: Person, chosen: Mapping[str, str]) -> Person:
 
 
 def load_access(path: Path | None) -> Access:
-    """Read the access file; raises SettingsError that names the file, the entry and the fix. Without a file nobody has access."""
+    """Return who may use the bot according to the file; nobody if `path` is None.
+
+    Raises SettingsError that names the file, the entry and the fix.
+    """
     if path is None:
         return Access([])
     listed = read_access_file(path)

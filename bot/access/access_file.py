@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SETTLED = 1.0
-"""Seconds after the last write before the file is read: a half-written file may name fewer people than the whole one."""
+"""Seconds to wait after the last write before the file is read, because a half-written file may list fewer people than the whole one."""
 
 
 def _validate_zone(name: str) -> str:
@@ -47,21 +47,21 @@ class Person(BaseModel):
     role: Role = "manager"
     mode: Mode = "full"
     sees: Literal["own", "all"] | list[int] | None = None
-    """Default: own for managers, all for leads and admins."""
+    """Whose records the person sees; a list holds employee numbers. Default: own for managers, all for leads and admins."""
     time_zone: Annotated[str, AfterValidator(_validate_zone)] | None = None
-    """Default: the employee's zone in the portal, else the portal's; Moscow's until that is read."""
+    """Default: the employee's zone in the portal, else the portal's own; Europe/Moscow until one of these has been read."""
     locale: Literal["ru", "en"] = "ru"
     notify: Literal["none", "own"] = "own"
-    """Whether they are told of changes to their own records in the portal."""
+    """Whether they are notified of changes to their own records in the portal."""
     lead: int | None = None
-    """Telegram id of the head of sales who decides about what is above this person's limit."""
+    """Telegram id of the lead (head of sales) who decides about what is above this person's limit."""
     deputy: int | None = None
-    """For a lead: who decides while they are away."""
+    """For a lead: Telegram id of the person who decides while they are away."""
     away: date | None = None
-    """For a lead: the last day on which they do not decide."""
+    """For a lead: the last day of their absence, until which the deputy decides."""
 
     def to_actor(self, learned: str | None = None) -> Actor:
-        """Return the person as an actor; `learned` is their time zone in the portal."""
+        """Return the person as an actor with their rights; `learned` is their time zone in the portal, used if the file gives none."""
         sees = self.sees if self.sees is not None else ("own" if self.role == "manager" else "all")
         return Actor(
             key=f"tg:{self.telegram_id}",
@@ -76,17 +76,17 @@ class Person(BaseModel):
 
 
 class TokenGrant(BaseModel):
-    """What the file adds to a token of HTTP_API_TOKENS, by its name: its employee in the portal, and language and time zone."""
+    """What the access file adds to one token of HTTP_API_TOKENS, matched by `name`: its employee in the portal, language and time zone."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     name: str
     bitrix_user_id: int | None = None
     sees: Literal["own", "all"] | list[int] | None = None
-    """Default: all; own for a manager who has a Bitrix user."""
+    """Whose records the token sees; a list holds employee numbers. Default: own for a manager with a `bitrix_user_id`, else all."""
     time_zone: Annotated[str, AfterValidator(_validate_zone)] | None = None
     locale: Literal["ru", "en"] = "ru"
     customers: bool = False
-    """Whether its messages are written by customers: text of others, never an instruction, so every write it leads to asks."""
+    """Whether customers write its messages. Their text is never an instruction, so every write it leads to needs a confirmation."""
 
 
 class _File(BaseModel):
@@ -97,25 +97,25 @@ class _File(BaseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class FileNews:
-    """A change of the access file: `faults` says why the old list stays; otherwise `people` is the new one."""
+    """A change of the access file: either `faults` says why the old list stays, or `people` and `tokens` are the new one."""
 
     content: str
-    """Hash of the file's content and time of its writing; the same writing is reported once."""
+    """Hash of the file's content and the time it was written; identifies the change, so that it is reported once."""
     people: tuple[Person, ...] = ()
     tokens: tuple[TokenGrant, ...] = ()
     faults: str = ""
 
 
 class AccessFile:
-    """Follows the access file; while it is unchanged a poll costs one stat call."""
+    """Notices changes of the access file; polling an unchanged file costs one stat call."""
 
     def __init__(self, path: Path, wall: Callable[[], float] = lambda: SystemClock().now().timestamp()) -> None:
-        """Follow the file at `path` from its present content on."""
+        """Watch the file at `path` for changes of its present content; `wall` returns the time in Unix seconds."""
         self._path, self._wall = path, wall
         self._stamp, self._content = _read_stamp(path), _hash_content(path)
 
     def poll(self) -> FileNews | None:
-        """Return the change since the last poll, None if there is none; never fails."""
+        """Return the change since the last poll, None if there is none or the file was written within the last `SETTLED` s; never fails."""
         stand = _read_stamp(self._path)
         if stand == self._stamp or (stand and 0 <= self._wall() - stand[0] / 1e9 < SETTLED):
             return None
@@ -165,7 +165,7 @@ def read_access_file(path: Path) -> _File:
 
 
 def _find_duplicate(names: Sequence[T]) -> T | None:
-    """Return a name with two entries, None if there is none."""
+    """Return the first item that is listed more than once, None if there is none."""
     often = Counter(names)
     return next((name for name, entries in often.items() if entries > 1), None)
 

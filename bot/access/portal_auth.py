@@ -1,6 +1,6 @@
-"""Builds the portal credentials from the settings (an application, else an incoming webhook) and stores the application's tokens.
+"""Builds the portal credentials from the settings and stores the application's tokens.
 
-It sends no requests.
+The credentials are those of an application if its id is set, else an incoming webhook. Nothing is sent to the portal here.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ def build_portal_auth(settings: Settings, store: AsyncStore, now: Callable[[], d
 
 
 def build_auth(settings: Settings, tokens: TokenStore, now: Callable[[], datetime]) -> Auth:
-    """Return the same credentials over another token store; raises like `build_portal_auth`."""
+    """Return the same credentials with the application's tokens kept in `tokens`; raises like `build_portal_auth`."""
     check_required(settings, *list_portal_settings(settings))
     if settings.bitrix_oauth_client_id is None:
         return _build_webhook(settings.bitrix_webhook_url or SecretStr(""))
@@ -51,19 +51,19 @@ def _build_application(settings: Settings, client_id: str, tokens: TokenStore, n
 
 
 class OAuthStore:
-    """Implements `bitrix.auth.oauth.TokenStore` over the store's named values."""
+    """Keeps the application's tokens as named values of the database; implements `bitrix.auth.oauth.TokenStore`."""
 
     def __init__(self, store: AsyncStore) -> None:
         """Keep the token pairs in `store`."""
         self._store = store
 
     async def load(self, name: str) -> str | None:
-        """Return what is stored under the name; raises OSError if it cannot be read."""
+        """Return the text stored under the name, None if there is none; raises OSError if it cannot be read."""
         with _translate_errors():
             return await self._store.get_value(name)
 
     async def swap(self, name: str, expected: str | None, text: str) -> bool:
-        """Store `text` if the present value is `expected`, and return whether it was; raises OSError if it cannot be written."""
+        """Store `text` if the present value equals `expected`, and return whether it did; raises OSError if it cannot be written."""
         with _translate_errors():
             return await self._store.swap_value(name, expected, text)
 

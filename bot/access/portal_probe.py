@@ -1,4 +1,7 @@
-"""Read-only access to the portal for commands that run beside the bot: it renews no token, stores nothing, and calls named reads only."""
+"""Read-only access to the portal for commands that run beside the bot.
+
+It renews no token, stores nothing, and calls only the methods in `READS`. `fetch_employee` is the exception: it may renew tokens.
+"""
 
 import asyncio
 import contextlib
@@ -21,36 +24,36 @@ from state.stored import JsonObject
 
 READS: Final = frozenset({"profile", "scope", "server.time", "user.get", "crm.currency.base.get", "app.info"})
 NO_TOKEN: Final = "NO_STORED_TOKEN"  # noqa: S105 - an error code
-"""Error code of a call that would have needed a new token."""
+"""Error code of a call that failed because the stored access token has expired and a probe may not request a new one."""
 
 
 class ReadOnlyTokens:
     """The application's stored tokens, which are never replaced."""
 
     def __init__(self, load: Callable[[str], str | None]) -> None:
-        """`load` returns what is stored under a name."""
+        """Read tokens with `load`, which returns the text stored under a name, None if there is none."""
         self._load = load
         self.was_swap_wanted = False
 
     async def load(self, name: str) -> str | None:
-        """Return what is stored under the name; raises OSError if it cannot be read."""
+        """Return the text stored under the name, None if there is none; raises OSError if it cannot be read."""
         try:
             return await asyncio.to_thread(self._load, name)
         except StoreError as error:
             raise OSError(type(error).__name__) from None
 
     async def swap(self, name: str, expected: str | None, text: str) -> bool:
-        """Store nothing: raise OSError, before the authorization server is asked for a new token."""
+        """Store nothing and raise OSError; it is called before the authorization server is asked for a new token, so none is requested."""
         del name, expected, text
         self.was_swap_wanted = True
         raise OSError("a look stores nothing")
 
 
 class PortalProbe:
-    """Calls the portal's reads; created by `open_portal_probe`."""
+    """Calls the reading methods listed in `READS`; created by `open_portal_probe`."""
 
     def __init__(self, client: BitrixClient, tokens: ReadOnlyTokens, within: float) -> None:
-        """Call through `client`; one answer may take `within` seconds."""
+        """Call through `client`; an answer that takes longer than `within` seconds fails the call."""
         self._client, self._tokens, self._within = client, tokens, within
 
     @property
@@ -64,7 +67,7 @@ class PortalProbe:
         return self._client.is_application
 
     async def ask(self, method: str, params: JsonObject | None = None) -> Answer:
-        """Return the answer to one of READS; raises BitrixError, and ValueError for any other method."""
+        """Return the portal's answer to one of the methods in `READS`; raises BitrixError, and ValueError for any other method."""
         if method not in READS:
             msg = f"{method} is none of the reads"
             raise ValueError(msg)
@@ -81,7 +84,10 @@ class PortalProbe:
 
 @contextlib.asynccontextmanager
 async def open_portal_probe(settings: Settings, load: Callable[[str], str | None], *, within: float) -> AsyncIterator[PortalProbe]:
-    """Open a probe of the configured portal for the block; raises SettingsError for missing or wrong settings."""
+    """Yield a probe of the configured portal; `load` reads stored tokens, `within` is its timeout in seconds.
+
+    Raises SettingsError for missing or wrong settings.
+    """
     tokens = ReadOnlyTokens(load)
     clock = SystemClock()
     auth = build_auth(settings, tokens, clock.now)
@@ -90,11 +96,11 @@ async def open_portal_probe(settings: Settings, load: Callable[[str], str | None
 
 
 _TIMEOUT = 15.0
-"""Seconds; an administrator waits for the answer."""
+"""Seconds that `fetch_employee` may take, since an administrator waits for the result."""
 
 
 async def fetch_employee(settings: Settings, user_id: int) -> User | None:
-    """Return the employee as the portal has them, None for an unknown number. Raises BitrixError, SettingsError, StoreError."""
+    """Return the employee's data in the portal, None for an unknown number. Raises BitrixError, SettingsError, StoreError."""
     opened = open_store(settings.database.get_secret_value())  # an application keeps its tokens there
     store, clock = AsyncStore(opened, threads=opened.threads), SystemClock()
     try:

@@ -1,4 +1,7 @@
-"""The command line of `sdelka`: each command imports its module only when called. SettingsError is one sentence and exit code 2."""
+"""The command line of `sdelka`. Each command imports its module only when it is called.
+
+A SettingsError ends it with one sentence on stderr and exit code 2.
+"""
 
 import asyncio
 import gc
@@ -16,7 +19,7 @@ app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Sdelka: a Telegram copilot for Bitrix24."
 )
 _PASS_THROUGH = {"allow_extra_args": True, "ignore_unknown_options": True}
-"""For commands whose arguments are parsed by another module, loaded only then, so that `sdelka --help` imports none of them."""
+"""Typer settings of commands whose arguments another module parses; it is imported when the command runs, which keeps `--help` fast."""
 
 
 @app.command()
@@ -53,7 +56,7 @@ def chat(
 
 
 def _add_lazy_command(name: str, module: str, what: str, attribute: str = "app") -> None:
-    """Add a command whose module is imported only when it is called."""
+    """Add a command whose module is imported only when the command is called; `what` is its help text."""
 
     @app.command(name, help=what, context_settings=_PASS_THROUGH, add_help_option=False)
     def handed_on(context: typer.Context) -> None:
@@ -88,7 +91,7 @@ def sandbox(context: typer.Context) -> None:
 
 
 def _execute_module(module: str, arguments: list[str]) -> None:
-    """Replace this process by another program, since the product never imports the sandbox."""
+    """Replace this process by a Python process that runs `module`, since the product never imports the sandbox."""
     os.execv(sys.executable, [sys.executable, "-m", module, *arguments])  # noqa: S606 - our own module, no shell
 
 

@@ -1,4 +1,4 @@
-"""The command `sdelka backup`: copies database and audit logs into one file beside a running bot. It changes nothing but that file."""
+"""The command `sdelka backup`: copies the database and the audit logs into one file, also while the bot runs."""
 
 import sys
 import time
@@ -67,7 +67,7 @@ def find_program_version() -> str:
 
 
 def build_progress_reporter() -> Callable[[str], None]:
-    """Return a function that reports progress on stderr every few seconds, so that long work does not look stuck."""
+    """Return a function that writes a line to stderr, at most once in `TELL_EVERY` seconds, so that long work does not look stuck."""
     told = time.monotonic()
 
     def tell(line: str) -> None:

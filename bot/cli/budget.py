@@ -1,4 +1,4 @@
-"""The command `sdelka budget`: how much of the model everybody used in a month, and their limits. It only reads."""
+"""The command `sdelka budget`: shows how much of the model (tokens, money) everybody used in a month, and their limits. It only reads."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ _MONTH: Final = re.compile(r"20\d\d-(?:0[1-9]|1[0-2])", re.ASCII)
 
 
 class _Usage(NamedTuple):
-    """What one person used of the model in a month, and their limits; None where there is no price or no limit."""
+    """One person's usage of the model in a month (tokens, money) and their limits; None where there is no price or no limit."""
 
     person: str
     name: str
@@ -36,7 +36,7 @@ class _Usage(NamedTuple):
     percent: int | None
     models: Mapping[str, Mapping[str, int]]
     unpriced: Sequence[str]
-    """Models without a price, which `money` leaves out."""
+    """Models without a price in the policy; `money` does not include them."""
 
 
 app = typer.Typer(add_completion=False, help="How much of the model everybody has used this month.")
@@ -85,7 +85,7 @@ def _parse_month(text: str) -> int:
 
 
 def _find_start(month: int, now: datetime) -> datetime:
-    """Return a moment before the month began in any time zone."""
+    """Return a moment that lies before the start of the month in every time zone; `month` is 202610 for October 2026, 0 for the present."""
     from datetime import UTC, timedelta  # noqa: PLC0415 - see budget
 
     from orchestrator.gate.call.budget import find_month_start  # noqa: PLC0415 - see budget
@@ -94,7 +94,10 @@ def _find_start(month: int, now: datetime) -> datetime:
 
 
 def _load_people(settings: "Settings") -> "dict[str, Actor]":
-    """Return the people of the access file by person key, employees under their employee number; empty if the file cannot be read."""
+    """Return the people of the access file by budget key; empty if the file cannot be read.
+
+    The budget key of somebody with an employee number is "employee:<number>", so that all their accounts share one budget.
+    """
     from bot.access.access import load_access  # noqa: PLC0415 - see budget
     from orchestrator.gate.call.budget import build_person_key  # noqa: PLC0415 - see budget
 

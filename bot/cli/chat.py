@@ -1,4 +1,7 @@
-"""The command `sdelka chat`: the copilot in a terminal, with confirmations by y or n. Like the other doors it decides nothing."""
+"""The command `sdelka chat`: the copilot in a terminal, where cards are approved with y and denied with n.
+
+Like the other doors it only passes answers on: the gate decides.
+"""
 
 import asyncio
 import sys
@@ -28,10 +31,10 @@ _WORDS = load_lexicon("answers")
 
 
 class Terminal:
-    """One conversation; tests replace `read_line` and `show`."""
+    """One conversation in the terminal; tests replace `read_line` and `show`."""
 
     def __init__(self, store: AsyncStore, actor: Actor, session: str, *, read_line: ReadLine, show: Show) -> None:
-        """Keep the parts."""
+        """Create the conversation of `actor` in the given session; `read_line` returns None at the end of input."""
         self._store = store
         self._actor = actor
         self._session = session
@@ -42,7 +45,7 @@ class Terminal:
         self._choices: list[str] = []
 
     async def run(self, orchestrator: Orchestrator) -> None:
-        """Read lines until the end of input, and wait for the answer to each."""
+        """Read lines until the end of input; after each one, wait for the answer and show it."""
         await self._drain(orchestrator)
         while (line := await self._read_line("> ")) is not None:
             text = to_storable_text(line).strip()
@@ -51,7 +54,7 @@ class Terminal:
                 await self._drain(orchestrator)
 
     def _parse_line(self, text: str) -> InboxRow:
-        """Parse a line into a command, a numbered choice, or a request."""
+        """Return the line as an inbox row: a command ("/new"), the number of an offered choice, or a message."""
         if text.startswith("/"):
             name = text[1:].split(maxsplit=1)[0] if text[1:].split() else ""
             return self._build_row("command", "turn" if name == "new" else "express", {"name": name})
@@ -74,7 +77,7 @@ class Terminal:
         )
 
     async def _drain(self, orchestrator: Orchestrator) -> None:
-        """Show messages until nothing is in progress, and ask about each card when it appears."""
+        """Show messages until none is left and nothing is in progress; a card that waits is followed by the y/n question."""
         while True:
             rows = await self._store.list_due_outbox("cli", self._clock.now())
             mine = [row for row in rows if row.session == self._session]
@@ -97,7 +100,7 @@ class Terminal:
             await self._ask(view, orchestrator)
 
     def _show_file(self, row: OutboxRow) -> None:
-        """Show a list with one row per line."""
+        """Show a file (a long list) as text: one row per line, cells separated by tabs."""
         self._show("\n".join("\t".join(str(cell) for cell in cells) for cells in (row.body["columns"], *row.body["rows"])))
 
     def _show_reply(self, row: OutboxRow) -> None:
@@ -108,7 +111,7 @@ class Terminal:
         self._show("\n".join([text, *lines]) if text else "\n".join(lines))
 
     async def _ask(self, view: CardView, orchestrator: Orchestrator) -> None:
-        """Ask for a decision: y approves, n denies, anything else leaves the card open (see /pending)."""
+        """Ask the person to decide about the card: y approves, n denies, anything else leaves it open (see /pending)."""
         answer = (await self._read_line("[y/n] ") or "").strip().lower()
         approve = answer in _WORDS.read_words("terminal", "yes")
         if not approve and answer not in _WORDS.read_words("terminal", "no"):
@@ -120,7 +123,7 @@ class Terminal:
 
 
 async def run_chat(settings: Settings, *, name: str, user: int | None, language: Literal["ru", "en"]) -> None:
-    """Run the conversation `cli:<name>` until the end of input."""
+    """Run the conversation `cli:<name>` until the end of input; `user` is the person's employee number in the portal."""
     actor = Actor(key=f"cli:{name}", name=name, role="admin", sees="all", bitrix_user_id=user, locale=language)
     async with open_async_store(settings) as store:
         orchestrator, closing = build_orchestrator(settings, store, trouble=_build_trouble_reporter(actor), partial=_discard)

@@ -1,4 +1,7 @@
-"""The command `sdelka db`: moves the database to another kind, or reopens one that was moved."""
+"""The command `sdelka db`: moves the database between SQLite and PostgreSQL, or reopens one that was moved.
+
+A moved database is one whose content was copied to another; it is marked, so that no bot starts on it by mistake.
+"""
 
 import sys
 from typing import Annotated
@@ -27,7 +30,7 @@ def move(
     *,
     as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
 ) -> None:
-    """Copy everything from today's database (DATABASE_URL, or STATE_DIR) into an empty one, compare the two, and mark the old one as moved.
+    """Copy everything from the present database (DATABASE_URL, or STATE_DIR) into an empty one, compare them, and mark the old one moved.
 
     Stop every bot first. The old database stays as it is; whoever starts a bot on it by mistake is refused.
     Exit codes: 0 moved and the same, 2 refused or failed: the old database is as before.
@@ -57,7 +60,7 @@ def reopen(
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask; for scripts.")] = False,
 ) -> None:
-    """Take back a database that was moved: from then on bots start on it again. What was done in the other one is not in it.
+    """Take back a database that was moved, so that bots start on it again. It lacks what bots did with the other one since.
 
     Exit codes: 0 open again (or it never was closed), 2 refused.
     """

@@ -1,6 +1,6 @@
-"""The command `sdelka freeze`: stops all writes to the portal, allows them again, or shows the state.
+"""The command `sdelka freeze`: stops all writes to the portal, allows them again, or shows whether they are stopped.
 
-It sets the switch in the database, so it works without a running bot and for every process on that database.
+It sets a switch in the database that every process checks before a write, so it also works while no bot runs.
 """
 
 import getpass
@@ -33,7 +33,7 @@ def freeze(
 ) -> None:
     """Stop all writing to the portal, in every process, from the moment at which this command returns.
 
-    A call that is on its way is heard to its end. Reading goes on, cards wait. Administrators are told by the bot.
+    The answer to a call that was already sent is awaited. Reading goes on, cards wait. The bot tells the administrators.
     Exit codes: 0 = done (with --status: writing may start), 1 = with --status: writing is frozen, 2 = wrong use, or the database cannot
     be used: nothing was changed.
     """
@@ -72,7 +72,10 @@ def _show_status(*, as_json: bool) -> None:
 
 
 def _set_switch(store: "Store", *, reason: str, off: bool) -> "SwitchResult":
-    """Set or release the switch and return the result; waits while another process changes it. Raises SettingsError after `PATIENCE`."""
+    """Stop all writes, or allow them again if `off`, and return the result.
+
+    Tries again while another process changes the switch; raises SettingsError after `PATIENCE` seconds.
+    """
     from orchestrator.features.freezing.freeze_switch import PATIENCE, build_news_row  # noqa: PLC0415 - see _show_status
     from state.canonical import to_storable_text  # noqa: PLC0415 - see _show_status
     from state.journal import freeze_switch  # noqa: PLC0415 - see _show_status

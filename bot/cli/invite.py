@@ -1,6 +1,6 @@
-"""The commands `sdelka invite` and `sdelka people`: invite people, list access, remove somebody. They only store inputs.
+"""The commands `sdelka invite` and `sdelka people`: invite people, list who has access, remove somebody.
 
-A running bot processes these within a second; without one they are processed at its next start.
+They only store inbox rows. A running bot processes these within a second, otherwise the next one that starts does.
 """
 
 import asyncio
@@ -80,7 +80,7 @@ def invite(
 
 
 def _refuse_second(settings: "Settings", user_id: int) -> None:
-    """Raise SettingsError if somebody is that employee already."""
+    """Raise SettingsError if somebody with access is that employee already."""
     from bot.access.access import load_access  # noqa: PLC0415 - see invite
 
     access = load_access(settings.access_file)
@@ -146,7 +146,7 @@ def remove(
 
 
 def _build_people_rows(access: "Access", registry: "Registry") -> Iterator[dict[str, Any]]:
-    """Yield everybody of the access file and everybody who joined."""
+    """Yield one table row for everybody of the access file and everybody who joined by invitation."""
     present = {actor.key: actor for actor in access.list_people()}
     for key, person in access.map_listed().items():
         by = "ACCESS_FILE" if access.is_fixed(key) else registry.people[key].by
@@ -179,7 +179,7 @@ def _load_registry(settings: "Settings") -> "Registry":
 
 
 def _fetch_bot_name(settings: "Settings") -> str:
-    """Return the bot's username; raises SettingsError if Telegram does not give it. The token is never shown."""
+    """Return the bot's username; raises SettingsError, whose text never contains the token, if Telegram does not give it."""
     import httpx  # noqa: PLC0415 - see invite
 
     token = settings.telegram_bot_token.get_secret_value() if settings.telegram_bot_token else ""
@@ -196,7 +196,10 @@ def _fetch_bot_name(settings: "Settings") -> str:
 
 
 def _fetch_employee_name(settings: "Settings", user_id: int, given: str) -> str:
-    """Return the person's name; raises SettingsError if the employee is unknown or dismissed. An unreachable portal is no error."""
+    """Return the given name, else the employee's name in the portal; raises SettingsError if the employee is unknown or dismissed.
+
+    If the portal cannot be reached, the given name is returned, which may be "".
+    """
     from bitrix.errors import BitrixError  # noqa: PLC0415 - see invite
     from bitrix.masking import mask  # noqa: PLC0415 - see invite
     from bot.access.portal_probe import fetch_employee  # noqa: PLC0415 - see invite
@@ -217,7 +220,7 @@ def _fetch_employee_name(settings: "Settings", user_id: int, given: str) -> str:
 
 
 def _build_invitation(bot: str, user_id: int, role: str, name: str, *, hours: int) -> "tuple[str, InboxRow]":
-    """Return the link and the input that activates it; the input holds only the token's fingerprint."""
+    """Return the link and the inbox row that makes it valid; the row holds a fingerprint of the link's token, not the token itself."""
     from orchestrator.features.people.registry import build_proof, create_token, seal_name  # noqa: PLC0415 - see invite
     from state.clock import format_iso  # noqa: PLC0415 - see invite
 
@@ -254,7 +257,7 @@ def _read_clock() -> datetime:
 
 
 def _format_moment(ts: str) -> str:
-    """Format a stored time as "2026-11-21 12:00Z"."""
+    """Return a stored time as "2026-11-21 12:00Z", "" for an empty one."""
     return f"{ts[:16].replace('T', ' ')}Z" if ts else ""
 
 

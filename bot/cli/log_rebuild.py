@@ -17,7 +17,11 @@ from state.journal.store import Store, StoreError
 
 
 def rebuild_audit_logs(store: Store, settings: Settings, *, user: str, to: Path | None, replace: bool) -> tuple[Path, dict[str, int]]:
-    """Return the folder written and the record counts by person; raises SettingsError if it is not possible now."""
+    """Rebuild the logs of `user` ("": of everybody); return the folder written and the number of records by person.
+
+    With `replace` they replace those in LOG_DIR, which needs the bot to be stopped; otherwise they go into `to` or a new folder beside
+    it. Raises SettingsError if that is not possible now.
+    """
     stamp = SystemClock().now().strftime("%Y%m%dT%H%M%SZ")
     folder = to or settings.log_dir.with_name(f"{settings.log_dir.name}-rebuilt-{stamp}")
     if not replace:
@@ -43,7 +47,7 @@ def _write_logs(store: Store, folder: Path, user: str) -> dict[str, int]:
 
 @contextmanager
 def _lock_database(settings: Settings) -> Iterator[None]:
-    """Hold the lock of the embedded database, which a running bot holds."""
+    """Hold the lock file of the embedded database; raises SettingsError if a bot holds it, or if another database is used."""
     if settings.database_url is not None:
         raise SettingsError(
             "--replace cannot tell whether bots run on DATABASE_URL: rebuild with --to, stop them, and exchange the folders"
@@ -56,7 +60,7 @@ def _lock_database(settings: Settings) -> Iterator[None]:
 
 
 def _swap_folders(new: Path, live: Path, old: Path) -> None:
-    """Move the old files of people with new ones aside, then move the new files in; a crash in between leaves both folders intact."""
+    """Move the live logs that `new` replaces into `old`, then move those of `new` into `live`; a crash in between loses no file."""
     live.mkdir(parents=True, exist_ok=True)
     old.mkdir()
     for log in list_logs(new):

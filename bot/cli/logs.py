@@ -22,16 +22,16 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help="Check, show,
 
 POLL_SECONDS = 0.5
 _SHORTEST_TRACE = 8
-"""Characters of a trace id that a person is told when a request fails."""
+"""Number of characters of a trace id that a person is shown when a request fails; fewer are not accepted by --trace."""
 _USER = "The person's key (tg:1007), Telegram id or name; the file's name does as well."
 _Json = Annotated[bool, typer.Option("--json", help=AS_JSON)]
 
 
 class LogRecord(View):
-    """A record of an audit log, of whichever type, as the commands show it: any value that its type lacks is empty."""
+    """A record of an audit log, of any type, as the commands show it; a field that its type does not have is empty."""
 
     n: int | str = Field("", validation_alias=AliasPath("chain", "n"))
-    """Its number in the log; "" in a record without a chain."""
+    """The record's number in its log; "" in a record without a checksum chain."""
     type: object = ""
     timestamp: object = ""
     user: object = ""
@@ -49,17 +49,17 @@ class LogRecord(View):
 
     @property
     def trace(self) -> str:
-        """The trace id; older records have only a turn id, which is the same."""
+        """The trace id; older records have only a turn id, which serves as the trace id."""
         return str(self.trace_id or self.turn_id or "")
 
     @property
     def calls(self) -> list[str]:
-        """The calls with what became of them."""
+        """The calls, each as "method → status"."""
         return [f"{call.get('method', '')} → {call.get('status', '')}" for call in self.executed_actions or ()]
 
     @property
     def request(self) -> str:
-        """What was asked for, or what happened."""
+        """What the person asked for, or what happened, as one line of the table."""
         match self.type:
             case "trouble":
                 return "; ".join(map(str, self.errors))
@@ -177,7 +177,7 @@ def tail(
     last: Annotated[int, typer.Option(min=0, help="So many records of each log first.")] = 10,
     as_json: _Json = False,
 ) -> None:
-    """The newest records, and with -f each new one once, over rotations.
+    """The newest records, and with -f each new one as it comes, also after the log was archived and begun anew.
 
     Exit codes: 0 = done or stopped by the keyboard, 1 = an archive is damaged (see verify), 2 = wrong use.
     """
@@ -229,7 +229,10 @@ def rebuild(
 
 
 def _resolve_key(store: "Store", user: str) -> str:
-    """Return the key for a key, a Telegram id or a name from cards and decisions; anything else is returned unchanged."""
+    """Return the person key ("tg:7") for a key, a Telegram id or a name known from cards and decisions.
+
+    Anything else is returned unchanged. Raises SettingsError if several people fit.
+    """
     from orchestrator.reports.erasure.erase import find_candidates, find_similar  # noqa: PLC0415 - see verify
     from orchestrator.reports.log_rebuild.rebuild import collect_names  # noqa: PLC0415 - see verify
 
@@ -248,7 +251,10 @@ def _find_folder() -> Path:
 
 
 def _resolve_person(folder: Path, user: str) -> str:
-    """Return the person for a key or file name; raises SettingsError that lists the people there are."""
+    """Return the key of the person that a key, Telegram id, log file name or name stands for.
+
+    Raises SettingsError that lists the possible people if there is no such log or if several fit.
+    """
     from state.audit_log.interaction_log import build_file_name, list_users  # noqa: PLC0415 - see verify
 
     known = list_users(folder)
@@ -265,7 +271,7 @@ def _resolve_person(folder: Path, user: str) -> str:
 
 
 def _find_by_name(folder: Path, known: list[str], name: str) -> list[str]:
-    """Return the people whose own records give them that name, else those whose names contain it."""
+    """Return the keys of people whose log records give them exactly that name, else of those whose names contain it."""
     from orchestrator.reports.erasure.erase import find_candidates, find_log_names, find_similar  # noqa: PLC0415 - see verify
 
     people = {person: find_log_names(folder, person) for person in known}
@@ -273,7 +279,10 @@ def _find_by_name(folder: Path, known: list[str], name: str) -> list[str]:
 
 
 def _watch_logs(folder: Path, user: str, *, last: int, follow: bool) -> Iterator[JsonObject]:
-    """Yield new records of the logs, including logs of new people."""
+    """Yield the last `last` records of each log and, if `follow`, every new one, also from logs that appear later.
+
+    `user` limits it to one person's log; "" means all.
+    """
     from state.audit_log.archives import list_logs  # noqa: PLC0415 - see verify
     from state.audit_log.follower import Follower  # noqa: PLC0415 - see verify
     from state.audit_log.records import build_log_path  # noqa: PLC0415 - see verify

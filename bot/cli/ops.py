@@ -1,4 +1,4 @@
-"""Shared by the operators' commands: opening the database, tables for people, JSON lines for programs.
+"""Helpers of the operators' commands: opening the database, tables for people, JSON lines for programs.
 
 Commands import their modules inside functions, so that `--help` and refusals are instant.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # every command of `sdelka` passes here, its `--help` too: wh
 _UNBROKEN_COLUMNS: Final = frozenset(
     {"#", "n", "session", "largest sessions", "time", "when", "last activity", "day", "call", "method", "class", "outcome", "step", "key"}
 )
-"""Columns of ids and times, which must not wrap: half an id on a line is useless."""
+"""Columns of ids and times, which must not wrap, because half an id on a line is useless."""
 _UNLIMITED: Final = 1_000_000
 
 AS_JSON = "One JSON object a line instead of a table."
@@ -48,9 +48,9 @@ def open_database_reader(settings: "Settings | None" = None) -> Iterator["Store"
 
 @contextlib.contextmanager
 def open_database_writer(settings: "Settings | None" = None, *, failed: str = "nothing could be stored: {why}") -> "Iterator[SqlStore]":
-    """Open the database for writing, also while the bot runs; raises SettingsError if none of today's schema exists. It creates none.
+    """Open the database for writing, also while the bot runs; raises SettingsError if there is none with the current schema.
 
-    `failed` is the message for a write that was not stored.
+    It never creates a database. `failed` is the message of the SettingsError raised when a write in the block could not be stored.
     """
     from bitrix.masking import mask  # noqa: PLC0415 - see the module docstring
     from bot.settings import load_settings  # noqa: PLC0415 - see the module docstring
@@ -74,7 +74,10 @@ def open_database_writer(settings: "Settings | None" = None, *, failed: str = "n
 
 @contextlib.contextmanager
 def open_tolerant_reader(settings: "Settings | None" = None) -> "Iterator[tuple[Store, Callable[[], None]]]":
-    """Open a reader that skips damaged records; call the second value at the end to report them with exit code 1."""
+    """Open the database for reading so that damaged records are skipped; yield the store and a function to call at the end.
+
+    That function does nothing if no record was damaged; otherwise it reports them on stderr and raises typer.Exit with code 1.
+    """
     from orchestrator.reports.reading.damaged_records import DamageTolerantStore  # noqa: PLC0415 - see the module docstring
 
     with open_database_reader(settings) as store:
@@ -100,9 +103,9 @@ def write_json_lines(rows: Sequence[Mapping[str, object]]) -> None:
 
 
 def write_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str = "") -> None:
-    """Write a table, with control characters of foreign text escaped.
+    """Write a table to stdout, with control characters in the cells escaped.
 
-    On a terminal text wraps, but ids and times do not. Elsewhere each row is one line, however long.
+    On a terminal long cells wrap, except ids and times. Written to a pipe or file, each row is one line, however long.
     """
     from rich.console import Console  # noqa: PLC0415 - only commands that show something load it
     from rich.table import Table  # noqa: PLC0415 - see above
@@ -121,5 +124,5 @@ def write_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, tit
 
 
 def escape_text(text: str) -> str:
-    """Return `text` with characters that a terminal would obey (escapes, direction marks) written out."""
+    """Return `text` with characters that would control the terminal (escape codes, direction marks) replaced by their hexadecimal codes."""
     return "".join(char if char == "\n" or char.isprintable() else f"\\x{ord(char):02x}" for char in text)

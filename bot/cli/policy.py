@@ -1,4 +1,7 @@
-"""The command group `sdelka policy`: checks a policy, explains verdicts, and rehearses recorded plans. Sends and writes nothing."""
+"""The command group `sdelka policy`: checks a policy, explains verdicts, and applies a policy to the plans recorded in the journal.
+
+It sends and writes nothing.
+"""
 
 import contextlib
 from collections.abc import Iterator
@@ -49,7 +52,7 @@ def replay(
     since: Annotated[str, typer.Option(help="Only plans from then on: 2026-11-08, 2026-11-08T09:00Z, 14d, 36h.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help=f"{AS_JSON} The last line is the summary.")] = False,
 ) -> None:
-    """What would be allowed, asked and refused of the recorded plans, against what happened then. Sends and writes nothing.
+    """What the policy would allow, ask about and refuse of the recorded plans, beside what happened then. Sends and writes nothing.
 
     Exit codes: 0 = done, 2 = wrong use: a faulty policy file (every mistake is listed with its place), a database that cannot be read;
     1 = done, but some records could not be read.
@@ -112,7 +115,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option of the command
 ) -> None:
     """Why a call would run at once, ask or be refused: each reason with the line of the policy or of the catalogue. Sends nothing.
 
-    Exit codes: 0 = told, 1 = the journal does not hold that call, 2 = wrong use or a faulty policy.
+    Exit codes: 0 = explained, 1 = the journal does not hold that call, 2 = wrong use or a faulty policy.
     """
     from bot.cli.policy_explain import HypotheticalCall, explain_hypothetical, explain_recorded  # noqa: PLC0415 - see replay
 
@@ -151,7 +154,7 @@ def _show_explained(line: "ExplainedCall") -> None:
 
 @contextlib.contextmanager
 def _translate_store_errors() -> Iterator[None]:
-    """Convert store errors while reading into one sentence and exit code 2."""
+    """Convert errors while reading the database into a SettingsError, which is shown as one sentence with exit code 2."""
     from state.events.codec import UnknownEvent  # noqa: PLC0415 - see replay
     from state.journal.store import StoreError  # noqa: PLC0415 - see replay
 
@@ -162,7 +165,7 @@ def _translate_store_errors() -> Iterator[None]:
 
 
 def _parse_since(written: str) -> str:
-    """Return the time in the journal's format, "" for the beginning."""
+    """Return the time given with --since in the journal's format, "" if none is given; raises SettingsError if it is not understood."""
     text = written.strip()
     if not text:
         return ""
@@ -179,7 +182,10 @@ def _parse_since(written: str) -> str:
 
 
 def _load_rules(settings: Settings, path: Path | None, mode: "Mode") -> "Rules":
-    """Return the rules to try; raises SettingsError with every mistake of the file."""
+    """Return the policy of the file (None: the shipped one) with all that judging a call by it needs.
+
+    Raises SettingsError that lists every mistake of the file.
+    """
     from bitrix.catalogue.catalogue import load_catalogue  # noqa: PLC0415 - see replay
     from bot.access.access import load_access  # noqa: PLC0415 - see replay
     from orchestrator.domain.actor import Actor  # noqa: PLC0415 - see replay
@@ -214,7 +220,7 @@ def _load_rules(settings: Settings, path: Path | None, mode: "Mode") -> "Rules":
 
 
 def _find_portal(settings: Settings) -> str:
-    """Return the portal's address as calls name it; "" if the settings do not give it."""
+    """Return the portal's host as recorded calls name it, "" if the settings do not give it; raises SettingsError for a faulty webhook."""
     from bitrix.auth.auth import Webhook  # noqa: PLC0415 - see replay
 
     if settings.bitrix_oauth_client_id is not None or settings.bitrix_webhook_url is None:

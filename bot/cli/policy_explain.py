@@ -1,4 +1,4 @@
-"""Explains one call for `sdelka policy explain`, as data. The gate's own functions decide, and nothing is sent."""
+"""Explains the verdict on one call, for `sdelka policy explain`. The verdict comes from the gate's own functions; nothing is sent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,20 +25,20 @@ _ANYBODY = Actor(key="", name="any manager", bitrix_user_id=1)
 
 @dataclass(frozen=True, kw_only=True)
 class HypotheticalCall:
-    """A hypothetical call as given on the command line."""
+    """A hypothetical call as given on the command line; an empty field was not given."""
 
     method: str
     field: str = ""
     amount: str = ""
     before: str = ""
     currency: str = ""
-    """Currency of `amount`; the record's is that of the policy."""
+    """Currency of `amount`; the record is assumed to be in the policy's currency."""
     person: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainedCall:
-    """The verdict on a call with its reasons, as programs get it."""
+    """The verdict on a call with its reasons; with --json it is written as one object."""
 
     kind: Literal["supposed", "recorded"]
     call: str = ""
@@ -47,16 +47,19 @@ class ExplainedCall:
     person: str
     mode: Mode
     policy: str
-    """The digest of the policy."""
+    """The checksum of the policy, which serves as its version."""
     verdict: str
     taps: int
     then: str = ""
-    """What happened then, for a recorded call."""
+    """What happened to a recorded call at the time; "" for a hypothetical one."""
     reasons: Sequence[explain.ReasonLine]
 
 
 def explain_hypothetical(asked: HypotheticalCall, rules: Rules, path: Path | None) -> ExplainedCall:
-    """Return the verdict on such a call on the person's own record; raises SettingsError for invalid options."""
+    """Return the verdict on the hypothetical call, assuming that it changes a record of the person's own.
+
+    Raises SettingsError for invalid options.
+    """
     loaded = load_with_places(path)
     method = rules.catalogue.find(asked.method)
     if method is None:
@@ -93,7 +96,10 @@ def explain_hypothetical(asked: HypotheticalCall, rules: Rules, path: Path | Non
 
 
 def explain_recorded(call: str, store: Store, rules: Rules, path: Path | None) -> list[ExplainedCall]:
-    """Return the recorded calls whose ids begin with `call`: today's verdict and what happened then. Raises store errors."""
+    """Return the recorded calls whose ids begin with `call`, each with the verdict by `rules` and what happened then.
+
+    Empty if there is none. Raises StoreError or UnknownEvent if the journal cannot be read.
+    """
     loaded = load_with_places(path)
     plans = evaluate_plans(read_plans(store), rules)
     return [_build_line(plan, step, rules, loaded) for plan in plans for step in plan.steps if step.step.call.startswith(call)]

@@ -1,4 +1,7 @@
-"""The command `sdelka restore`: restores a backup into an empty place and makes it safe to start on. It calls neither portal nor model."""
+"""The command `sdelka restore`: restores a backup into an empty database and empty log folder, so that a bot can safely start on them.
+
+It calls neither the portal nor the model.
+"""
 
 import getpass
 import sys
@@ -42,10 +45,10 @@ def restore(
     drill: Annotated[bool, typer.Option("--drill", help=_DRILL_HELP)] = False,
     as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
 ) -> None:
-    """Bring a backup back into an empty place, check it, and say what needs a look before and after the bot starts.
+    """Restore a backup into an empty database and log folder, check it, and list what to look at before and after the bot starts.
 
-    Nothing that may have been done since the backup is done again by itself: approved calls become unknown and are looked up, inputs are
-    not worked, open cards stay and are checked in the portal before they run. People who were erased since are erased again.
+    Nothing that may have been done since the backup is repeated without a check: the outcome of approved calls counts as unknown and is
+    looked up, inputs are not processed, open cards are checked in the portal before they run. People erased since are erased again.
     Exit codes: 0 restored and whole, 1 restored but something was found in it, 2 refused or failed: nobody can start on what is there.
     See docs/backup.md.
     """
@@ -95,7 +98,7 @@ def _restore_archive(archive: "Archive", settings: Settings, gone: "Sequence[Era
 
 
 def _find_erased_since(archive: "Archive", source: Path) -> "Iterator[ErasedPerson]":
-    """Yield the people that newer backups in the same folder list as erased."""
+    """Yield the people whom newer backups in the folder of `source` list as erased, so that they are erased from the restored data too."""
     from state.transfer.archive import BadBackup, open_archive  # noqa: PLC0415 - see restore
 
     for path in sorted(source.absolute().parent.glob(f"*{SUFFIX}")):
@@ -122,7 +125,7 @@ def _read_erased_files(files: Sequence[Path]) -> "Iterator[ErasedPerson]":
 
 
 def _find_damage(settings: Settings) -> "list[Finding]":
-    """Return what `sdelka journal verify` would find."""
+    """Return the same findings as `sdelka journal verify`; empty if the restored data are intact."""
     from orchestrator.reports.consistency import EffectChecker  # noqa: PLC0415 - see restore
     from state.audit_log.verify import verify_logs  # noqa: PLC0415 - see restore
     from state.verify.journal import verify_journal  # noqa: PLC0415 - see restore

@@ -1,4 +1,7 @@
-"""Assembles the HTTP API: tokens, mailbox and routers. It exists before the orchestrator, which reports progress to its mailbox."""
+"""Assembles the HTTP API: tokens, mailbox and routers.
+
+The `Api` is created before the orchestrator, because the orchestrator reports the progress of turns to its mailbox.
+"""
 
 from collections.abc import Sequence
 
@@ -23,10 +26,10 @@ from state.journal.async_store import AsyncStore
 
 
 class Api:
-    """The HTTP API of one process; `run` must be running while it serves."""
+    """The HTTP API of one process; `run` must be running while requests are served."""
 
     def __init__(self, settings: Settings, store: AsyncStore, access: Access, clock: Clock) -> None:
-        """Read tokens and proxies from `settings`; raises SettingsError for malformed ones."""
+        """Read the tokens and the trusted proxies from `settings`; raises SettingsError for malformed ones."""
         self._settings, self._clock = settings, clock
         self.tokens = Tokens(read_tokens(settings.http_api_tokens, settings.agent_mode), access.find_grant)
         self.mailbox = Mailbox(store)
@@ -34,7 +37,7 @@ class Api:
         self.identity = Authenticator(self.tokens, per_minute=settings.http_rate_limit, proxies=proxies)
 
     def build_routers(self, orchestrator: Orchestrator) -> Sequence[APIRouter]:
-        """Return all endpoints of the API over the one orchestrator (S004-67)."""
+        """Return the routers of all endpoints of the API; they pass requests to the given orchestrator (S004-67)."""
         settings = self._settings
         chat = ChatContext(
             orchestrator=orchestrator,
@@ -53,11 +56,11 @@ class Api:
         return [build_chat_router(chat), *build_read_routers(orchestrator, self._clock), build_freeze_router(switch, self._clock)]
 
     async def run(self) -> None:
-        """Watch for answers until cancelled."""
+        """Watch the database for new answers until cancelled, and pass them to the requests that wait for them."""
         await self.mailbox.run()
 
 
 def build_read_routers(orchestrator: Orchestrator, clock: Clock) -> Sequence[APIRouter]:
-    """Return the routers beside /chat; they read the orchestrator's store and pass decisions to it."""
+    """Return the routers of /confirmations, /sessions and /audit; they read the database and pass decisions to the orchestrator."""
     desk = EndpointContext(orchestrator, clock)
     return [build_confirmations_router(desk), build_session_events_router(desk), build_audit_router(desk)]

@@ -1,4 +1,4 @@
-"""Translates notices into sentences by Fluent catalogues, ru (default) and en, one file per theme. Knows no channel."""
+"""Translates notices (a code with arguments) into Russian or English sentences with the Fluent files of this folder. Knows no channel."""
 
 import re
 from collections.abc import Mapping
@@ -18,25 +18,25 @@ Locale = Literal["ru", "en"]
 _FOLDER = Path(__file__).parent
 _PLAIN = (str, int, float)
 _LONG = 2000
-"""Length in characters above which a value bypasses Fluent, which prints «{???}» for more than 2500: a transcript, a portal's text."""
+"""Length in characters above which a value is inserted after Fluent has run, because Fluent prints «{???}» for more than 2500."""
 _NOTICE_KEYS = {"code", "args"}
-"""The keys of a notice nested in another one; several are listed in one sentence."""
+"""The keys by which an argument is recognized as a notice, which is translated and inserted into the sentence."""
 _IDENTIFYING = frozenset({"id", "number", "employee", "record"})
-"""Arguments that identify something: 999999 is printed as it is, never as 999 999."""
+"""Arguments whose number identifies something; it is printed as 999999, never grouped as 999 999."""
 _MARK = re.compile("\ue000(\\w+)\ue001")
 
 
 class Translator:
-    """Translates notices into one language and one time zone."""
+    """Translates notices into one language, with times in one time zone."""
 
     def __init__(self, locale: Locale, time_zone: str = "Europe/Moscow") -> None:
-        """Create a translator; the catalogues are read once per process."""
+        """Create a translator; the Fluent files of a language are read once per process."""
         self.locale: Locale = locale
         self._zone = ZoneInfo(time_zone)
         self._bundle = _load_bundle(locale)
 
     def translate(self, code: str, /, **args: object) -> str:
-        """Return the sentence for `code`; an unknown code is returned itself, so that nothing is lost."""
+        """Return the sentence for `code` with `args` inserted; for an unknown code, return the code itself."""
         if not self._bundle.has_message(code):
             return code
         pattern = self._bundle.get_message(code).value
@@ -59,13 +59,13 @@ class Translator:
         return bool(self._bundle.has_message(code))
 
     def format_time(self, moment: str | datetime, now: datetime | None = None) -> str:
-        """Format a time as "18:30", or as "22.11 18:30" on another day than `now`."""
+        """Return a time as "18:30", or as "22.11 18:30" if it is on another day than `now` (default: the present)."""
         here = (parse_iso(moment) if isinstance(moment, str) else moment).astimezone(self._zone)
         today = (now or datetime.now(self._zone)).astimezone(self._zone).date()
         return here.strftime("%H:%M" if here.date() == today else "%d.%m %H:%M")
 
     def _format_event_time(self, moment: str) -> str:
-        """Format the time of an event as "в 18:30", or as "22.11 в 18:30" on another day."""
+        """Return the time of an event in words, such as "в 18:30", or "22.11 в 18:30" if it is not today."""
         *day, hour = self.format_time(moment).split(" ")
         return self.translate("event-on-day", day=day[0], hour=hour) if day else self.translate("event-at-hour", hour=hour)
 
@@ -92,5 +92,5 @@ def _load_bundle(locale: Locale) -> FluentBundle:
 
 
 def as_notice(data: JsonObject) -> Notice:
-    """Return a notice from stored data."""
+    """Return the notice that the stored data describe; raises pydantic's ValidationError for other data."""
     return Notice.model_validate(data)

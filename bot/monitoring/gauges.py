@@ -1,4 +1,7 @@
-"""Gauges of what waits in the database. A slow or damaged database costs a scrape its gauges and nothing else."""
+"""Prometheus gauges of what waits in the database (cards, inbox, outbox, timers), and the text of the metrics page.
+
+If the database is slow or damaged the page lacks these gauges, or shows old ones, and everything else is unaffected.
+"""
 
 import asyncio
 import logging
@@ -17,11 +20,11 @@ from state.sql.backlog import OPEN, Backlog, Waiting
 log = logging.getLogger(__name__)
 
 FRESH: Final = 5.0
-"""Seconds that figures are reused."""
+"""Seconds for which figures read from the database are reused."""
 SHARE: Final = 20
-"""Factor of the pause after a slow read: the pause is this many times its duration."""
+"""After a slow read, the next one is made only after this many times its duration."""
 PATIENCE: Final = 2.0
-"""Seconds that a scrape waits for a read; after that it gets the known figures."""
+"""Seconds that a request for the metrics waits for a read of the database; after that it gets the figures of the last one."""
 TEXT_FOR: Final = 1.0
 STATES: Final = (*OPEN, "succeeded", "refused", "denied", "expired", "superseded")
 CHANNELS: Final = frozenset({"tg", "http", "cli"})
@@ -29,10 +32,10 @@ LANES: Final = ("turn", "express")
 
 
 class Gauges:
-    """A Prometheus collector that reads figures in its own thread, one read at a time."""
+    """A Prometheus collector whose figures are read from the database in a thread of its own, one read at a time."""
 
     def __init__(self, look: Callable[[str], Backlog], clock: Clock) -> None:
-        """`look` is `BacklogReader.read`: it may raise, and it may hang."""
+        """Read figures with `look` (`BacklogReader.read`), which takes the present time, and which may raise and may hang."""
         self._look, self._clock = look, clock
         self._worker = ThreadWorker("gauges")
         self._refresh_task: asyncio.Task[None] | None = None
@@ -41,7 +44,7 @@ class Gauges:
         self._up = False
 
     async def refresh(self) -> None:
-        """Read fresh figures, or keep the known ones after PATIENCE seconds; raises nothing."""
+        """Read fresh figures unless the last are recent; keep those if the read takes more than `PATIENCE` seconds. Never fails."""
         if self._refresh_task is None or self._refresh_task.done():
             if read_boottime() < self._next:
                 return
@@ -51,7 +54,7 @@ class Gauges:
             self._up = False
 
     async def aclose(self) -> None:
-        """End the thread, unless it hangs; it is a daemon and ends with the process."""
+        """End the thread unless a read hangs; such a thread is a daemon and ends with the process."""
         if self._refresh_task is None or self._refresh_task.done():
             await self._worker.aclose()
 
@@ -67,7 +70,7 @@ class Gauges:
         self._next = read_boottime() + max(FRESH, took * SHARE)
 
     def collect(self) -> Iterable[Metric]:
-        """Yield the gauges of the last successful read."""
+        """Yield the gauges of the last successful read, and whether the last read succeeded; Prometheus calls it."""
         yield _build_gauge("sdelka_database_up", "Whether the last look into the database gave figures.", float(self._up))
         if self._figures is not None:
             yield from self._build_gauges(self._figures)
@@ -114,10 +117,10 @@ class Gauges:
 
 
 class Scrape:
-    """Renders the metrics text in a thread, at most once a second however many ask."""
+    """Renders the text of the metrics page in a thread, at most once a second however many requests there are."""
 
     def __init__(self, registry: CollectorRegistry, gauges: Gauges | None) -> None:
-        """Register `gauges`; without any only the counters are shown."""
+        """Render what is in `registry`, and `gauges` if given, which are added to it."""
         self._registry, self._gauges = registry, gauges
         self._text, self._made_at = b"", float("-inf")
         self._lock = asyncio.Lock()
@@ -126,7 +129,7 @@ class Scrape:
             registry.register(gauges)
 
     async def render(self) -> bytes:
-        """Return the metrics text; takes at most PATIENCE seconds."""
+        """Return the text of the metrics page; takes little more than `PATIENCE` seconds at most."""
         async with self._lock:
             if read_boottime() - self._made_at >= TEXT_FOR:
                 if self._gauges is not None:

@@ -1,4 +1,7 @@
-"""Health of each party that the bot needs, and since when. Checks are bounded in time, and probes rare however often health is asked."""
+"""Checks whether each party that the bot needs (Telegram, database, portal, model, disk …) works, and since when.
+
+Checks are limited in time, and calls made only for a check are rare, however often the health is requested.
+"""
 
 import asyncio
 import shutil
@@ -17,17 +20,17 @@ from state.journal.store import StoreError
 LOOK_AGAIN: Final = 5.0
 """Seconds for which the result of a check is reused."""
 PATIENCE: Final = 2.0
-"""Seconds that one request waits for a party's check."""
+"""Seconds that one request waits for the checks."""
 FRESH: Final = 60.0
-"""Seconds for which a party's last answer counts; after that it is probed, at most this often."""
+"""Seconds for which the last call to a party tells its health; after that a probe (a cheap call) is made, at most once in this time."""
 HANGS_AFTER: Final = 15.0
 FREE_BYTES: Final = 200_000_000
-"""Minimum free bytes on a disk."""
+"""Number of free bytes below which a disk counts as full."""
 
 
 @dataclass(frozen=True)
 class PartyHealth:
-    """Health of one party. `why` is for the operators."""
+    """Health of one party: whether it works, since when that is so, and, for operators, what is wrong."""
 
     name: str
     ok: bool
@@ -36,7 +39,7 @@ class PartyHealth:
 
 
 Check = Callable[[], Awaitable[str]]
-"""Returns what is wrong in a few words of ours, "" if the party is well."""
+"""Returns what is wrong with a party in a few words (never the party's own text), "" if nothing is."""
 
 
 @dataclass
@@ -50,15 +53,15 @@ class _CheckedParty:
 
 
 class HealthChecks:
-    """All parties with their checks; checks them concurrently."""
+    """The checks of all parties, run concurrently."""
 
     def __init__(self, checks: Mapping[str, Check], clock: Clock) -> None:
-        """Create the checks; none has run yet."""
+        """Keep the checks by name of the party; none has run yet."""
         self._parties = {name: _CheckedParty(check) for name, check in checks.items()}
         self._clock = clock
 
     async def check_all(self) -> list[PartyHealth]:
-        """Return the health of all parties; takes at most PATIENCE seconds, and a party silent for that long counts as unwell."""
+        """Return the health of all parties within `PATIENCE` seconds; a party whose check takes longer counts as not working."""
         for party in self._parties.values():
             idle = party.task is None or party.task.done()
             if idle and read_boottime() - party.checked_at >= LOOK_AGAIN:
@@ -87,7 +90,10 @@ class HealthChecks:
 
 
 def build_reachability_check(ear: Reachability, probe: Callable[[], Awaitable[object]] | None) -> Check:
-    """Return a check by the recent calls to the party; after a minute without any, it is probed once a minute at most."""
+    """Return a check that reports how the last call to the party ended; after a minute without calls it calls `probe` first.
+
+    The probe is called at most once a minute; without one, only the bot's own calls count.
+    """
     asked_at = float("-inf")
 
     async def check() -> str:
@@ -105,7 +111,7 @@ def build_reachability_check(ear: Reachability, probe: Callable[[], Awaitable[ob
 
 
 def build_database_check(store: AsyncStore, clock: Clock) -> Check:
-    """Return a check that writes to the database."""
+    """Return a check that a value can be written to the database."""
 
     async def check() -> str:
         try:
@@ -118,7 +124,7 @@ def build_database_check(store: AsyncStore, clock: Clock) -> Check:
 
 
 def build_workers_check(orchestrator: Orchestrator) -> Check:
-    """Return a check that the loop which polls for work has run recently."""
+    """Return a check that the orchestrator's loop, which looks for work, has run within the last `HANGS_AFTER` seconds."""
 
     async def check() -> str:
         at = orchestrator.polled_at
@@ -130,7 +136,7 @@ def build_workers_check(orchestrator: Orchestrator) -> Check:
 
 
 def build_disks_check(folders: Mapping[str, Path]) -> Check:
-    """Return a check for free space in each folder; of a missing folder the nearest existing parent is measured."""
+    """Return a check that the disk of each folder has `FREE_BYTES` free; for a missing folder its nearest existing parent counts."""
     worker = ThreadWorker("disks")
 
     async def check() -> str:

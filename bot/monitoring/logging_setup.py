@@ -1,7 +1,7 @@
-"""The program's own log: one line per event with an action word and ids, secrets masked; text or JSON.
+"""Sets up the program's own log: one line per event, with an action word and ids, as text or JSON; secrets are masked.
 
-A module of its own, because the imports of `bot.process` take seconds. It logs no personal values, not even those pydantic quotes in its
-errors.
+It logs no personal data, not even the values that pydantic quotes in its errors. It is a module of its own, because importing
+`bot.process` takes seconds and the log must work before that.
 """
 
 import logging
@@ -28,11 +28,11 @@ _STANDARD_FIELDS: Final = frozenset(logging.makeLogRecord({}).__dict__) | {
     "color_message",
 }
 _LONGEST: Final = 2000
-"""Maximum characters of one message: a driver or server may quote a whole page in its error."""
+"""Maximum number of characters of one message, because an error of a driver or server may quote a whole page."""
 
 
 def configure_logging(level: str, form: LogFormat = "text") -> None:
-    """Configure all loggers: text lines on stderr, or JSON lines on stdout, where log collectors of containers read."""
+    """Configure all loggers: text lines on stderr, or JSON lines on stdout, where the log collectors of containers read them."""
     handler = logging.StreamHandler(sys.stdout if form == "json" else sys.stderr)
     handler.setFormatter(JsonLines() if form == "json" else TextLines())
     handler.addFilter(prepare_record)
@@ -50,7 +50,7 @@ def configure_logging(level: str, form: LogFormat = "text") -> None:
 
 
 def prepare_record(record: logging.LogRecord) -> bool:
-    """Add the current trace id and the formatted exception to the record; drops no record."""
+    """Add the current trace id and the formatted exception to the record; returns True, so that logging drops no record."""
     if not hasattr(record, "trace_id"):
         record.trace_id = get_trace_id()
     record.told = describe_error(record.exc_info[1]) if record.exc_info and record.exc_info[1] is not None else ""
@@ -58,7 +58,10 @@ def prepare_record(record: logging.LogRecord) -> bool:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the traceback, masked, with each message shortened; for pydantic's errors location and type, never the input."""
+    """Return the traceback of an error with secrets masked and each message shortened.
+
+    Of pydantic's errors it shows location and type, never the input that they quote.
+    """
     told = traceback.TracebackException.from_exception(error)
     _trim_messages(told, error)
     return mask("".join(told.format()).rstrip())
@@ -87,7 +90,7 @@ def _describe_message(error: BaseException) -> str:
 
 
 class JsonLines(logging.Formatter):
-    """JSON log lines: time, level, logger, action, message, trace_id, then the record's ids, and `exception` as one field."""
+    """Formats log records as JSON: time, level, logger, action, message, trace_id, the record's ids, and `exception` as one field."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return one JSON object without line breaks; never fails."""
@@ -105,7 +108,7 @@ class JsonLines(logging.Formatter):
 
 
 class TextLines(logging.Formatter):
-    """Text log lines: time, level, action, message, then the ids as name=value; the exception on lines of its own."""
+    """Formats log records as text: time, level, logger, action, message, the ids as name=value; an exception on lines of its own."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return one line, followed by a traceback if there is one; never fails."""
@@ -123,7 +126,7 @@ def _find_moment(record: logging.LogRecord) -> datetime:
 
 
 def _find_action(record: logging.LogRecord) -> str:
-    """Return the action word of the record; for a library its name."""
+    """Return the action word of the record; for one of a library, the library's name."""
     return str(getattr(record, "action", "") or record.name.partition(".")[0])
 
 
@@ -142,7 +145,7 @@ def _format_message(record: logging.LogRecord) -> str:
 
 
 def _mask_fields(record: logging.LogRecord) -> dict[str, object]:
-    """Return the extra fields of the record, masked."""
+    """Return the fields passed as `extra` to the log call, other than the action, with secrets masked."""
     given = {name: value for name, value in vars(record).items() if name not in _STANDARD_FIELDS and name != "action"}
     masked: dict[str, object] = mask_value(given)
     return {name: value if isinstance(value, int | float | bool | None) else mask(str(value))[:_LONGEST] for name, value in masked.items()}

@@ -1,6 +1,6 @@
-"""Prometheus counters of this process, in their own registry; only this module and `gauges` use prometheus_client.
+"""The Prometheus counters of this process, in a registry of their own.
 
-No label holds a person, an id or a text, and each has a bounded number of values, whatever comes from outside.
+No label contains a person, an id or a text, and each has a limited number of values, whatever comes from outside.
 """
 
 import platform
@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, Counter, GCCollector, Histogram
 from orchestrator.runtime.metrics import OTHER
 
 MOST_MODELS: Final = 20
-"""Maximum number of models with a label of their own, since a provider may return any name."""
+"""Maximum number of models that are counted under their own name, since a provider may return any name."""
 _MODEL: Final = re.compile(r"[A-Za-z][A-Za-z0-9._:/-]{0,62}[A-Za-z0-9]", re.ASCII)
 _VERBS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 _MODEL_SECONDS: Final = (0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120)
@@ -23,19 +23,19 @@ _LAGS: Final = (0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 5)
 _REQUESTS: Final = (0.005, 0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120)
 
 Price = Callable[[str, int, int], tuple[float, str] | None]
-"""Maps (model, prompt tokens, completion tokens) to cost and currency; None if no price is known."""
+"""Returns cost and currency for (model, prompt tokens, completion tokens), None if the model's price is not known."""
 
 
 class Labels:
-    """Bounded values of one label: known ones up to a maximum; anything else becomes "other"."""
+    """Limits the values of one label: the first `most` that match a pattern are used as they are, all others become "other"."""
 
     def __init__(self, most: int, plain: re.Pattern[str]) -> None:
-        """Create a label without values; `plain` matches allowed values."""
+        """Create a label without values; only values that `plain` matches in full are used as they are."""
         self._most, self._pattern = most, plain
         self._known: set[str] = set()
 
     def resolve(self, value: str) -> str:
-        """Return the label for `value`."""
+        """Return `value` if it may be used as it is, else "other"."""
         if value in self._known:
             return value
         if len(self._known) >= self._most or not self._pattern.fullmatch(value):
@@ -45,10 +45,10 @@ class Labels:
 
 
 class Meters:
-    """Implements `orchestrator.runtime.metrics.Meter`, and counts HTTP requests, waits and loop lag."""
+    """Counts turns, model answers, calls and cards as `orchestrator.runtime.metrics.Meter`, and HTTP requests, waits and loop lag."""
 
     def __init__(self, *, database: str = "", price: Price = lambda *_: None) -> None:
-        """`database` is the kind of database, for the build info; `price` may be set later."""
+        """Create all counters at zero; `database` is the kind of database, shown as build info. `price` may be set later."""
         disable_created_metrics()  # type: ignore[no-untyped-call]  # when a series began is of no use here, and doubles the page
         self.registry = made = CollectorRegistry()
         self.price = price
@@ -110,13 +110,13 @@ class Meters:
         self._waits.observe(max(0.0, seconds))
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count an answered request; `route` is the route's template, "" without one."""
+        """Count an answered request; `route` is a path with placeholders, as the endpoint declares it, "" for an unknown address."""
         route = route or "none"
         self._requests.labels(method if method in _VERBS else OTHER, route, str(status)).inc()
         self._served.labels(route).observe(max(0.0, seconds))
 
     def count_turned_away(self, reason: str) -> None:
-        """Count a refused request; `reason` is one of our own words."""
+        """Count a request that was refused; `reason` is one of the API's error codes, never text from outside."""
         self._turned_away.labels(reason).inc()
 
     def observe_lag(self, seconds: float) -> None:

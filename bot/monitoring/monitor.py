@@ -26,10 +26,13 @@ if TYPE_CHECKING:
 
 
 class Monitor:
-    """The monitoring of one process, created by `open_monitor` before the orchestrator, whose clients report to `reachability`."""
+    """The monitoring of one process, created by `open_monitor`.
+
+    It is created before the orchestrator, because the orchestrator's clients report to `reachability`.
+    """
 
     def __init__(self, settings: Settings, store: AsyncStore, clock: Clock) -> None:
-        """Start counting what `store` commits."""
+        """Create all counters and begin to count what `store` commits."""
         self._settings, self._store, self._clock = settings, store, clock
         address = settings.database.get_secret_value()
         self.meters = Meters(database=make_url(address).get_backend_name())
@@ -39,7 +42,10 @@ class Monitor:
         store.watchers.append(partial(count_commit, meter=self.meters))
 
     def track_cost(self, budget: Callable[[], Budget]) -> None:
-        """Count the cost of model answers by the prices in the policy's current budget, where it has one."""
+        """Count from now on the cost of model answers too; `budget` returns the policy's current budget with the prices.
+
+        Answers of models without a price are not included.
+        """
 
         def price(model: str, prompt: int, completion: int) -> tuple[float, str] | None:
             now = budget()
@@ -50,14 +56,17 @@ class Monitor:
         self.meters.price = price
 
     def watch_bot(self, bot: "Bot") -> None:
-        """Observe calls to Telegram; when there were none for long, getMe is the probe."""
+        """Record whether Telegram answers the calls of `bot`; after a minute without calls, getMe is called to find out."""
         from bot.monitoring.telegram_reachability import ReachabilityMiddleware  # noqa: PLC0415 - only a process that serves Telegram may import aiogram
 
         bot.session.middleware(ReachabilityMiddleware(self.reachability.telegram))
         self.reachability.telegram.probe = bot.get_me
 
     def build_health_checks(self, orchestrator: Orchestrator, delivers: Callable[[], bool] | None) -> HealthChecks:
-        """Return the checks for `/readyz`; `delivers` tells whether this process serves Telegram, None if no process does."""
+        """Return the checks for `/readyz`.
+
+        `delivers` returns whether this process is the one that serves Telegram, since only one does; None: the bot has no Telegram door.
+        """
         ears, settings = self.reachability, self._settings
         telegram = health_checks.build_reachability_check(ears.telegram, ears.telegram.probe)
 
@@ -77,14 +86,14 @@ class Monitor:
         )
 
     async def aclose(self) -> None:
-        """Stop monitoring."""
+        """End the monitor's threads and close its connection to the database."""
         await self.scrape.aclose()
         self._reader.close()
 
 
 @contextlib.asynccontextmanager
 async def open_monitor(settings: Settings, store: AsyncStore, clock: Clock) -> AsyncIterator[Monitor]:
-    """Open a monitor of this process, closed at the end of the block."""
+    """Yield a monitor of this process, which is closed at the end of the block."""
     made = Monitor(settings, store, clock)
     try:
         yield made
@@ -96,7 +105,7 @@ LAG_INTERVAL: Final = 1.0
 
 
 async def watch_loop_lag(note: Callable[[float], None], every: float = LAG_INTERVAL) -> None:
-    """Report to `note` by how many seconds the event loop was late, every `every` seconds until cancelled."""
+    """Every `every` seconds call `note` with the number of seconds by which the event loop was late, until cancelled."""
     loop = asyncio.get_running_loop()
     while True:
         due = loop.time() + every

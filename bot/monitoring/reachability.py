@@ -1,4 +1,4 @@
-"""Records from the bot's own calls whether another party answers. It makes no calls itself."""
+"""Records whether the portal, the model and Telegram answer, from how the bot's own calls to them end. It makes no calls itself."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -11,36 +11,36 @@ _NO_ACCESS = frozenset({"INVALID_CREDENTIALS", "NO_AUTH_FOUND", "EXPIRED_TOKEN"}
 
 @dataclass
 class Reachability:
-    """The latest result for one party. `why` is a word or two of ours, never the party's text."""
+    """How the latest call to one party ended; `answers` is None before the first. `why` is a word or two, never the party's own text."""
 
     answers: bool | None = None
     why: str = "nothing was heard yet"
     at: float = 0.0
     clock: Callable[[], float] = field(default=read_boottime)
     probe: Callable[[], Awaitable[object]] | None = None
-    """A cheap call to the party; set by `bootstrap`, which knows the clients."""
+    """Makes a cheap call to the party, to find out whether it answers; set by `bootstrap`, which creates the clients."""
 
     def record(self, *, answers: bool, why: str = "") -> None:
-        """Record how a call ended."""
+        """Record whether the party answered a call, and if not, why."""
         self.answers, self.why, self.at = answers, why, self.clock()
 
     def measure_silence(self) -> float:
-        """Return the seconds since the last result."""
+        """Return the seconds since the last call ended, infinity if there was none."""
         return float("inf") if self.answers is None else self.clock() - self.at
 
 
 @dataclass(frozen=True)
 class ReachabilityTracker:
-    """Collects how calls of this process's clients ended."""
+    """Collects how the calls of this process's clients to the portal, the model and Telegram ended."""
 
     portal: Reachability = field(default_factory=Reachability)
     model: Reachability = field(default_factory=Reachability)
     telegram: Reachability = field(default_factory=Reachability)
     record_wait: Callable[[float], None] = lambda _: None
-    """Called with the seconds each portal call waited in the limiter."""
+    """Called for each portal call with the seconds that it waited for the rate limit."""
 
     def record_portal_call(self, error: Exception | None) -> None:
-        """Record how a portal request ended: any answer counts as reachable, except one that denies our access."""
+        """Record how a portal call ended (`error` is None for success); any answer counts, except one that denies the bot's access."""
         match error:
             case NoAccess():
                 self.portal.record(answers=False, why="no access")
@@ -54,5 +54,5 @@ class ReachabilityTracker:
                 self.portal.record(answers=True)
 
     def record_model_call(self, error: Exception | None) -> None:
-        """Record how a request to the model ended."""
+        """Record how a call to the model ended; `error` is None for success."""
         self.model.record(answers=error is None, why="" if error is None else "no answer")

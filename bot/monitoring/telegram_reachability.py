@@ -1,4 +1,4 @@
-"""Middleware that records from every call to Telegram, including polls, whether Telegram answers. It changes no call."""
+"""Middleware of aiogram that records, from every call to Telegram including polls, whether Telegram answers. It changes no call."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ _NO_ANSWER: Final = (TelegramNetworkError, TelegramServerError, TelegramUnauthor
 
 
 class ReachabilityMiddleware(BaseRequestMiddleware):
-    """The request middleware to add to `bot.session.middleware`."""
+    """Records how each call to Telegram ended; add it with `bot.session.middleware`."""
 
     def __init__(self, ear: Reachability) -> None:
         """Report to `ear`."""
@@ -23,7 +23,7 @@ class ReachabilityMiddleware(BaseRequestMiddleware):
     async def __call__(
         self, make_request: NextRequestMiddlewareType[TelegramType], bot: Bot, method: TelegramMethod[TelegramType]
     ) -> Response[TelegramType]:
-        """Make the call and record the result; a refusal is an answer too."""
+        """Make the call and record whether Telegram answered; a refusal counts as an answer, a rejected token does not."""
         try:
             answer = await make_request(bot, method)
         except AiogramError as error:

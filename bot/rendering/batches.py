@@ -1,4 +1,4 @@
-"""Renders the commands of a batch card: one line each or grouped, their outcomes, and the full list as a spreadsheet."""
+"""Renders the commands of a card for a batch (one call with many commands): as lines or groups, with outcomes, and as a spreadsheet."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from orchestrator.domain.card_view import CardView, PreviewLine, PreviewPart
 from orchestrator.domain.outcome import CommandReport
 
 Reports = Mapping[str, CommandReport]
-"""What became of the commands, by their names in the batch."""
+"""The outcomes of the commands, by their names in the batch."""
 
 MAX_ITEMS = 15
 MAX_BEFORES = 3
@@ -21,7 +21,7 @@ _MARKS = {"success": "✅ ", "error": "⚠️ ", "not_run": "⏸ ", "unknown": "
 
 
 def render_commands(view: CardView, tr: Translator) -> list[Spans]:
-    """Return one line per command, or, for many commands, one line per group that makes the same change."""
+    """Return one line per command; for more than `MAX_ITEMS`, one line per group of commands that make the same change."""
     items = view.preview.items
     reports = {report.key: report for report in view.commands}
     if len(items) > MAX_ITEMS:
@@ -35,7 +35,10 @@ def render_commands(view: CardView, tr: Translator) -> list[Spans]:
 
 
 def render_failed_commands(view: CardView, tr: Translator) -> list[str]:
-    """Return the commands that the portal refused, with its error texts; commands that never ran are only marked elsewhere."""
+    """Return a line for each command that the portal refused, with its error text.
+
+    At most `MAX_FAILED` are shown, then how many more there are. Commands that never ran are not among them.
+    """
     items = {item.key: item for item in view.preview.items}
     wrong = [report for report in view.commands if report.status == "error" and report.error]
     rows = [
@@ -54,7 +57,10 @@ def _render_command_name(item: PreviewPart, method: str, tr: Translator) -> Span
 
 
 def build_batch_sheet(view: CardView, tr: Translator) -> Sheet | None:
-    """Return a sheet with a row for each value that a large batch will write; None where the card lists its commands itself."""
+    """Return a sheet with a row for each value that a large batch will write.
+
+    Returns None if the card is decided, or if the batch is small enough for the card to list its commands.
+    """
     items = view.preview.items
     if len(items) <= MAX_ITEMS or not view.card.is_waiting:
         return None
@@ -71,7 +77,7 @@ def _build_rows(number: int, item: PreviewPart, tr: Translator) -> Iterator[tupl
 
 
 def _render_action(item: PreviewPart, tr: Translator) -> str:
-    """Return what the command does, without the title of its record."""
+    """Return what the command does in words, without the title of its record."""
     return to_plain_text(render_heading(item.model_copy(update={"title": ""}), item.method, tr))
 
 
@@ -80,7 +86,7 @@ def _find_title(item: PreviewPart) -> str:
 
 
 def _render_grouped(items: Sequence[PreviewPart], reports: Reports, tr: Translator) -> list[Spans]:
-    """Return one line per group of equal commands; differing before-values are given with their counts."""
+    """Return one line per group of commands that make the same change, whatever the old values are."""
     groups: dict[tuple[str, ...], list[PreviewPart]] = {}
     for item in items:
         changes = (f"{line.name} → {line.after}" for line in item.lines)
@@ -97,9 +103,9 @@ def _render_group(words: str, members: Sequence[PreviewPart], reports: Reports, 
 
 
 def _render_shared_change(lines: Sequence[PreviewLine], tr: Translator) -> str:
-    """Return a group's change, such as "Ответственный: Анна (9), Вера (2) → Борис", with the commonest before-values.
+    """Return the change of one field in a group of commands, such as "Ответственный: Анна (9), Вера (2) → Борис".
 
-    Other before-values are only counted.
+    The most frequent old values are shown with their counts; how many others there are is said in one phrase.
     """
     name, after = lines[0].name, lines[0].after
     befores = Counter(line.before for line in lines)

@@ -1,6 +1,6 @@
-"""Renders the confirmation card in each of its states, and its details view, from the stored request and never from the model. Pure.
+"""Renders the confirmation card in each of its states, and its details view. Pure.
 
-Raw calls are shown to admins only.
+The text comes from the stored request, never from the model.
 """
 
 from collections.abc import Iterator
@@ -17,27 +17,27 @@ from state.clock import parse_iso
 __all__ = ["MAX_ITEMS", "MAX_LINES", "OPEN_LINES", "render_card"]
 
 OPEN_LINES = 10
-"""Changes shown openly; further ones are folded."""
+"""Number of changes that are shown in full; further ones stand in a folded block."""
 MAX_LINES = 40
 LONG = 160
-"""Length in characters above which a change gets a folded block of its own."""
+"""Length in characters (old and new value together) above which a change gets a folded block of its own."""
 _SECONDS = 60
 _SUM_REASONS = frozenset({"gate-sum-jump", "gate-sum-lost", "gate-sum-steps"})
-"""Reasons that already say that the field changes."""
+"""Codes of reasons about a changed sum, which make the general reason "this field is critical" superfluous for that field."""
 _MONEY_AND_PEOPLE = frozenset({
     "OPPORTUNITY", "CURRENCY_ID", "TAX_VALUE", "PRICE", "IS_MANUAL_OPPORTUNITY",
     "ASSIGNED_BY_ID", "RESPONSIBLE_ID", "CREATED_BY", "ACCOMPLICES", "AUDITORS", "OBSERVERS",
 })  # fmt: skip
-"""Fields whose reasons mark a change as one of money or of other people."""
+"""Fields of money and of responsible people; if a reason of the card is about one of them, its risk is at least "mid"."""
 _UNDO = "undo:"
 _UNDO_CODES = "undo-"
-"""Prefix of the codes that explain why nothing was undone."""
+"""Prefix of the codes of refusals that explain why nothing was undone."""
 _OWN_ORIGINS = ("edit:", "again:", _UNDO)
-"""Prefixes of the slots of requests made with a button: there "the model asks for confirmation" is no reason worth showing."""
+"""Prefixes of the slots of requests that a person made with a button; there the reason "the model asks" would be wrong and is left out."""
 
 
 def render_card(view: CardView, tr: Translator) -> Spans:
-    """Return the card: what the call does, before → after, why it asks, who asked, and its state."""
+    """Return the card: what the call does, each old and new value, why a confirmation is needed, who asked, and the card's state."""
     blocks = [_render_head(view, tr)]
     changes = _render_lines(view.preview, tr) or join_blocks(render_commands(view, tr), "\n")
     if changes:
@@ -60,7 +60,7 @@ def _render_head(view: CardView, tr: Translator) -> Spans:
 
 
 def _render_waiting(view: CardView, tr: Translator) -> Iterator[Spans]:
-    """Yield the reasons, the mode, who is asked and until when."""
+    """Yield the parts of an open card below its changes: reasons, mode, who asked or must decide, and until when."""
     card, mode = view.card, view.preview.mode
     reasons = _render_reasons(view, tr)
     badge = tr.translate("card-risk", level=_evaluate_risk(view))
@@ -87,12 +87,12 @@ def _evaluate_risk(view: CardView) -> str:
 
 
 def _find_field(reason: Notice) -> str:
-    """Return the field that a reason is about, "" for none."""
+    """Return the name of the field that a reason is about, "" if it is about none."""
     return str(reason.args.get("field") or "")
 
 
 def _render_reasons(view: CardView, tr: Translator) -> list[str]:
-    """Return the reasons why the card asks; one that applies to many commands of a batch is given once."""
+    """Return the reasons why a confirmation is needed; one that applies to many commands of a batch is given once, with their number."""
     found: dict[str, list[str]] = {}
     sharp = {_find_field(reason) for reason in view.reasons if reason.code in _SUM_REASONS}
     own = view.card.slot.startswith(_OWN_ORIGINS)
@@ -109,7 +109,7 @@ def _render_reasons(view: CardView, tr: Translator) -> list[str]:
 
 
 def _render_lines(preview: Preview, tr: Translator) -> Spans:
-    """Return the first changes openly, further ones folded, and the number of the rest."""
+    """Return the first changes in full, further ones in a folded block, and the number of the rest; empty if there are none."""
     lines = [line for line in preview.lines if not _is_named_in_heading(line, preview)]
     if not lines:
         return ()
@@ -119,7 +119,7 @@ def _render_lines(preview: Preview, tr: Translator) -> Spans:
 
 
 def _is_named_in_heading(line: PreviewLine, preview: Preview) -> bool:
-    """Return whether the heading already shows the change: the title of a record to be created."""
+    """Return whether the heading already shows the change, as it does for the title of a record to be created."""
     return preview.verb == "add" and line.field.upper() == "TITLE" and line.after == preview.title
 
 
@@ -162,7 +162,7 @@ def _render_state(view: CardView, tr: Translator) -> Spans:
 
 
 def _render_refusal(card: Card, tr: Translator) -> str:
-    """Render a refusal; used only where it is certain that nothing was changed."""
+    """Return the sentence for a call that was not done; the state "refused" is used only if it is certain that nothing was changed."""
     undo = _is_undo(card)
     if not card.code:  # not refused: a look at the portal showed that it did not happen
         return tr.translate("card-undo-not-done" if undo else "card-not-done")
@@ -194,7 +194,7 @@ def _render_executed(view: CardView, tr: Translator, who: str, at: str) -> Spans
 
 
 def _render_partial_outcome(view: CardView, tr: Translator) -> str:
-    """Return how many commands of a batch had which outcome; the marks show which ones."""
+    """Return how many commands of a batch are done, failed and unknown; marks before the commands show which ones."""
     statuses = [report.status for report in view.commands]
     failed = statuses.count("error") + statuses.count("not_run")
     unknown = statuses.count("unknown")
@@ -202,7 +202,7 @@ def _render_partial_outcome(view: CardView, tr: Translator) -> str:
 
 
 def _render_undo(view: CardView, tr: Translator) -> Spans:
-    """Return until when the call can be undone, or that it was."""
+    """Return until when the call can be undone, or that it was undone; empty if it cannot be."""
     card = view.card
     if card.undone_at:
         return format_bold(tr.translate("card-undone", at=card.undone_at, who=card.undone_by))
@@ -211,7 +211,7 @@ def _render_undo(view: CardView, tr: Translator) -> Spans:
 
 
 def _format_duration(card: Card, tr: Translator) -> str:
-    """Return the time from the decision to the answer; "" where a restart lay between them."""
+    """Return how long the call took from the decision to the portal's answer, in words; "" for a minute or more, as after a restart."""
     begun, over = card.approved_at, card.executed_at
     seconds = (parse_iso(over) - parse_iso(begun)).total_seconds() if begun and over else -1.0
     if not 0 <= seconds < _SECONDS:
@@ -221,7 +221,7 @@ def _format_duration(card: Card, tr: Translator) -> str:
 
 
 def _render_created_record(view: CardView, tr: Translator) -> Spans:
-    """Return the number of the record with a link; nothing if the heading links to it already."""
+    """Return the number of the created or changed record with a link to it; empty if the heading has the link or no number is known."""
     preview, created = view.preview, view.card.created.rpartition(":")[2]
     if not created and preview.title and preview.url:
         return ()
@@ -231,7 +231,7 @@ def _render_created_record(view: CardView, tr: Translator) -> Spans:
 
 
 def _render_unwritten_fields(view: CardView, tr: Translator) -> Iterator[str]:
-    """Yield the fields that the portal accepted but did not write: missing in a new record, unchanged in an existing one."""
+    """Yield sentences on fields that the portal accepted without an error and did not write, in a new or in an existing record."""
     added: list[str] = []
     kept: list[str] = []
     for code in view.card.unchanged:
@@ -258,7 +258,7 @@ def render_details(view: CardView, tr: Translator) -> Spans:
 
 
 def _render_all_reasons(view: CardView, tr: Translator) -> Spans:
-    """Return each reason once; the texts of company rules are shown as written."""
+    """Return all reasons of the card, each once; the texts of company rules are shown as written."""
     said = dict.fromkeys(tr.translate_notice(reason) for reason in view.reasons)
     if not said:
         return ()

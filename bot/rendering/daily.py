@@ -1,4 +1,4 @@
-"""Renders digest, /today, evening summary and reminders, and packs the buttons of reminders. Pure; no text is read as markup."""
+"""Renders the morning digest, /today, the evening summary and reminders with their buttons. Pure; no text is read as markup."""
 
 import re
 from collections.abc import Sequence
@@ -24,18 +24,18 @@ _REMINDER: Final = {
 }
 _ON_BUTTON: Final = 30
 ROWS: Final = 5
-"""Rows shown of each list in a digest."""
+"""Maximum number of rows shown of each list in a digest."""
 
 
 class ReminderButton(NamedTuple):
-    """A button's label and its callback data."""
+    """A button's label, and the callback data that Telegram returns when it is clicked."""
 
     text: str
     data: str
 
 
 def render_daily(body: JsonObject, tr: Translator) -> Spans:
-    """Return the text of a body of kind "daily"."""
+    """Return the text of an outbox message of kind "daily": digest, /today or evening summary."""
     daily = DailyBody.model_validate(body)
     if daily.what == "lost":
         return join_blocks([build_spans(tr.translate("daily-lost")), build_spans(tr.translate("daily-off"))], "\n\n")
@@ -43,7 +43,7 @@ def render_daily(body: JsonObject, tr: Translator) -> Spans:
 
 
 def render_reminder(body: JsonObject, tr: Translator) -> Spans:
-    """Return the text of a body of kind "reminder"."""
+    """Return the text of an outbox message of kind "reminder"."""
     shown = ReminderBody.model_validate(body)
     if shown.what == "elsewhere":
         return build_spans(tr.translate("reminder-elsewhere"))
@@ -54,7 +54,7 @@ def render_reminder(body: JsonObject, tr: Translator) -> Spans:
 
 
 def build_reminder_buttons(body: JsonObject, tr: Translator) -> list[list[ReminderButton]]:
-    """Return the rows of buttons for a body of kind "reminder"."""
+    """Return the rows of buttons under a message of kind "reminder", empty if it has none."""
     shown, drop = ReminderBody.model_validate(body), tr.translate("button-reminder-drop")
     match shown.what:
         case "set" | "moved":
@@ -69,7 +69,7 @@ def build_reminder_buttons(body: JsonObject, tr: Translator) -> list[list[Remind
 
 
 def parse_reminder_click(data: str) -> dict[str, str] | None:
-    """Parse callback data into the body of an input of kind "reminder"; None for other data."""
+    """Return the body of the inbox row (kind "reminder") for a click with this callback data; None for other data."""
     found = _DATA.fullmatch(data)
     return {"reminder": found[1], "action": _ACTIONS[found[2]], "place": found[3]} if found else None
 
@@ -90,12 +90,12 @@ def _render_reminder_list(body: ReminderBody, tr: Translator) -> Spans:
 
 
 def _render_rest(more: int, tr: Translator) -> Spans:
-    """Return how many lines of a list are not shown."""
+    """Return how many further lines of a list there are, in words; empty if there are none."""
     return build_spans(tr.translate("daily-more", count=more)) if more else ()
 
 
 def _render_agenda(body: DailyBody, tr: Translator) -> Spans:
-    """Return lists with headings, the team's numbers and what could not be read; a friendly sentence if there is nothing."""
+    """Return the day's lists with headings, the team's numbers, and which lists could not be read; without any, a friendly sentence."""
     day = date.fromisoformat(body.day)
     title = tr.translate("daily-digest", day=format_day(day, today=day, locale=tr.locale)) if body.what == "digest" else ""
     blocks = [format_bold(title)] if title else []
@@ -132,7 +132,7 @@ def _render_team_numbers(line: TeamLine, tr: Translator) -> str:
 
 
 def _render_evening(body: DailyBody, tr: Translator) -> Spans:
-    """Return what was changed, by person, what waits, and what is unknown."""
+    """Return the evening summary: what was changed, by person, which cards wait, and which calls have an unknown outcome."""
     day = date.fromisoformat(body.day)
     blocks = [format_bold(tr.translate("daily-evening", day=format_day(day, today=day, locale=tr.locale)))]
     blocks.extend(_render_person(person, tr) for person in body.people)
@@ -153,7 +153,7 @@ def _render_person(person: CallGroup, tr: Translator) -> Spans:
 
 
 def _render_open_item(line: CallLine, tr: Translator) -> Spans:
-    """Return the line of an open card or of a call of unknown outcome."""
+    """Return the line of an open card, or of a call whose outcome is unknown."""
     if line.preview is None:
         return build_spans("• ", line.who, ": ", _render_call(line, tr))
     until = tr.translate("daily-until", at=line.until) if line.until else ""

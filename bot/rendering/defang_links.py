@@ -1,6 +1,7 @@
-"""Escapes texts of customers and of the portal so that Telegram makes no link, mention or command of them. Pure; stored data is unchanged.
+"""Changes texts of customers and of the portal so that Telegram shows no clickable link, mention or command in them. Pure.
 
-A card shows addresses in full, since somebody decides on them; elsewhere they are removed.
+Cards show such addresses in full but not clickable, since somebody decides about them; in other messages they are removed. Only the
+shown text is changed, not the stored one.
 """
 
 import re
@@ -12,9 +13,9 @@ from orchestrator.language.links import extract_hosts, strip_unknown_links
 from state.stored import JsonObject
 
 JOINER: Final = "\u2060"
-"""WORD JOINER: invisible, and it ends any address, mention or command. A zero-width joiner could be part of an address."""
+"""The invisible character WORD JOINER, at which an address, mention or command ends; a zero-width joiner could be part of an address."""
 _URL_FIELDS: Final = frozenset({"url", "made_url", "links"})
-"""Fields with addresses built by our code: the record's page in the portal."""
+"""Fields of message bodies that contain addresses built by the bot itself, of records' pages in the portal; they stay clickable."""
 _CODE_FIELDS: Final = _URL_FIELDS | {"method", "commands"}
 _ADDRESSES_SHOWN: Final = frozenset({"card", "details", "edit", "waiting", "people"})
 _ADDRESSES_HIDDEN: Final = frozenset({"history", "news", "daily", "reminder"})
@@ -24,9 +25,9 @@ _MENTION = re.compile(r"(?<!\w)@(?=\w)|(?<![\w/<>])/(?=\w)")
 
 
 def disable_message_links(kind: str, body: JsonObject, *, locale: str) -> JsonObject:
-    """Return a message body for rendering with its links disabled.
+    """Return the body of an outbox message of this kind with its links disabled; bodies without foreign text are returned unchanged.
 
-    In a reply only values inserted by code are treated, since the model's text was checked before.
+    In a reply only the values that code inserted are changed, since the links in the model's own text were checked before.
     """
     hosts = frozenset(host for address in _find_own_addresses(body) for host in extract_hosts(address))
     match kind:
@@ -41,7 +42,7 @@ def disable_message_links(kind: str, body: JsonObject, *, locale: str) -> JsonOb
 
 
 def disable_links(text: str, hosts: AbstractSet[str] = frozenset()) -> str:
-    """Return `text` looking the same, with no clickable part except addresses of `hosts`."""
+    """Return `text` with invisible characters inserted so that nothing in it is clickable, except addresses of `hosts`."""
     kept = _ADDRESS.sub(
         lambda found: found[0] if extract_hosts(found[0]) & hosts else _STOP.sub(lambda stop: stop[0] + JOINER, found[0]), text
     )
@@ -55,7 +56,7 @@ def _disable_reply_links(name: str, value: object, hosts: AbstractSet[str], loca
 
 
 def _disable_nested_links(name: str, value: object, hosts: AbstractSet[str], *, locale: str) -> object:
-    """Treat all texts inside `value`; with a `locale`, addresses are replaced by a word in that language."""
+    """Return `value` with links disabled in all texts inside it; with a `locale`, addresses are replaced by a word in that language."""
     if isinstance(value, str):
         if name in _CODE_FIELDS:
             return value
@@ -68,7 +69,7 @@ def _disable_nested_links(name: str, value: object, hosts: AbstractSet[str], *, 
 
 
 def _find_own_addresses(value: object, name: str = "") -> Iterator[str]:
-    """Yield the addresses built by our code."""
+    """Yield the addresses in `value` that the bot itself built."""
     if isinstance(value, str) and name in _URL_FIELDS:
         yield value
     elif isinstance(value, Mapping):

@@ -1,6 +1,6 @@
-"""Renders lists as files: XLSX, and CSV as Russian Excel reads it. No text of a record can become a formula. Pure.
+"""Renders lists as files: XLSX, and CSV in the form that Russian Excel reads. No text of a record can become a formula. Pure.
 
-Rows come from code (a `Table`, an outbox row), never from a model.
+The rows are built by code, never written by the model.
 """
 
 import csv
@@ -16,7 +16,7 @@ Cell = str | int | float
 _RISKY = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
 _BLANK = " \u00a0\u200b\ufeff"
 _LONGEST = 32_000
-"""Maximum characters of a cell; Excel's limit is 32,767."""
+"""Maximum number of characters of a cell; Excel's limit is 32,767."""
 _LONGEST_LINK = 2000
 _WIDEST = 60
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -25,7 +25,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 @dataclass(frozen=True, kw_only=True)
 class Sheet:
-    """A list with column headings; `links` holds the address for the first column of each row, "" for none."""
+    """A list with column headings; `links` holds for each row the address to which its first cell links, "" for none."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -33,12 +33,15 @@ class Sheet:
 
 
 def build_sheet(table: Table, *, heading: str) -> Sheet:
-    """Return the rows of a list as shown, each a link to its record."""
+    """Return a list of records, as shown in a message, as a sheet of one column, in which each row links to its record."""
     return Sheet(columns=(heading,), rows=tuple((row.label,) for row in table.rows), links=tuple(row.url for row in table.rows))
 
 
 def render_xlsx(sheet: Sheet, *, name: str) -> bytes:
-    """Return the list as a workbook of one sheet: frozen and filtered headings, clickable links, every text stored as text."""
+    """Return the list as an XLSX workbook of one sheet; `name` becomes the name of the sheet.
+
+    Headings are frozen and have filters, links are clickable, and every text is stored as text, never as a formula.
+    """
     import xlsxwriter  # type: ignore[import-untyped] # noqa: PLC0415 - the library has no types, and takes a third of a second to import
 
     made = io.BytesIO()
@@ -58,7 +61,7 @@ def render_xlsx(sheet: Sheet, *, name: str) -> bytes:
 
 
 def render_csv(sheet: Sheet) -> bytes:
-    """Return the list as CSV with a UTF-8 mark and semicolons, so that Russian Excel opens it by a double click."""
+    """Return the list as CSV with a UTF-8 byte order mark and semicolons, so that Russian Excel opens it with a double click."""
     made = io.StringIO(newline="")
     writer = csv.writer(made, delimiter=";", lineterminator="\r\n")
     writer.writerow([_escape_formula(title) for title in sheet.columns])
@@ -77,12 +80,12 @@ def _write_row(page: Any, number: int, row: Sequence[Cell], link: str) -> None:
 
 
 def _is_address(link: str) -> bool:
-    """Return whether `link` is a web page; other links that Excel supports open the reader's files."""
+    """Return whether `link` is the address of a web page; other links that Excel supports could open files of the reader."""
     return link.startswith(("https://", "http://")) and len(link) < _LONGEST_LINK
 
 
 def _format_csv_cell(cell: Cell) -> str:
-    """Format a cell; numbers get a decimal comma, as the Excel locale that splits at semicolons expects."""
+    """Return the text of a cell; numbers get a decimal comma, as Russian Excel expects."""
     return _escape_formula(cell) if isinstance(cell, str) else str(cell).replace(".", ",")
 
 
@@ -97,7 +100,7 @@ def _strip_unprintable(text: str) -> str:
 
 
 def _build_sheet_name(name: str) -> str:
-    """Return a sheet name of at most 31 characters without those that Excel reserves."""
+    """Return `name` as Excel allows it for a sheet: at most 31 characters, without reserved ones; "1" if nothing is left."""
     return re.sub(r"[\[\]:*?/\\]", " ", _strip_unprintable(name))[:31].strip("' ") or "1"
 
 

@@ -1,6 +1,6 @@
-"""The table of all message kinds with their renderers, used by every door; renders people messages itself.
+"""The table of all kinds of outbox messages with their renderers, used by every door. Pure; no text is read as markup.
 
-Pure; no text is read as markup.
+Messages about people, which are a single sentence, are rendered here.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ from state.stored import JsonObject
 
 
 def render_people_message(body: JsonObject, tr: Translator) -> Spans:
-    """Return the text of a message about people; names are inserted as plain text."""
+    """Return the text of a message about people and their access; names are inserted as plain text."""
     about: JsonObject = body.get("about") or {}
     args = {**body.get("args", {}), **({"name": about.get("name") or about.get("key", "")} if about else {})}
     return build_spans(tr.translate(str(body["code"]), **args))
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 def _build_renderer(parse: Callable[[JsonObject], T], render: Callable[[T, Translator], Spans]) -> Renderer:
-    """Return a renderer that parses a body before it renders it."""
+    """Return a renderer that converts a message body with `parse` and renders the result with `render`."""
     return lambda body, tr: render(parse(body), tr)
 
 
@@ -59,5 +59,5 @@ RENDERERS: Final[Mapping[str, Renderer]] = {
 
 
 def render_message(kind: str, body: JsonObject, tr: Translator) -> Spans:
-    """Return the text of a message; raises KeyError for an unknown kind and pydantic's error for a malformed body."""
+    """Return the text of an outbox message; raises KeyError for an unknown kind, pydantic's ValidationError for a malformed body."""
     return RENDERERS[kind](body, tr)

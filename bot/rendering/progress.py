@@ -1,4 +1,7 @@
-"""Renders the progress of a turn: steps with ticks, then the answer so far. Pure; the model's THOUGHT and ACTION blocks are not shown."""
+"""Renders the progress of a turn while it runs: its steps with ticks, then the answer so far. Pure.
+
+The model's THOUGHT and ACTION blocks are not shown.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,12 +12,12 @@ from orchestrator.domain.frozen import View
 from orchestrator.domain.outputs import Notice
 
 MAX_STEPS = 6
-"""Steps shown; earlier ones are only counted."""
+"""Maximum number of steps shown; of earlier ones only the number is shown."""
 _STATES = frozenset({"running", "done", "waiting", "refused", "unknown", "planned"})
 
 
 class Step(View):
-    """A step of a turn: the arguments of the notice "step"."""
+    """One step of a turn, parsed from the arguments of a progress notice with the code "step"."""
 
     state: str = ""
     verb: str = ""
@@ -25,7 +28,7 @@ class Step(View):
 
 
 def render_progress(steps: Sequence[Step], note: Notice | None, text: str, tr: Translator) -> Spans:
-    """Return the steps so far, the current notice and the answer so far; empty if there is nothing to show."""
+    """Return the steps so far, the notice `note` and the answer so far (`text`); empty if there is nothing to show."""
     left_out = len(steps) - MAX_STEPS
     lines = [build_spans(tr.translate("step-earlier", count=left_out))] if left_out > 0 else []
     lines.extend(render_step(step, tr) for step in steps[-MAX_STEPS:])
@@ -35,7 +38,7 @@ def render_progress(steps: Sequence[Step], note: Notice | None, text: str, tr: T
 
 
 def render_step(step: Step, tr: Translator) -> Spans:
-    """Return a step such as «✓ нашёл сделки» or «⏳ меняю сделку «Ромашка»», with a link to the record if its address is known."""
+    """Return the line of a step, such as «✓ нашёл сделки» or «⏳ меняю сделку «Ромашка»», with a link if the record's address is known."""
     words = _find_step_words(step, "done" if step.state == "done" else "doing", tr)
     line = tr.translate(f"step-{step.state if step.state in _STATES else 'running'}", words=words)
     title = disable_links(step.title)
@@ -46,7 +49,10 @@ def render_step(step: Step, tr: Translator) -> Spans:
 
 
 def _find_step_words(step: Step, tense: str, tr: Translator) -> str:
-    """Return verb and object of a step; an action without words in both tenses is named as on a card."""
+    """Return verb and object of a step; `tense` is "done" or "doing".
+
+    An action without words for both tenses is named as on a card, an unknown one by its method.
+    """
     verb, entity = step.verb, step.entity
     if verb == "batch":
         return tr.translate(f"{tense}-batch")

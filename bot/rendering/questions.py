@@ -1,4 +1,4 @@
-"""Renders the questions of a card edit, and the list of open cards in a group. Pure; no text is read as markup."""
+"""Renders the questions asked when somebody edits a card, and the list of a group's open cards. Pure; no text is read as markup."""
 
 from bot.i18n.translate import Translator
 from bot.rendering.replies import render_heading
@@ -9,7 +9,7 @@ from state.stored import JsonObject
 
 
 def render_edit(body: JsonObject, tr: Translator) -> Spans:
-    """Return the text of a body of kind "edit": which field, which value, or the outcome."""
+    """Return the text of an outbox message of kind "edit": the question which field to change, or to which value, or the outcome."""
     edit = EditBody.model_validate(body)
     if edit.notice is not None:
         return build_spans(tr.translate_notice(edit.notice))
@@ -25,7 +25,7 @@ def _render_value_question(edit: EditBody, tr: Translator) -> Spans:
 
 
 def render_waiting_cards(body: JsonObject, tr: Translator) -> Spans:
-    """Return the text of a body of kind "waiting": the open cards of a group, each with a link to its message."""
+    """Return the text of an outbox message of kind "waiting": the open cards of a group, each with a link to its message."""
     waiting = WaitingBody.model_validate(body)
     rows = [_render_waiting_card(card, waiting.chat, tr) for card in waiting.cards]
     more = waiting.count - len(rows)
@@ -40,9 +40,10 @@ def _render_waiting_card(card: CallLine, chat: str, tr: Translator) -> Spans:
 
 
 def build_message_link(session: str, ref: str) -> str:
-    """Return the address of a message in a supergroup, "" for chats without such addresses.
+    """Return the address of a message in a supergroup, "" for chats whose messages have no address.
 
-    `ref` contains the chat if the group has moved.
+    `session` is the group's session key. `ref` is the message's number, followed by "@" and the chat's id if that is no longer the one
+    in the session key, because Telegram has made the group a supergroup.
     """
     _, chat, *thread = session.split(":")
     number, _, place = ref.partition("@")

@@ -1,4 +1,7 @@
-"""Renders a record's history with its paging buttons, and news of changes that others made to records. Pure; CRM text is never markup."""
+"""Renders the history of a record with its paging buttons, and notices of changes that others made to a person's records. Pure.
+
+Text from the CRM is never read as markup.
+"""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -11,19 +14,19 @@ from state.stored import JsonObject
 
 BELL: Final = "🔔 "
 _LINES: Final = 8
-"""Fields shown of one change; the others are counted."""
+"""Maximum number of fields shown of one change; of the others only the number is shown."""
 _VALUE: Final = 120
 
 
 class HistoryButton(NamedTuple):
-    """A button's label and the words of its callback data."""
+    """A button's label, and the words that its callback data consists of."""
 
     text: str
     words: tuple[str, ...]
 
 
 def render_history(body: JsonObject, tr: Translator) -> Spans:
-    """Return the text of a body of kind "history": the record, the changes of this page, and the page number."""
+    """Return the text of an outbox message of kind "history": the record, the changes of this page, and the page number."""
     history = HistoryBody.model_validate(body)
     blocks = [_render_head(history, tr), *(_render_entry(entry, tr) for entry in history.entries)]
     if not history.entries:
@@ -35,7 +38,7 @@ def render_history(body: JsonObject, tr: Translator) -> Spans:
 
 
 def build_history_buttons(body: JsonObject, tr: Translator) -> list[list[HistoryButton]]:
-    """Return the buttons to newer and older pages, where there are any."""
+    """Return the row of buttons to the newer and the older page; empty if there is only one page."""
     history, row = HistoryBody.model_validate(body), []
     if history.page > 0:
         row.append(HistoryButton(tr.translate("button-history-newer"), _build_page_words(history, history.page - 1)))
@@ -68,7 +71,7 @@ def _render_entry(entry: HistoryEntry, tr: Translator) -> Spans:
 
 
 def _render_decision(entry: HistoryEntry, tr: Translator) -> list[str]:
-    """Return who approved the change and how, or that it ran without asking."""
+    """Return who approved the change and how, or that it ran without a confirmation; empty for one that neither was decided nor done."""
     if not entry.decided:
         return [tr.translate("history-free")] if entry.status == "succeeded" else []
     who = entry.decided_by or tr.translate("history-self")
@@ -77,7 +80,7 @@ def _render_decision(entry: HistoryEntry, tr: Translator) -> list[str]:
 
 
 def _render_deed(entry: HistoryEntry, tr: Translator) -> list[Spans]:
-    """Return what was done where no field shows it: a state, a new record, a comment."""
+    """Return what was done, such as a new record or a comment; empty for an update, whose fields are listed instead."""
     if entry.verb == "update" and entry.lines:
         return []
     code = f"verb-{entry.verb}-{entry.entity}"
@@ -100,7 +103,7 @@ def _trim_value(value: str) -> str:
 
 
 def render_news(body: JsonObject, tr: Translator) -> Spans:
-    """Return one record with a line per change, or several records with one line each."""
+    """Return the text of an outbox message of kind "news": one record with a line per change, or several records with one line each."""
     news = NewsBody.model_validate(body)
     if len(news.items) == 1 and not news.more:
         item = news.items[0]
@@ -121,7 +124,7 @@ def render_news(body: JsonObject, tr: Translator) -> Spans:
 
 
 def _render_record_heading(item: NewsItem, tr: Translator) -> Spans:
-    """Return the record's kind and its name, which links to its page."""
+    """Return the record's kind and its name, which links to its page in the portal."""
     what = f"{item.what}-" if item.what in {"added", "deleted"} else ""
     words = tr.translate(f"news-{what}{item.entity}")
     if item.kind and not what:
@@ -138,5 +141,5 @@ def _render_authors(item: NewsItem, tr: Translator) -> str:
 
 
 def _format_news_lines(item: NewsItem) -> list[str]:
-    """Return "name: before → after", without the value before where it is unknown."""
+    """Return "field: old → new" for each changed field, "field: new" if the old value is unknown."""
     return [f"{line.name}: {line.before} → {line.after}" if line.before else f"{line.name}: {line.after}" for line in item.lines]

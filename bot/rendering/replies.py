@@ -1,4 +1,4 @@
-"""Renders replies as text. Pure; no text of a model or a customer is ever read as markup."""
+"""Renders replies (answers to requests) as text. Pure; no text of the model or of a customer is ever read as markup."""
 
 from bot.i18n.translate import Translator
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, format_title, join_blocks
@@ -31,13 +31,13 @@ _PLAIN = frozenset(
         "stop-queue",
     }
 )
-"""Notices that are no warnings."""
+"""Codes of notices that are not warnings, so that no warning sign is put before them."""
 _SIGNS = ("⚠️", "⛔")
-"""Notices that begin with one of these already carry a warning sign."""
+"""A notice whose text begins with one of these has its warning sign already."""
 
 
 def render_reply(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Spans:
-    """Return the whole reply, empty when there is nothing to say; of lists longer than `MAX_ROWS` the `first` rows."""
+    """Return the whole reply, empty if there is nothing to say; of a list longer than `MAX_ROWS` only the `first` rows are shown."""
     blocks = [build_spans(part.text) if isinstance(part, Text) else render_table(part, tr, first=first) for part in reply.parts]
     blocks.extend(
         build_spans(format_bold(tr.translate_notice(title)), "\n", render_table(table, tr, first=first, gap="\n"))
@@ -48,7 +48,7 @@ def render_reply(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Span
 
 
 def render_table(table: Table, tr: Translator, *, first: int = MAX_ROWS, gap: str = "\n\n") -> Spans:
-    """Return a list with links, and its count and sum below."""
+    """Return a list of records with links, followed by `gap` and a line with their number and sum; a sentence for an empty list."""
     if not table.rows:
         return build_spans(tr.translate("list-empty"))
     shown = len(table.rows) if len(table.rows) <= MAX_ROWS else first
@@ -77,19 +77,19 @@ def _render_notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:
 
 
 def render_planned_call(preview: Preview, method: str, tr: Translator) -> Spans:
-    """Return one planned call in words."""
+    """Return a call that is only planned, because the bot runs in shadow mode, in words."""
     changes = "; ".join(f"{line.name}: {format_change(line)}" for line in preview.lines)
     head = render_heading(preview, method, tr)
     return build_spans(head, f" — {changes}") if changes else build_spans(head)
 
 
 def format_change(line: PreviewLine) -> str:
-    """Return "before → after", or the new value alone where there was none."""
+    """Return "old → new", or only the new value if there was none before."""
     return f"{line.before} → {line.after}" if line.before else line.after
 
 
 def render_heading(preview: PreviewPart, method: str, tr: Translator) -> Spans:
-    """Return what a call does and to what, such as «Изменить сделку «Ромашка»», with a link to the record."""
+    """Return what a call does and to which record, such as «Изменить сделку «Ромашка»», with a link to the record."""
     if isinstance(preview, Preview) and preview.items:
         return build_spans(tr.translate("card-batch", count=len(preview.items)))
     code = f"verb-{preview.verb}-{preview.entity}"

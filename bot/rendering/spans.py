@@ -1,11 +1,11 @@
-"""Text with emphasis and links, independent of the channel: doors convert spans into entities, ANSI or plain text. Pure."""
+"""Text with emphasis and links, independent of the channel; each door converts it into its own form, such as Telegram's entities. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 Style = Literal["", "bold", "italic", "code", "strike", "pre", "quote"]
-"""A "quote" is shown folded where the channel can, such as the long parameters of a call."""
+"""How a span is shown; a "quote", used for long values, is folded if the channel can do that."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ Spans = tuple[Span, ...]
 
 
 def build_spans(*parts: "str | Span | Spans") -> Spans:
-    """Join parts in order into one text without empty spans."""
+    """Return the parts joined in order into one text, without empty spans."""
     flat: list[Span] = []
     for part in parts:
         if isinstance(part, str):
@@ -39,13 +39,13 @@ def format_title(title: str) -> str:
 
 
 def format_bold(part: str | Spans) -> Spans:
-    """Return `part` in bold with its links kept."""
+    """Return `part` in bold; its links are kept."""
     pieces = build_spans(part)
     return tuple(Span(piece.text, "bold", piece.url) for piece in pieces)
 
 
 def join_blocks(blocks: Iterable[Spans], between: str) -> Spans:
-    """Join the non-empty blocks with `between` between them."""
+    """Return the non-empty blocks joined into one text, with the text `between` between them."""
     flat: list[Span] = []
     for block in blocks:
         if block:
@@ -56,5 +56,5 @@ def join_blocks(blocks: Iterable[Spans], between: str) -> Spans:
 
 
 def to_plain_text(text: Spans) -> str:
-    """Return the text without styles; each link is followed by its address."""
+    """Return the text without styles; each link is followed by its address in parentheses."""
     return "".join(f"{span.text} ({span.url})" if span.url else span.text for span in text)

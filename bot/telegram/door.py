@@ -1,6 +1,6 @@
-"""The Telegram door: takes updates in, stores them and delivers the outbox, in one process at a time; publishes the command menus.
+"""The Telegram door: takes updates, stores them as inbox rows, delivers the outbox, and publishes the command menus.
 
-It decides nothing: what an update leads to is the orchestrator's business.
+Of several processes only one does this at a time. What an update leads to is decided by the orchestrator, not here.
 """
 
 import asyncio
@@ -54,9 +54,9 @@ log = logging.getLogger(__name__)
 
 _STORE_TROUBLE = Notice(code="store-trouble")
 _CACHED_RESPONSES = Response[Message], Response[bool], Response[list[JsonObject]]
-"""Types of Telegram's answers.
+"""Types of Telegram's answers, referenced here only to keep them alive.
 
-A reference keeps them alive: pydantic drops a model nobody holds, and rebuilding takes milliseconds a call.
+Python drops a generic pydantic model that nobody refers to, and building it again takes milliseconds for each call.
 """
 
 
@@ -71,9 +71,9 @@ def build_bot(token: str, api_base: str) -> Bot:
 
 
 class TelegramDoor:
-    """Takes in updates and delivers messages of one bot until cancelled.
+    """Takes the updates of one bot and delivers its messages until cancelled.
 
-    `delivery` reaches a chat even when the store cannot be written.
+    `delivery` can send a notice to a chat even while the database cannot be written.
     """
 
     def __init__(
@@ -86,9 +86,9 @@ class TelegramDoor:
         webhook: Webhook | None = None,
         pacer: RateLimiter | None = None,
     ) -> None:
-        """Set up the door for `bot`; without a webhook it polls.
+        """Set up the door for `bot`; without a webhook it polls for updates.
 
-        `run` gets the orchestrator later, because the orchestrator needs `delivery` first.
+        The orchestrator is passed to `run` later, because building the orchestrator requires `delivery`.
         """
         self.bot = bot
         self._election = LeaderElection(store, clock, f"door:telegram:{bot.id}")
@@ -106,9 +106,9 @@ class TelegramDoor:
         self._restored = RestoreGuard(store)
 
     async def run(self, orchestrator: Orchestrator) -> None:
-        """Take in and deliver while this process is the leader, until cancelled.
+        """Take updates and deliver messages while this process is the leader, until cancelled.
 
-        Raises for a wrong token and when a foreign program polls.
+        Raises TelegramUnauthorizedError for a wrong token and TelegramConflictError if another program polls with the same token.
         """
         self._orchestrator = orchestrator
         self.delivery.progress.set_hosts(orchestrator.tools.allowed_hosts)
@@ -126,17 +126,20 @@ class TelegramDoor:
             await self.bot.session.close()
 
     def is_delivering(self) -> bool:
-        """Return whether this process serves Telegram now; of several processes one does."""
+        """Return whether this process serves Telegram now; of several processes only one does."""
         return self._election.is_leader
 
     def build_router(self) -> APIRouter | None:
-        """Return the webhook's routes for the HTTP server, None when polling. Every process may take updates, only one delivers."""
+        """Return the router of the webhook for the HTTP server, None if the bot polls.
+
+        Every process may receive updates by webhook, but only one delivers messages.
+        """
         return build_webhook_router(self._webhook, self._accept_raw) if self._webhook is not None else None
 
     def close(self) -> None:
-        """Stop taking updates, because the program stops.
+        """Stop taking updates; called when the program stops.
 
-        Updates that were not taken are not confirmed, so Telegram sends them again after the start.
+        Updates that were not stored are not confirmed, so Telegram sends them again after the next start.
         """
         self._is_closing = True
         if self._intake_task is not None:
@@ -157,7 +160,7 @@ class TelegramDoor:
         await Poller(self.bot, self._intake).run()
 
     async def _accept_raw(self, raw: object) -> None:
-        """Take one raw update of the webhook. Raises StoreError when it is not stored; Telegram then repeats it."""
+        """Store one raw update that came by webhook. Raises StoreError if it is not stored; Telegram then sends it again."""
         if self._orchestrator is None or self._is_closing:
             raise StoreUnwritable("the door is not open")
         try:
@@ -167,7 +170,10 @@ class TelegramDoor:
         await self._intake.take(raw)
 
     async def _accept(self, update: Update) -> None:
-        """Store the inbox rows of `update`; raises StoreError when it is not stored. Does not wait for calls to Telegram."""
+        """Store the inbox rows of `update` and give the answers that are due at once, without waiting for calls to Telegram.
+
+        Raises StoreError if the update is not stored.
+        """
         await self.delivery.chats.observe_update(update)
         update = self.delivery.chats.restore_origin_chat(update)
         routed = await self._restored.filter_update(update, await self._parse_update(update))
@@ -187,7 +193,10 @@ class TelegramDoor:
         return self._refuse_stale_click(update, replace(routed, rows=rows, say=said))
 
     def _refuse_stale_click(self, update: Update, routed: ParsedUpdate) -> ParsedUpdate:
-        """Return an immediate answer for a click no handler would take: a button of another version, or «Stop» of a finished turn."""
+        """Return an immediate answer in place of a click that no handler would take; return `routed` for all others.
+
+        Such is a click on a button of another version, or on «Stop» under a turn that has ended.
+        """
         query, row = update.callback_query, next(iter(routed.rows), None)
         if query is None or query.message is None or row is None or self._orchestrator is None:
             return routed
@@ -200,9 +209,9 @@ class TelegramDoor:
         return routed
 
     async def _remove_duplicate_card(self, update: Update, routed: ParsedUpdate) -> None:
-        """Remove the buttons of a duplicate card message when it is clicked, and point to the other message.
+        """Remove the buttons of a card message that is clicked and of which a newer copy stands in the chat.
 
-        A duplicate appears when the process stops between delivering a card and recording the delivery.
+        There are two messages of one card if the process stopped between delivering it and recording the delivery.
         """
         query = update.callback_query
         said = parse_input(routed.rows[0])
@@ -215,7 +224,10 @@ class TelegramDoor:
             self.delivery.remove_buttons(routed.session, query.message.message_id)
 
     async def _store_rows(self, routed: ParsedUpdate) -> None:
-        """Store the rows durably: an unstored update must not be confirmed. Reports store trouble to the person once per outage."""
+        """Store the rows durably; raises StoreError if they are not stored, since such an update must not be confirmed to Telegram.
+
+        The person is told that nothing can be stored, but only once until it works again.
+        """
         if self._orchestrator is None:
             msg = "the door is not running"
             raise RuntimeError(msg)
@@ -234,7 +246,7 @@ class TelegramDoor:
             self._queue.watch_requests(requests, busy=busy)
 
     async def _find_open_cards(self, update: Update) -> tuple[OpenCard, ...]:
-        """Return the open cards of the chat; looks them up only for texts that could be an answer to one."""
+        """Return the open cards of the chat if the update is a text that could be an answer to one, else none."""
         message = update.message
         if message is None or not may_decide(message):
             return ()
@@ -268,16 +280,19 @@ class TelegramDoor:
 
 
 IN_GROUPS: Final = ("help", "pending", "stop", "new", "history", "status")
-"""Commands offered in a group, where several people read along; the others are offered in private chats only."""
+"""Commands in the menu of a group, where several people read along; the others are offered in private chats only."""
 _LANGUAGES: Final[tuple[tuple[Locale, str | None], ...]] = (("ru", None), ("en", "en"))
-"""Each language with the client language it is set for; Russian is also the default for clients whose language we do not speak."""
+"""Each language of the bot with the language code of Telegram clients that see it; None, the default for all others, is Russian."""
 _LONGEST: Final = 256
 
 Scope = BotCommandScopeDefault | BotCommandScopeAllPrivateChats | BotCommandScopeAllGroupChats | BotCommandScopeChat
 
 
 def list_menus(admins: Collection[int] = ()) -> list[tuple[Scope, tuple[str, ...]]]:
-    """Return each menu scope with its commands in display order; an administrator's private chat gets additional commands."""
+    """Return each menu (by Telegram's scope) with its commands in display order; private chats of administrators get further commands.
+
+    `admins` are Telegram ids.
+    """
     return [
         (BotCommandScopeDefault(), ("start", "help")),
         (BotCommandScopeAllPrivateChats(), COMMANDS),
@@ -287,7 +302,7 @@ def list_menus(admins: Collection[int] = ()) -> list[tuple[Scope, tuple[str, ...
 
 
 async def publish_menus(bot: Bot, admins: Collection[int] = ()) -> None:
-    """Set every command menu; a menu that Telegram refuses is skipped, since the bot works without it."""
+    """Set every command menu in every language; a menu that Telegram refuses is skipped, since the bot works without it."""
     for locale, code in _LANGUAGES:
         tr = Translator(locale)
         for scope, names in list_menus(admins):

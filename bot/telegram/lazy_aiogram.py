@@ -1,7 +1,7 @@
-"""Imports aiogram without building a validator for each of its types.
+"""Imports aiogram without building a pydantic validator for each of its types.
 
-On import aiogram builds all of its 440 types, each with copies of the types it contains: 110 MB and most of the start-up time, of which a
-bot needs a handful. Here each type is built at its first use, as pydantic does for types whose build was deferred.
+On import aiogram builds the validators of all its 440 types, each with copies of the types it contains. That takes 110 MB and most of
+the start-up time, although a bot needs few of them. Here each one is built at its first use, as pydantic does for deferred types.
 """
 
 import sys
@@ -10,11 +10,11 @@ from typing import Any
 from pydantic import BaseModel
 
 _names: dict[str, Any] = {}
-"""Names that annotations of aiogram's types may refer to, as aiogram passes them to `model_rebuild`."""
+"""Names that annotations of aiogram's types refer to, with their types; aiogram passes them to `model_rebuild` on import."""
 
 
 def import_aiogram() -> None:
-    """Import aiogram with deferred types, once; an aiogram that is imported already is left as it is."""
+    """Import aiogram so that its types are built at first use; do nothing if it is imported already."""
     if "aiogram" in sys.modules:
         return
     building = vars(BaseModel)["model_rebuild"]
@@ -30,13 +30,16 @@ def import_aiogram() -> None:
 
 
 def _defer_rebuild(cls: type[BaseModel], /, *, _types_namespace: dict[str, Any] | None = None, **_: Any) -> None:
-    """Replace `model_rebuild` during the import: record the names and build nothing."""
+    """Stand in for pydantic's `model_rebuild` while aiogram is imported: record the names it passes and build nothing."""
     del cls
     _names.update(_types_namespace or {})
 
 
 def _rebuild_model(cls: type[BaseModel], /, *, force: bool = False, raise_errors: bool = True, **named: Any) -> bool | None:
-    """Replace aiogram's `model_rebuild` after the import: build the type with aiogram's names; pydantic calls it at first use."""
+    """Stand in for `model_rebuild` of aiogram's types after the import: build the type with the recorded names.
+
+    Pydantic calls it at the first use of the type.
+    """
     names = named.get("_types_namespace") or _names
     build = BaseModel.model_rebuild.__func__  # type: ignore[attr-defined]
     done: bool | None = build(cls, force=force, raise_errors=raise_errors, _types_namespace=names)

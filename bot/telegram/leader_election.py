@@ -1,4 +1,8 @@
-"""Leader election for work that only one process may do at a time, such as polling a bot; leadership ends before its lease expires."""
+"""Leader election for work that only one process may do at a time, such as polling a bot.
+
+The leader holds a lease, a row in the database with an expiry time. It stops its work before the lease expires, so that two processes
+never work at once.
+"""
 
 import asyncio
 import contextlib
@@ -15,23 +19,26 @@ from state.journal.store import Lease, StoreError
 log = logging.getLogger(__name__)
 
 LOOK = 1.0
-"""Seconds between two attempts of a process that waits for the lease."""
+"""Seconds between two attempts of a process to get the lease."""
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 class LeadershipLost(Exception):
-    """The lease has expired, or it cannot be confirmed that it has not."""
+    """The lease of this process has expired, or it cannot be confirmed that it has not."""
 
 
 class LeaderElection:
-    """The exclusive right to do one piece of work while its lease is renewed.
+    """Runs one piece of work while this process is the leader for it, that is, while it renews the lease.
 
-    Changing the clock or suspending the machine cannot extend it.
+    The time left is measured since boot, so neither changing the clock nor suspending the machine can extend it.
     """
 
     def __init__(self, store: AsyncStore, clock: Clock, name: str) -> None:
-        """Create a candidate; all processes use the same `name`, such as "door:telegram:1", which no session may have."""
+        """Create a candidate for the lease `name`, such as "door:telegram:1".
+
+        All processes must use the same name, and no session may have it, because sessions have leases too.
+        """
         self._store = store
         self._clock = clock
         self._name = name
@@ -41,11 +48,14 @@ class LeaderElection:
 
     @property
     def is_leader(self) -> bool:
-        """Return whether this process holds the lease and no other can have it yet."""
+        """Return whether this process holds the lease, so that no other process can have it."""
         return self._lease is not None and read_boottime() < self._until
 
     async def run(self, work: Work) -> None:
-        """Wait for the lease, run `work` under it, and wait again when it is lost; raises what `work` raises while the lease is held."""
+        """Wait for the lease, run `work` while it is held, and wait again when it is lost; never returns.
+
+        Raises what `work` raises while the lease is held.
+        """
         while True:
             await self._wait_for_lease()
             log.info("%s is led by this process", self._name, extra={"action": "lead_taken"})
@@ -65,7 +75,7 @@ class LeaderElection:
             await asyncio.sleep(LOOK)
 
     async def _acquire_lease(self) -> bool:
-        """Return whether the lease is held and nobody else had it in between. Raises StoreError."""
+        """Get or renew the lease and return whether it is held and no other process had it in between. Raises StoreError."""
         before, now = read_boottime(), self._clock.now()
         lease = await self._store.acquire(self._name, self._owner, now, now + LEASE)
         if lease is None or (self._lease is not None and lease.epoch != self._lease.epoch):
@@ -75,7 +85,7 @@ class LeaderElection:
         return True
 
     async def _run_while_leader(self, work: Work) -> None:
-        """Run `work` until it ends or the lease is lost; `work` has ended when this returns."""
+        """Run `work` until it ends or the lease is lost, then cancel it and wait for its end; raises LeadershipLost, or its error."""
         working = asyncio.ensure_future(work())
         keeping = asyncio.ensure_future(self._keep_renewing())
         try:
@@ -96,7 +106,7 @@ class LeaderElection:
             return self.is_leader
 
     async def _keep_renewing(self) -> None:
-        """Renew the lease; returns when it is lost or could not be renewed in time."""
+        """Renew the lease again and again; return when it is lost or could not be renewed in time."""
         while self.is_leader:
             await asyncio.sleep(min(LEASE.total_seconds() / 4, max(0.0, self._until - read_boottime())))
             try:

@@ -1,4 +1,4 @@
-"""Reads a Chat Completions answer, streamed or whole. Accepts only an answer that the model finished."""
+"""Reads an answer of the Chat Completions API, streamed or whole. Accepts only an answer that the model has finished."""
 
 import json
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from orchestrator.model_client.failures import NOT_UTF8, Scrub, build_reported_e
 
 MAX_CHARACTERS = 200_000
 FINISHED = frozenset({"stop", "eos", "end_turn"})
-"""How compatible servers report a natural end. Any other reason, such as `length`, means that the answer is incomplete."""
+"""Finish reasons by which compatible servers report a natural end. Any other, such as `length`, means that the answer is incomplete."""
 
 _CUT = {
     "length": "The model's answer was cut off at its length limit.",
@@ -25,14 +25,14 @@ _Text = Annotated[str | None, BeforeValidator(lambda value: value if isinstance(
 
 
 class Usage(View):
-    """The tokens that an answer cost; 0 where the service reports no number."""
+    """The tokens that an answer cost; a count is 0 if the service does not report it."""
 
     prompt_tokens: _Count = 0
     completion_tokens: _Count = 0
 
 
 class _Event(View):
-    """A piece of a streamed answer, or a whole one."""
+    """One event of a streamed answer, or a whole answer."""
 
     error: object = None
     model: _Text = None
@@ -54,7 +54,7 @@ class _Message(View):
 
 @dataclass(frozen=True)
 class ModelAnswer:
-    """A finished answer. Token counts are 0 when the service did not report them."""
+    """A finished answer. Token counts are 0 if the service did not report them; `seconds` is how long the answer took."""
 
     text: str
     prompt_tokens: int
@@ -65,10 +65,10 @@ class ModelAnswer:
 
 
 class AnswerReader:
-    """Collects one answer from its events; a plain JSON body is one event. Raises `ModelClientError` on malformed data."""
+    """Collects one answer from the events of its stream; a plain JSON body is one event. Raises `ModelClientError` on malformed data."""
 
     def __init__(self, scrub: Scrub) -> None:
-        """Start empty; `scrub` masks the API key in the service's messages."""
+        """Create a reader for one answer; `scrub` masks the API key in the service's error messages."""
         self._scrub = scrub
         self._pieces: list[str] = []
         self._size = 0
@@ -79,7 +79,7 @@ class AnswerReader:
 
     @property
     def has_text(self) -> bool:
-        """Whether any text has arrived."""
+        """Whether any text of the answer has arrived."""
         return self._size > 0
 
     @property
@@ -88,7 +88,7 @@ class AnswerReader:
         return self._finish_reason in FINISHED
 
     def take(self, data: str) -> str:
-        """Return the new text of one event."""
+        """Take the JSON data of one event and return the text that it adds to the answer, "" if none."""
         event = _Event.model_validate(load_object(data))
         if event.error:
             raise build_reported_error(event.error, self._scrub)
@@ -97,7 +97,7 @@ class AnswerReader:
         return self._take_choice(_find_first_choice(event.choices or []))
 
     def finish(self, seconds: float) -> ModelAnswer:
-        """Return the whole answer; raise `ModelClientError` if it is empty or was not finished by the model."""
+        """Return the whole answer, which took `seconds`; raise `ModelClientError` if it is empty or the model did not finish it."""
         if self._half or not self._finish_reason:
             raise ModelClientError("The model's answer broke off before its end.")
         if self._finish_reason not in FINISHED:
@@ -131,7 +131,7 @@ class AnswerReader:
         return self._keep(message.content)
 
     def _keep(self, content: str) -> str:
-        """Store `content` and return it, joining the halves of a character that the service split into two surrogates."""
+        """Store the new text and return it; half of a character that the service has split is kept until the other half arrives."""
         content = self._half + content
         self._half = content[-1:] if "\ud800" <= content[-1:] <= "\udbff" else ""
         whole = content.removesuffix(self._half) if self._half else content
@@ -147,7 +147,7 @@ class AnswerReader:
 
 
 def decode(body: bytes) -> str:
-    """Return the text of `body`; raise `ModelClientError` when it is not UTF-8."""
+    """Return the text of `body`; raise `ModelClientError` if it is not UTF-8."""
     try:
         return body.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -166,7 +166,10 @@ def load_object(text: str | bytes) -> dict[str, object]:
 
 
 def _find_first_choice(choices: object) -> _Choice:
-    """Return choice 0, or an empty one for an event without choices, such as the one that carries the usage."""
+    """Return the choice with index 0, or an empty one for an event without choices, such as the one that reports the token usage.
+
+    Raises `ModelClientError` for malformed choices.
+    """
     if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
         raise ModelClientError("The model service sent choices that are no choices.")
     return next((choice for choice in map(_Choice.model_validate, choices) if choice.index == 0), _Choice())

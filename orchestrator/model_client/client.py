@@ -1,6 +1,6 @@
 """The client of an OpenAI-compatible language model. Raises `ModelClientError` and no other error of its own.
 
-It checks the protocol, not the content: what the answer means is for the calling engine to decide.
+It checks that an answer is complete and well formed; what it says is checked by the engine that asked.
 """
 
 import asyncio
@@ -56,7 +56,10 @@ class ModelClient:
         sleep: Sleep = asyncio.sleep,
         heard: Callable[[ModelClientError | None], None] = lambda _: None,
     ) -> None:
-        """Prepare the connections; tests replace `transport` and `sleep`. `heard` gets each request's error, or None."""
+        """Prepare the connections; tests replace `transport` and `sleep`.
+
+        `heard` is called after each request: with the error if the service does not answer or accepts no requests, else with None.
+        """
         for name in ("httpx", "httpcore"):  # their request lines contain the address, which may contain a password
             logging.getLogger(name).setLevel(logging.WARNING)
         self._settings = settings
@@ -75,7 +78,7 @@ class ModelClient:
         await self._http.aclose()
 
     async def probe(self) -> None:
-        """Request the list of models once, which costs nothing; `heard` is told whether the service answers and accepts the key."""
+        """Request the list of models once, which costs nothing, so that `heard` learns whether the service answers and accepts the key."""
         url = self._settings.base_url.rstrip("/") + "/models"
         try:
             async with asyncio.timeout(_PROBE):
@@ -89,10 +92,10 @@ class ModelClient:
             self._heard(ModelClientError("The model service turns us away.") if shut else None)
 
     async def post_chat_completions(self, payload: JsonObject, *, verbose: bool = False) -> dict[str, object]:
-        """Return the standard completion body unchanged; `verbose` logs request and response at debug level (S001-8…10, S004-16).
+        """Return the JSON body of the completion unchanged; `verbose` logs request and response at debug level (S001-8…10, S004-16).
 
-        Raises `ModelClientError` when there is no such body. The caller judges how the answer ended: a classification that asks
-        for one token rightly ends with `length`.
+        Raises `ModelClientError` if the service gives none. How the answer ended is for the caller to check: a classification that
+        asks for one token rightly ends with `length`.
         """
         request = self._prepare(payload, {"stream": False})
         if verbose:
@@ -107,8 +110,8 @@ class ModelClient:
     async def stream_chat(self, payload: JsonObject, on_delta: OnDelta | None = None) -> ModelAnswer:
         """Return the finished answer and pass its text to `on_delta` as it arrives (S004-16, S004-20, S004-21).
 
-        Raises `ModelClientError` for an answer that is cut off, empty, refused, late or missing. After the first piece was passed
-        on nothing is retried. Exceptions of `on_delta` propagate.
+        Raises `ModelClientError` for an answer that is cut off, empty, refused, late or missing. The request is not repeated once
+        text was passed to `on_delta`, since that cannot be taken back. Exceptions of `on_delta` propagate.
         """
         request = self._prepare(payload, {"stream": True, "stream_options": {"include_usage": True}})
         async with self._deadline():
@@ -165,7 +168,10 @@ class ModelClient:
         return reader.finish(asyncio.get_running_loop().time() - begun)
 
     async def _receive_next(self, events: AsyncGenerator[Sequence[str]], *, patient: bool) -> Sequence[str] | None:
-        """Return the next events, or None at the end; unless `patient`, a long silence is a failure."""
+        """Return the data of the next events, None at the end of the stream.
+
+        Unless `patient`, a silence of `settings.silence` seconds raises `ModelClientError`.
+        """
         watch = asyncio.timeout(None if patient else self._settings.silence)
         try:
             async with watch:
@@ -176,7 +182,10 @@ class ModelClient:
             raise ModelClientError("The model fell silent in the middle of its answer.") from None
 
     async def _stream_events(self, request: bytes) -> AsyncGenerator[Sequence[str]]:
-        """Yield the data of events that arrived together; a server that ignores `stream` sends one JSON object, which is one event."""
+        """Yield lists of the data of events that arrived together.
+
+        A server that does not support streaming sends one JSON object, which is yielded as one event.
+        """
         decoder = SseDecoder()
         async with aclosing(self._stream_body(request)) as chunks:
             head = b""
@@ -195,7 +204,7 @@ class ModelClient:
             yield decoder.close()
 
     async def _stream_body(self, request: bytes) -> AsyncGenerator[bytes]:
-        """Yield the body of a successful answer; the one place where network errors become ModelClientError."""
+        """Yield the body of a successful answer in chunks; raises `ModelClientError` for network errors and any other status."""
         url = self._settings.base_url.rstrip("/") + "/chat/completions"
         if self._http.is_closed:
             raise ModelClientError("The model client is closed.")
@@ -232,7 +241,7 @@ class ModelClient:
 
 
 def _is_shut(status: int) -> bool:
-    """Return whether this status means that the service currently answers no request at all."""
+    """Return whether this HTTP status means that the service answers no request at all at present, not just not this one."""
     return status in _SHUT or status >= _BROKEN
 
 

@@ -1,6 +1,6 @@
-"""Failures of the model service as ModelClientError, and the retry policy. No message ever contains the key or an address.
+"""Converts failures of the model service into ModelClientError, and defines when a request is repeated.
 
-Only a failure that allows it (TryAgainError) is retried, and only within the deadline.
+No error message contains the key or an address. Only a failure that may pass (TryAgainError) is retried, and only within the deadline.
 """
 
 import json
@@ -30,13 +30,13 @@ class TryAgainError(ModelClientError):
     """The model service did not answer this time."""
 
     def __init__(self, reason: str, *, after: float | None = None) -> None:
-        """Store the number of seconds that the service asked to wait."""
+        """Create the error; `after` is how many seconds the service asked to wait, None if it did not say."""
         super().__init__(reason)
         self.after = after
 
 
 def build_scrubber(key: SecretStr | None) -> Scrub:
-    """Return a function that masks the key, whatever looks like one, and addresses, and truncates long text."""
+    """Return a function that masks the key, everything that looks like a key, and addresses in a text, and truncates a long text."""
     secret = key.get_secret_value().strip() if key else ""
 
     def scrub(text: str) -> str:
@@ -49,12 +49,12 @@ def build_scrubber(key: SecretStr | None) -> Scrub:
 
 
 def build_reported_error(error: object, scrub: Scrub) -> ModelClientError:
-    """Return the failure reported by an `error` object in a successful answer or in a stream."""
+    """Return the failure for an `error` object that stands in an answer with status 200 or in a stream."""
     return ModelClientError(f"The model service reports an error: {_format_error(error, scrub)}.")
 
 
 def build_status_failure(response: httpx.Response, body: bytes, scrub: Scrub) -> ModelClientError:
-    """Return the failure for a status other than 200; `TryAgainError` where another attempt may help."""
+    """Return the failure for an answer with another status than 200; it is a `TryAgainError` if another attempt may help."""
     if response.status_code in _KEY_REFUSED:  # the body is not used: some services quote the key, even in part
         return ModelClientError(f"The model service answers {response.status_code}: check OPENAI_API_KEY.")
     error = _parse_error(body)
@@ -67,7 +67,7 @@ def build_status_failure(response: httpx.Response, body: bytes, scrub: Scrub) ->
 
 
 def build_wire_failure(error: httpx.HTTPError | httpx.InvalidURL | httpx.StreamError) -> ModelClientError:
-    """Return the failure for an httpx exception; its own text is dropped because it may quote the request."""
+    """Return the failure for an httpx exception, without that exception's text, because it may quote the request."""
     match error:
         case httpx.ConnectError() | httpx.ConnectTimeout():
             return TryAgainError("The model service cannot be reached.")
@@ -88,7 +88,7 @@ def _parse_error(body: bytes) -> object:
 
 
 def _format_error(error: object, scrub: Scrub) -> str:
-    """Return the service's error message, masked."""
+    """Return the service's error message with secrets masked, "no explanation" if there is none."""
     fields: dict[str, object] = error if isinstance(error, dict) else {"message": error}
     told = [fields.get(name) for name in ("code", "type", "message")]
     parts = [str(part) for part in told if isinstance(part, str | int) and part != ""]
@@ -96,7 +96,10 @@ def _format_error(error: object, scrub: Scrub) -> str:
 
 
 def _parse_retry_after(headers: httpx.Headers) -> float | None:
-    """Return the wait in seconds (RFC 9110, 10.2.3); a date is compared with the service's own Date header."""
+    """Return how many seconds the Retry-After header asks to wait (RFC 9110, 10.2.3), None without a valid one.
+
+    A date in it is compared with the service's own Date header.
+    """
     value = headers.get("retry-after", "").strip()
     if re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]{1,3})?", value):
         return float(value)
@@ -114,7 +117,10 @@ _LONGEST_PAUSE = 8.0
 
 
 def build_retry_policy(*, attempts: int, deadline: float, sleep: Sleep) -> AsyncRetrying:
-    """Return the retry policy: at most `attempts` in all; no pause is begun that would pass `deadline`, the last error is raised."""
+    """Return the retry policy: at most `attempts` attempts in all, and no pause that would end later than `deadline` seconds.
+
+    Then the last error is raised.
+    """
     return AsyncRetrying(
         sleep=sleep,
         stop=stop_after_attempt(attempts) | stop_before_delay(deadline),
@@ -125,7 +131,7 @@ def build_retry_policy(*, attempts: int, deadline: float, sleep: Sleep) -> Async
 
 
 def _calculate_pause(state: RetryCallState) -> float:
-    """Return the pause that the service asked for, otherwise one that doubles with each attempt."""
+    """Return the pause before the next attempt in seconds: what the service asked for, else one that doubles with each attempt."""
     error = state.outcome.exception() if state.outcome else None
     if isinstance(error, TryAgainError) and error.after is not None:
         return error.after

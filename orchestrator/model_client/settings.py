@@ -1,4 +1,4 @@
-"""The settings of the model client. Reads no environment variables: `bot/settings.py` does."""
+"""The settings of the model client. They are passed in by the caller; only `bot/settings.py` reads environment variables."""
 
 import ipaddress
 from dataclasses import dataclass, field
@@ -13,11 +13,12 @@ OPENAI_BASE = "https://api.openai.com/v1"
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSettings:
-    """The address of the model service and the timeouts (S004-16, S004-17, S004-18); raises `SettingsError` on a bad address.
+    """The address of the model service and the timeouts (S004-16, S004-17, S004-18); raises `SettingsError` for an invalid address.
 
     `base_url` includes the version segment, as in `https://api.openai.com/v1`; `/chat/completions` is added to it.
-    `total_deadline` covers one call with all its attempts, pauses and the time spent in `on_delta`. `silence` is the longest pause
-    between two pieces once text arrives; before the first piece a reasoning model may be silent. All times are in seconds.
+    `total_deadline` covers one call with all its attempts, pauses and the time spent in `on_delta`. `silence` is the longest time
+    between two pieces of text; it does not apply before the first piece, since a reasoning model may think long. All times are in
+    seconds.
     """
 
     base_url: str = OPENAI_BASE
@@ -29,7 +30,7 @@ class ModelSettings:
     max_attempts: int = 3
 
     def __post_init__(self) -> None:
-        """Reject an invalid address without quoting it, since it may contain a password."""
+        """Raise `SettingsError` for an invalid address, without quoting it, since it may contain a password."""
         if not _is_address(self.base_url):
             raise SettingsError("OPENAI_API_BASE must be an http or https address such as https://api.openai.com/v1.")
 
@@ -43,7 +44,10 @@ class ModelSettings:
             return host == "localhost"
 
     def build_auth_header(self) -> dict[str, str]:
-        """Return the header with the key, empty for a service on this machine without one; raises ModelClientError for a wrong key."""
+        """Return the header with the key, empty for a service on this machine without a key.
+
+        Raises ModelClientError if the key is missing for another service, or has characters that no key has.
+        """
         secret = self.api_key.get_secret_value().strip() if self.api_key else ""
         if not secret and not self.is_loopback:
             raise ModelClientError("There is no key for the model service: set OPENAI_API_KEY.")

@@ -1,4 +1,4 @@
-"""An incremental decoder of server-sent events from bytes, independent of chunk boundaries. Knows nothing about models."""
+"""Decodes server-sent events from chunks of bytes, wherever the chunks begin and end. Knows nothing about models."""
 
 import codecs
 import re
@@ -17,18 +17,18 @@ class SseDecoder:
     """
 
     def __init__(self) -> None:
-        """Start before the first byte."""
+        """Create a decoder for one stream."""
         self._utf8 = codecs.getincrementaldecoder("utf-8")()
         self._line = ""
         self._data: list[str] = []
         self._begun = False
 
     def feed(self, chunk: bytes) -> list[str]:
-        """Return the data of the events that this chunk completes."""
+        """Take the next chunk and return the data of the events that it completes, empty if there are none."""
         return self._take(self._decode(chunk, final=False))
 
     def close(self) -> list[str]:
-        """Return the data of a last event without its closing blank line; many servers end the stream with one."""
+        """Return the data of the last event if the stream has ended without the blank line after it, as many servers do; else nothing."""
         return self._take(self._decode(b"", final=True) + "\n\n")
 
     def _decode(self, chunk: bytes, *, final: bool) -> str:

@@ -1,4 +1,7 @@
-"""Transcribes speech with an OpenAI-compatible service. Raises `ModelClientError` and no other error of its own; stores no recording."""
+"""Transcribes speech with an OpenAI-compatible service. Raises `ModelClientError` and no other error of its own.
+
+Recordings are not stored.
+"""
 
 import asyncio
 import json
@@ -19,7 +22,7 @@ from orchestrator.model_client.settings import ModelSettings
 from state.trace import build_trace_headers
 
 WITHIN: Final = 60.0
-"""Seconds for one recording, with all attempts."""
+"""Seconds that the transcription of one recording may take, with all attempts."""
 MAX_ANSWER: Final = 1_000_000
 _OK: Final = 200
 _WIRE_ERRORS: Final = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError)
@@ -36,7 +39,7 @@ class Transcriber:
         transport: httpx.AsyncBaseTransport | None = None,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
-        """`settings` hold the service's address and key; tests replace `transport` and `sleep`."""
+        """Prepare the connections; `settings` hold the service's address and key. Tests replace `transport` and `sleep`."""
         self._settings = settings
         self._model = model
         self._sleep = sleep
@@ -86,7 +89,7 @@ class Transcriber:
 
 
 def _parse_words(content: bytes) -> str:
-    """Return the text of an answer. A body that is no JSON, such as a proxy's error page, may be retried; other malformed answers not."""
+    """Return the text of an answer. Raises TryAgainError if it is not JSON, such as a proxy's error page, else ModelClientError."""
     if len(content) > MAX_ANSWER:
         raise ModelClientError("The model service sends more than a transcript can hold.")
     try:

@@ -1,4 +1,4 @@
-"""Performs a decided Bitrix24 call and nothing else: no safety decision, no retry of a call that may have happened."""
+"""Makes a Bitrix24 call that the gate has decided on. It takes no safety decision, and never repeats a call that may have happened."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,21 +22,21 @@ from state.stored import JsonObject
 SEND_WITHIN = 5.0
 _CHANGES_REFERENCE = frozenset("CM")  # configuration and money: stages, fields, people, currencies
 MAX_ROWS = 500
-"""The number of rows kept of a list read in a turn; count and sum of a longer one come from `long_lists`."""
+"""Number of rows kept of a list that is read in a turn; count and sum of a longer one come from `long_lists`."""
 
 
 class BitrixPerformer:
-    """The performer of effects of kind "bitrix"."""
+    """Performs effects of kind "bitrix": calls of the portal's methods."""
 
     def __init__(self, client: BitrixClient, records: Records) -> None:
-        """`records` reads single records for reconciliation, and caches the reference data that calls make outdated."""
+        """Call through `client`; `records` reads single records and caches reference data, which some calls make outdated."""
         self._client = client
         self._records = records
         self.portal = client.portal
         self.is_application = client.is_application
 
     async def execute(self, call: Call) -> CallResult:
-        """Make the call once and return what is known of its result; raises no network errors."""
+        """Make the call once and return its result: succeeded, rejected or unknown; raises no network errors."""
         try:
             if call.commands:
                 return await self._execute_batch(call)
@@ -59,21 +59,24 @@ class BitrixPerformer:
         return _build_success(call, to_storable(answer.result), answer.total)
 
     def _discard_reference(self, call: Call) -> None:
-        """Invalidate reference data that the call changed or may have changed: the bot's own changes come with no portal event."""
+        """Drop cached reference data (stages, fields, people) that the call may have changed; the portal sends no event about it."""
         for leaf in call.leaves:
             if not _CHANGES_REFERENCE.isdisjoint(leaf.classes):
                 self._records.discard_for_call(leaf.method)
 
     async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:
-        """Check by reads whether the call happened; raises BitrixError when the portal cannot be read."""
+        """Read the portal and return whether a call of unknown outcome happened; raises BitrixError if the portal cannot be read."""
         return await reconcile(call, before, self._client, self._records)
 
     async def read_back(self, call: Call, before: BeforeImage, done: Succeeded) -> ReadBack:
-        """Check whether the records hold what was written; raises no network errors."""
+        """Read the written records and return which fields do not have the values that were sent; raises no network errors."""
         return await read_back(call, before, done, self._records)
 
     async def find_traces(self, call: Call, since: datetime) -> str:
-        """Return what a call without an origin mark, sent at `since`, probably created; raises BitrixError if the portal is unreadable."""
+        """Return a sentence on what a call sent at `since` probably created, "" if nothing was found.
+
+        It is for calls whose records carry no mark by which they could be recognized. Raises BitrixError if the portal cannot be read.
+        """
         return await find_traces(call, since, self._client)
 
     async def _execute_list(self, call: Call) -> Succeeded:
@@ -105,7 +108,7 @@ class BitrixPerformer:
 
 
 def _is_declined(call: Call, result: object) -> bool:
-    """Return whether the portal answered a write with plain false, which means that it did not happen (S004-75)."""
+    """Return whether the portal answered a write with `false`, which means that it did not happen (S004-75)."""
     return not call.reads_only and (result is False or (isinstance(result, Mapping) and result.get("task") is False))
 
 
@@ -126,7 +129,10 @@ def _build_success(call: Call, result: object, total: int | None) -> Succeeded:
 
 
 def _find_send_limit(call: Call) -> float | None:
-    """Return the send limit in seconds: a write not sent in time is given up, since a person waits and the checked facts get old."""
+    """Return the seconds within which the call must be sent, None for a read, which may wait.
+
+    A write that cannot be sent in time is given up, since a person waits and the facts that the gate has checked become outdated.
+    """
     return None if call.reads_only else SEND_WITHIN
 
 
@@ -135,5 +141,5 @@ def _format_failures(reports: Sequence[CommandReport]) -> str:
 
 
 async def call_bitrix(client: BitrixClient, method: str, params: JsonObject, _http_method: str | None = None) -> object:
-    """Make one call and return its `result` (the seed's CALL_BITRIX, S004-23); raises BitrixError. The HTTP method is ignored."""
+    """Make one call and return its `result`; raises BitrixError. This is CALL_BITRIX of the seed (S004-23); the HTTP method is ignored."""
     return (await client.call(method, params)).result

@@ -1,6 +1,6 @@
-"""The portal's error messages, truncated for the model, and whether they may contain text written by people. Pure.
+"""Prepares the portal's error messages for the model: truncates them, and tells whether people may have written parts of them. Pure.
 
-A message that is not a known system message may quote a record, a robot or a person, so it counts as text of others (taint).
+A message that is not a known system message may quote a record, an automation rule or a person, so it counts as text of others.
 """
 
 import re
@@ -17,25 +17,25 @@ _SYSTEM = frozenset(load_lexicon("portal_errors").read_words("system"))
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorText:
-    """The text of an error for the model, and whether other people may have written it."""
+    """The text of an error for the model, and whether people may have written parts of it (`foreign`)."""
 
     text: str
     foreign: bool
 
 
 def describe_error(error: BitrixError) -> ErrorText:
-    """Return the text of an error; it is our own unless the portal gave a code or refused."""
+    """Return the text of an error; only if it comes from the portal, and not from the bot, can people have written it."""
     from_portal = (bool(error.code) and not isinstance(error, NoAccess)) or isinstance(error, Refused)
     return ErrorText(text=trim_text(str(error), limit=MAX_TEXT), foreign=from_portal and is_foreign(error.code, error.detail))
 
 
 def describe_command_error(code: str, text: str) -> ErrorText:
-    """Return the text about one command of a batch."""
+    """Return the text of the error of one command of a batch; "" if both `code` and `text` are empty."""
     said = f"{code}: {text}" if code and text and code != text else code or text
     return ErrorText(text=trim_text(said, limit=MAX_TEXT), foreign=is_foreign(code, text))
 
 
 def is_foreign(code: str, text: str) -> bool:
-    """Return whether an error contains anything but a plain code and a known system message."""
+    """Return whether an error contains anything other than a plain code and a known system message."""
     plain = " ".join(text.casefold().split()).strip(".! ")
     return _CODE.fullmatch(code) is None or (plain not in _SYSTEM and plain != code.casefold())

@@ -1,4 +1,4 @@
-"""Sums up a list that is too long to keep: every row is read once, only count and sum are kept. Never writes."""
+"""Adds up a list that is too long to keep: every row is read once, and only the count and the sums are kept. Never writes."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
@@ -17,9 +17,9 @@ from orchestrator.performers.read_progress import get_progress
 log = logging.getLogger(__name__)
 
 WITHIN = 60.0
-"""Seconds that a person waits for a sum."""
+"""Seconds that reading a list for its sums may take, because a person waits for the answer."""
 MAX_SUMMED_ROWS = 50_000
-"""The highest number of rows summed up while somebody waits."""
+"""Maximum number of rows that are added up while somebody waits."""
 _CLASSIC = ("ID", "OPPORTUNITY", "CURRENCY_ID")
 _WITH_SUMS: Mapping[str, tuple[str, str, str]] = {
     "crm.deal.list": _CLASSIC,
@@ -27,7 +27,7 @@ _WITH_SUMS: Mapping[str, tuple[str, str, str]] = {
     "crm.quote.list": _CLASSIC,
     "crm.item.list": ("id", "opportunity", "currencyId"),
 }
-"""Lists of records with a sum: the names of id, sum and currency in filter, `select` and rows."""
+"""Methods that list records with a sum → the names of the fields with id, sum and currency."""
 _OURS = frozenset({"select", "order", "start"})
 TOO_LONG = f"the list has more than {MAX_SUMMED_ROWS} rows, so no sum is given; a narrower filter gives one"
 NOT_READ = "the list could not be read to its end in time, so no sum is given; a narrower filter may help"
@@ -35,7 +35,10 @@ NOT_READ = "the list could not be read to its end in time, so no sum is given; a
 
 @dataclass(frozen=True, kw_only=True)
 class ListSums:
-    """The sums of a list by currency, as decimal text, over `rows` rows; if that failed, both are empty and `trouble` says why."""
+    """The sums of a list by currency, as decimal text, and the number of rows added up; if that failed, `trouble` says why.
+
+    In that case `sums` is empty and `rows` is None.
+    """
 
     sums: Mapping[str, str] = field(default_factory=dict)
     rows: int | None = None
@@ -47,9 +50,10 @@ class _TooLong(Exception):
 
 
 async def sum_rows(client: BitrixClient, call: Call, first: Iterable[object], total: int | None) -> ListSums | None:
-    """Return the sums of a list that starts with the rows `first`; None for records without sums. Raises no network errors.
+    """Return the sums of a list that starts with the rows `first`, None if its records have no sums. Raises no network errors.
 
-    The rows are counted again, so that rows added or removed since `total` was reported are in both count and sum, or in neither.
+    `total` is the number of rows that the portal reported. The rows are counted again, so that the count and the sums agree even if rows
+    were added or removed since then.
     """
     names = _WITH_SUMS.get(call.method.lower())
     if names is None or not any(isinstance(row, Mapping) and parse_amount(row.get(names[1])) is not None for row in first):
@@ -89,6 +93,9 @@ async def _read_sums(client: BitrixClient, call: Call, names: tuple[str, str, st
 
 
 def _group_conditions(conditions: object) -> object:
-    """Wrap an OR filter into one condition, because the id bounds of the read are joined by AND; only crm.item.list has such filters."""
+    """Return a filter whose conditions are joined by OR as one condition, to which bounds of ids can be added with AND.
+
+    Other filters are returned unchanged; only crm.item.list has such filters.
+    """
     joined = isinstance(conditions, list) or (isinstance(conditions, Mapping) and "logic" in {name.lower() for name in conditions})
     return {"0": conditions} if joined else conditions

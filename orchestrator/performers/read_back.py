@@ -1,7 +1,7 @@
-"""Reads records again after the portal reported success of a write, because a successful answer is no proof. Never writes.
+"""Reads records again after the portal has reported a successful write, because its answer does not prove that it wrote. Never writes.
 
-It reports fields of an update that kept their old value, fields of an add that were not stored, and sums that became another value.
-What cannot be compared is not reported: robots change records too, and the portal trims texts.
+It reports fields that kept their old value in an update, fields that were not stored in a new record, and sums that got another value
+than was sent. A difference that may have another cause is not reported: automation rules change records too, and the portal trims texts.
 """
 
 import asyncio
@@ -27,13 +27,13 @@ _CENT = Decimal("0.01")
 _FIRM = frozenset({"money", "stage", "category", "user", "company", "contact", "enum", "flag", "number"})
 """Kinds of fields whose values the portal returns exactly as sent."""
 _SHOWN_BY_GET = frozenset({*CRM.values(), "item"})
-"""Kinds of record whose get method returns every field, custom fields included."""
+"""Kinds of records whose get method returns every field, custom fields included."""
 _RECOMPUTED = "{name} is {now} now: the portal computes the sum from the product rows"
 
 
 @dataclass(frozen=True, kw_only=True)
 class _RecordCheck:
-    """One written record to read: its state before the call (None for a new one)."""
+    """One record that was written and is to be read again; `old` is its state before the call, None for a new record."""
 
     call: Call
     target: Target
@@ -41,9 +41,10 @@ class _RecordCheck:
 
 
 async def read_back(call: Call, before: BeforeImage, done: Succeeded, records: Records) -> ReadBack:
-    """Return the written fields that the records do not hold, by their names in the call, in a batch prefixed by the command's key.
+    """Return the written fields (`unchanged`) whose values the records do not have; none if all is as it was sent.
 
-    If nothing can be read, `unchanged` is empty and `note` gives the reason. Raises no network errors.
+    Fields have their names in the call, in a batch prefixed by the command's key. If nothing can be read, `unchanged` is empty and `note`
+    gives the reason. Raises no network errors.
     """
     looks = list(_list_checks(call, before, done))
     if not looks:
@@ -68,7 +69,7 @@ async def read_back(call: Call, before: BeforeImage, done: Succeeded, records: R
 
 
 def _list_checks(call: Call, before: BeforeImage, done: Succeeded) -> Iterator[_RecordCheck]:
-    """Yield the records to check; records that several commands write are left out, since only the last write is visible."""
+    """Yield the records to check. A record that several commands of a batch wrote is left out, since only the last write is visible."""
     won = {report.key for report in done.commands if report.status == "success"}
     found: list[_RecordCheck] = []
     for leaf in call.leaves:
@@ -114,7 +115,11 @@ def _is_unchanged(call: Call, written: str, sent: object, old: JsonObject, recor
 
 
 def _is_not_taken(call: Call, name: str, sent: object, record: JsonObject) -> bool:
-    """Return whether a new record lacks what was sent. A known field missing in the answer may be hidden; an unknown one does not exist."""
+    """Return whether a new record does not have the value that was sent for the field.
+
+    If the record does not show the field, the answer is True for a field that the portal does not know, and False for a known one,
+    which may be hidden.
+    """
     if sent in (None, "", [], {}):
         return False
     if not fields.has_field(record, name, call.entity):
@@ -139,7 +144,7 @@ def _describe_recomputed(call: Call, name: str, record: JsonObject) -> Iterator[
 
 
 def _is_near(sent: object, now: object) -> bool:
-    """Return whether two sums differ only by rounding; False if either is no number."""
+    """Return whether two sums differ only by rounding; False if either is not a number."""
     left, right = fields.parse_number(sent), fields.parse_number(now)
     return left is not None and right is not None and abs(left - right) <= _CENT
 
@@ -150,7 +155,7 @@ def _find_kind(call: Call, name: str) -> str:
 
 
 def _is_equivalent(call: Call, name: str, sent: object, now: object) -> bool:
-    """Return whether the record's value means what was sent, in any of the portal's forms; in doubt True."""
+    """Return whether the record's value means the same as the value sent, in any form that the portal gives it; if unsure, True."""
     kind = _find_kind(call, name)
     if fields.is_same_value(sent, now, kind=kind) or is_same_meaning(sent, now):
         return True

@@ -1,4 +1,7 @@
-"""Connects a turn with a long read inside it: the read reports its progress, the turn can stop it. No network access."""
+"""Connects a turn with a long read of the portal that it waits for: the read reports its progress, and the turn can stop it.
+
+Nothing here accesses the network.
+"""
 
 import asyncio
 import contextlib
@@ -8,21 +11,21 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextvars import ContextVar
 
 EVERY = 2.0
-"""Seconds between two progress messages: more frequent ones would count as flooding in a messenger."""
+"""Minimum number of seconds between two progress messages, because a messenger limits more frequent ones."""
 
 Show = Callable[[int, int], Awaitable[None]]
-"""Shows (done, total), total 0 if unknown; a call may be dropped."""
+"""Shows a person how many rows of how many are read; the second number is 0 if it is unknown."""
 
 
 async def _show_nobody(_done: int, _total: int) -> None:
-    """Show nothing."""
+    """Show nothing; used if nobody watches the read."""
 
 
 class ReadProgress:
-    """The progress of one call as its turn sees it: `tell` reports it, `stop` ends what runs in `run_limited`."""
+    """The progress of one call that reads much: the read calls `tell` inside `run_limited`, and the turn may call `stop`."""
 
     def __init__(self, show: Show = _show_nobody, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`show` is never awaited by the read, so that a slow messenger does not delay it."""
+        """Show progress with `show`, which the read never awaits, so that a slow messenger does not delay it."""
         self._show = show
         self._clock = clock
         self._again = -math.inf
@@ -31,13 +34,13 @@ class ReadProgress:
         self._stopped = False
 
     def stop(self) -> None:
-        """End the read now, as if its time were up, because nobody waits for it any more."""
+        """End the read now, as if its time were up; called when nobody waits for it any more."""
         self._stopped = True
         if self._scope is not None and not self._scope.expired():
             self._scope.reschedule(-math.inf)
 
     def tell(self, done: int, total: int) -> None:
-        """Show the progress, unless the last message is recent or still being sent; never raises."""
+        """Show that `done` of `total` rows are read, unless the last message is recent or still being sent; never raises."""
         now = self._clock()
         if now < self._again or (self._showing is not None and not self._showing.done()):
             return
@@ -50,7 +53,7 @@ class ReadProgress:
 
     @contextlib.asynccontextmanager
     async def run_limited(self, seconds: float) -> AsyncGenerator[None, None]:
-        """Run the body for at most `seconds`; raises TimeoutError when the time is up or the read was stopped."""
+        """Let the block run for at most `seconds`; raises TimeoutError when the time is up or `stop` was called."""
         try:
             async with asyncio.timeout(0 if self._stopped else seconds) as self._scope:
                 yield
@@ -69,7 +72,7 @@ _PROGRESS: ContextVar[ReadProgress | None] = ContextVar("watch", default=None)
 
 @contextlib.contextmanager
 def attach_progress(watch: ReadProgress) -> Generator[None, None, None]:
-    """Attach `watch` to tasks begun in the body."""
+    """Make `watch` the progress that `get_progress` returns in the block and in tasks started in it."""
     token = _PROGRESS.set(watch)
     try:
         yield
@@ -78,5 +81,5 @@ def attach_progress(watch: ReadProgress) -> Generator[None, None, None]:
 
 
 def get_progress() -> ReadProgress:
-    """Return the progress of the running call, or one that nobody sees."""
+    """Return the progress attached to the running call, or one that nobody sees if there is none."""
     return _PROGRESS.get() or ReadProgress()

@@ -1,9 +1,9 @@
-"""Checks whether a call of unknown outcome happened by reading the portal; never writes, and reports "unclear" rather than guess.
+"""Finds out by reading the portal whether a call of unknown outcome happened. It never writes, and reports "unclear" rather than guess.
 
-Adds are found by their ORIGIN_ID mark; an update is done if all fields have their new values and not done if all have their old ones;
-a delete is done if the record is gone. Commands of a batch are checked one by one. For a call without a mark, `find_traces` looks for
-records with the same text from that time: a hint for the person who decides, never a verdict. The portal's clock may differ from
-ours by any amount, so its times are compared with ours only after correction by the time it reports.
+The record of an add is found by the mark (ORIGIN_ID) that the bot put into it. An update is done if all fields have their new values and
+not done if all have their old ones; a delete is done if the record is gone. Commands of a batch are checked one by one. For an add
+without a mark, `find_traces` looks for records with the same text from that time; they are a hint for the person who decides, never a
+verdict. The portal's clock may differ from ours by any amount, so its times are first corrected by the present time that it reports.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +32,10 @@ _STATUS: Final[Mapping[str, Literal["success", "not_run", "unknown"]]] = {"done"
 
 
 async def reconcile(call: Call, before: BeforeImage, client: BitrixClient, records: Records) -> Reconciled:
-    """Check by reads whether `call` happened; raises BitrixError when the portal cannot be read."""
+    """Return whether `call` happened: done, not done or unclear; raises BitrixError if the portal cannot be read.
+
+    `before` holds the records as they were before the call. Commands of a batch with different verdicts are unclear together.
+    """
     if not call.commands:
         return await _reconcile_call(call, before, client, records)
     seen = [(command, await _reconcile_call(command, before, client, records)) for command in call.commands if not command.reads_only]
@@ -55,14 +58,17 @@ async def _reconcile_call(call: Call, before: BeforeImage, client: BitrixClient,
 
 
 def _removes_the_record(call: Call) -> bool:
-    """Return whether a delete removes the record itself: crm.deal.contact.items.delete, for example, leaves the deal in place."""
+    """Return whether a delete removes the record itself; crm.deal.contact.items.delete, for example, leaves the deal in place."""
     family = call.method.rpartition(".")[0]
     entity = call.entities.get(call.entity)
     return family == "crm.item" or (entity is not None and family == entity.get.rpartition(".")[0])
 
 
 async def _reconcile_marked_add(call: Call, client: BitrixClient) -> Reconciled:
-    """Search for the record with this call's mark. Lists may ignore unknown filters, so the mark is compared in the returned rows."""
+    """Search for the record with this call's mark and return whether it exists.
+
+    The portal may ignore an unknown filter, so the mark is compared in the returned rows too.
+    """
     in_items = call.spec.entity == "item"
     mark = {name: call.params["fields"][name] for name in list_origin_fields(in_items=in_items)}
     method = "crm.item.list" if in_items else _LISTS.get(call.spec.entity)
@@ -127,15 +133,15 @@ def _is_pure_day(text: str) -> bool:
 
 
 SLACK: Final = timedelta(seconds=30)
-"""The tolerance after conversion to the portal's clock: clock drift since the call, and the travel time of an answer."""
+"""How much earlier than the call a record may have been created: clocks drift, and an answer with the portal's time takes a while."""
 LATEST: Final = timedelta(minutes=2)
-"""The Bitrix24 cloud aborts requests after a minute; what was created later is not from this call."""
+"""How much later than the call a record may have been created; the Bitrix24 cloud aborts requests after a minute."""
 _BOXES: Final = ("tasks", "items")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _TraceQuery:
-    """Where an add would be visible: the list to read, its field with the time of creation, and the values that must match."""
+    """How to look for the record of an add: the list to read, its field with the time of creation, and the values that must match."""
 
     method: str
     params: JsonObject
@@ -144,7 +150,10 @@ class _TraceQuery:
 
 
 async def find_traces(call: Call, since: datetime, client: BitrixClient) -> str:
-    """Return "probably done: found 77" with the traces of each add of `call`, or "". Raises BitrixError."""
+    """Return a sentence such as "probably done: found 77" with the records that the adds of `call` probably created, "" for none.
+
+    `since` is when the call was sent. Raises BitrixError.
+    """
     found = [said for leaf in call.leaves for said in await _find_call_traces(leaf, since, client)]
     return f"probably done: {', '.join(found)}" if found else ""
 
@@ -163,7 +172,7 @@ async def _find_call_traces(call: Call, since: datetime, client: BitrixClient) -
 
 
 def _calculate_clock_offset(time: JsonObject, now: datetime) -> timedelta | None:
-    """Return how far the portal's clock is ahead of ours, by the time in an answer just received; None if it contains none."""
+    """Return how far the portal's clock is ahead of ours, by the time in an answer just received; None if the answer has no time."""
     told = time.get("date_finish") or time.get("date_start")
     try:
         moment = datetime.fromisoformat(str(told))
@@ -173,7 +182,7 @@ def _calculate_clock_offset(time: JsonObject, now: datetime) -> timedelta | None
 
 
 def _build_query(call: Call) -> _TraceQuery | None:
-    """Build the query; None for calls that leave no visible trace, and for those whose owner another command creates."""
+    """Return how to look for the record of an add; None for other calls, and for a command that refers to another command's result."""
     written = call.params.get(call.spec.fields_at) if call.spec.fields_at else call.params
     if not isinstance(written, Mapping) or call.references:
         return None
@@ -199,9 +208,9 @@ def _build_query(call: Call) -> _TraceQuery | None:
 
 
 def _is_trace(row: JsonObject, where: _TraceQuery, since: datetime) -> bool:
-    """Return whether a row has the same text on the same record and is from the time of the call.
+    """Return whether a row has the values of the call and was created around `since`, in the portal's time.
 
-    Filters may have been ignored by the portal, so every value is compared here.
+    The portal may have ignored the filter of the query, so every value is compared here.
     """
     try:
         made = datetime.fromisoformat(str(fields.find_value(row, where.made_at)))
@@ -217,7 +226,7 @@ def _to_plain(value: object) -> str:
 
 
 def _extract_rows(result: object) -> Iterator[JsonObject]:
-    """Yield the rows of a list, whatever key the portal nests them under; none for a malformed answer."""
+    """Yield the rows of a list answer, under whichever key the portal nests them; none for a malformed answer."""
     if isinstance(result, Mapping):
         result = next((result[box] for box in _BOXES if box in result), [])
     yield from (row for row in result if isinstance(row, Mapping)) if isinstance(result, Sequence) and not isinstance(result, str) else ()

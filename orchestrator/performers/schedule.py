@@ -1,6 +1,6 @@
-"""Performs effects of kind `schedule`: a reminder becomes an inbox row of the person's own chat, whose worker sets the timer.
+"""Performs effects of kind `schedule`: stores a reminder as an inbox row of the person's own chat, whose worker sets the timer.
 
-Its only action is one durable row with a unique source, so it can be repeated safely, and whether it happened can be proven.
+The row has a unique source, so storing it again does nothing, and whether it was stored can always be found out.
 """
 
 from datetime import timedelta
@@ -18,23 +18,26 @@ from state.journal.store import InboxRow, Lane, Store, StoreError
 KIND: Final = "reminder_set"
 LANE: Final[Lane] = "express"
 MOST: Final = 100
-"""The highest number of waiting reminders per person."""
+"""Maximum number of waiting reminders per person."""
 _OVER: Final = timedelta(minutes=1)
 
 
 class SchedulePerformer:
-    """The performer of effects of kind "schedule"."""
+    """Performs effects of kind "schedule": reminders."""
 
     portal = ""
     is_application = True
 
     def __init__(self, store: AsyncStore, clock: Clock) -> None:
-        """Keep the store whose inbox the chats' workers read."""
+        """Store reminders in the inbox of `store`."""
         self._store = store
         self._clock = clock
 
     async def execute(self, call: Call) -> CallResult:
-        """Store the reminder durably; rejected when its time has passed or too many are waiting."""
+        """Store the reminder durably and return the result.
+
+        It is rejected if its time has passed or if the person has `MOST` reminders waiting, and unknown if the database fails.
+        """
         due, session = parse_iso(call.params["at"]), str(call.params[PERSON])
         if due < self._clock.now() - _OVER:
             return Rejected(code="reminder-past", detail=f"{call.params['at']} is over: ask the person for another moment", sent=False)
@@ -47,7 +50,7 @@ class SchedulePerformer:
         return Succeeded(result=True, entity="reminder", note=f"set for {format_iso(due)}; code shows the person its time and text")
 
     async def reconcile(self, call: Call, _before: BeforeImage) -> Reconciled:
-        """Check by reads whether the reminder is stored; both answers are proof."""
+        """Return whether the reminder is stored: done or not done, never unclear. Raises StoreError."""
         session, known = str(call.params[PERSON]), str(call.params[MARK])
         kept = await self._store.read(_is_kept, session, known)
         return Reconciled(verdict="done" if kept else "not_done", detail="the reminder is kept" if kept else "no such reminder is kept")
@@ -73,7 +76,7 @@ def _count_waiting(store: Store, session: str) -> int:
 
 
 def _is_kept(store: Store, session: str, known: str) -> bool:
-    """Return whether the reminder is set already, or waits in the inbox for the chat's worker."""
+    """Return whether the reminder of effect `known` waits in the inbox for the chat's worker, or is set already."""
     if any(row.kind == KIND and row.body["effect_id"] == known for row in store.list_waiting_inbox(session, LANE, 1000)):
         return True
     after = 0

@@ -1,4 +1,7 @@
-"""How a successful call changes agent_state (S004-33 … S004-35, S004-72, S004-75, X5; `_update_state_from_action` of the seed). Pure."""
+"""Computes how a successful call changes `agent_state`, the part of a session's state that the model is shown. Pure.
+
+S004-33 … S004-35, S004-72, S004-75, X5; `_update_state_from_action` of the seed.
+"""
 
 from collections.abc import Mapping
 
@@ -14,7 +17,7 @@ _LINKED = (("CONTACT_ID", "current_contact_id"), ("COMPANY_ID", "current_company
 
 
 def build_changes(call: Call, result: object) -> StateChanges:
-    """Return the changes by one call with this result; reads of single records and writes set the current objects."""
+    """Return the changes of the state by one call with this result; a write or the read of a single record makes that record current."""
     if call.method.startswith("event."):
         return _build_event_changes(call, result)
     entity = find_entity(call)
@@ -29,7 +32,10 @@ def build_changes(call: Call, result: object) -> StateChanges:
 
 
 def build_batch_changes(call: Call, reports: tuple[CommandReport, ...], results: JsonObject) -> StateChanges:
-    """Return the changes by a batch: those of its successful commands, and one summary in `done` if two or more succeeded (S004-72, A9)."""
+    """Return the changes of the state by the successful commands of a batch (S004-72, A9).
+
+    If two or more commands succeeded, `done` is one summary of them. `results` are the commands' results by key.
+    """
     won = [report for report in reports if report.status == "success"]
     by_key = {command.key: command for command in call.commands}
     parts = [build_changes(by_key[report.key], results.get(report.key)) for report in won]
@@ -45,21 +51,21 @@ def build_batch_changes(call: Call, reports: tuple[CommandReport, ...], results:
 
 
 def find_entity(call: Call) -> str:
-    """Return the kind of record that a call is about; for universal methods it follows from entityTypeId."""
+    """Return the kind of record that a call is about, such as "deal"; for crm.item.* methods it follows from entityTypeId."""
     if call.spec.entity == "item":
         return CRM.get(_to_number(call.params.get("entityTypeId")) or 0, "item")
     return call.spec.entity
 
 
 def find_created_target(call: Call, result: object) -> str:
-    """Return the created record, for example "deal:481", for a successful add, else ""."""
+    """Return the record that a successful add created, such as "deal:481"; "" for other calls and malformed answers."""
     entity = find_entity(call)
     number = _find_record_id(call, result, entity) if call.spec.verb == "add" else None
     return f"{entity}:{number}" if number else ""
 
 
 def find_created_record(call: Call, result: object) -> Target | None:
-    """Return the record that a successful add created, as a target to read; None for other calls and malformed answers."""
+    """Return the record that a successful add created as (kind, number), for reading it; None for other calls and malformed answers."""
     number = _find_new_id(result) if call.spec.verb == "add" and call.entity else None
     return (call.entity, number) if number else None
 

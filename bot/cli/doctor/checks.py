@@ -1,4 +1,4 @@
-"""The list of all checks with their timeouts."""
+"""Lists all checks of `sdelka doctor` with their timeouts."""
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Final
@@ -12,13 +12,16 @@ from state.verify.health import read_value
 
 LOCAL_TIMEOUT: Final = 10.0
 CALLS_PER_PARTY: Final = 6
-"""Maximum number of calls to one party; each may take the full timeout."""
+"""Maximum number of calls that one check makes to the portal, model or Telegram; each may take the full timeout."""
 DATABASE_TIMEOUT: Final = 30.0
 SPEND_TIMEOUT: Final = 180.0
 
 
 def build_checks(look: SettingsProbe, *, spend: bool, within: float) -> Sequence[Check]:
-    """Return one check for each area."""
+    """Return the checks, one for each area, in the order of the report.
+
+    `spend` allows model calls that cost money; `within` is how many seconds one answer of the portal, model or Telegram may take.
+    """
     settings, now = look.settings, SystemClock().now()
     people, currency = files.load_known_people(settings), files.load_policy_currency(settings)
     load, asked = _build_value_reader(settings), CALLS_PER_PARTY * within
@@ -45,10 +48,10 @@ def build_checks(look: SettingsProbe, *, spend: bool, within: float) -> Sequence
 
 
 def has_timed_out(found: Iterable[Finding]) -> bool:
-    """Return whether a check timed out, so that its thread may still hang."""
+    """Return whether any check timed out; its thread may then still hang."""
     return any(line.check == "in time" for line in found)
 
 
 def _build_value_reader(settings: Settings) -> portal.ReadValue:
-    """Return a reader of one named value in the database; it gives None before the first start."""
+    """Return a function from a name to the value that the database stores under it, None if there is none."""
     return lambda name: read_value(settings.database.get_secret_value(), name)

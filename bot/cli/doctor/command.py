@@ -1,4 +1,4 @@
-"""Runs the checks of `sdelka doctor` and shows their findings. Changes nothing, and works beside a running bot."""
+"""Runs the checks of `sdelka doctor` and shows their findings. It changes nothing and may run beside the bot."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ def doctor(
     within: Annotated[float, typer.Option("--within", min=0.1, max=120.0, help="Seconds that one answer of a party may take.")] = 8.0,
     as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
 ) -> None:
-    """Check settings, files, portal, model, Telegram, database, disk, port and machine; each wrong thing comes with its mending.
+    """Check settings, files, portal, model, Telegram, database, disk, port and machine, and say how to mend what is wrong.
 
     Works before the first start and beside a running bot, and changes nothing anywhere. Shows no secret.
     Exit codes: 0 = all is well, 1 = there are warnings and nothing is wrong, 2 = something is wrong.

@@ -1,4 +1,4 @@
-"""Checks the database: whether it opens, its schema, whether it is writable and undamaged, and what waits in it. Reads only."""
+"""Checks the database: whether it opens, its schema, whether it is writable and undamaged, and how much work waits in it. It only reads."""
 
 import os
 import stat
@@ -27,7 +27,7 @@ _MENDING: Final = "docs/runbook.md, «The database is lost»."
 
 
 def check_database(settings: Settings) -> Iterable[Finding]:
-    """Check the file or the server, then its contents."""
+    """Yield findings about the database: first its file (SQLite) or server (PostgreSQL), then its content."""
     url = settings.database.get_secret_value()
     try:
         path = find_sqlite_path(url)

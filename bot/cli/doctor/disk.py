@@ -1,4 +1,4 @@
-"""Checks free space and rights of the disks under STATE_DIR and LOG_DIR. Reads only, so it tries no write."""
+"""Checks the free space and the access rights of the disks that hold STATE_DIR and LOG_DIR. It only reads, so it tries no write."""
 
 import os
 import stat
@@ -18,14 +18,14 @@ _READ_ONLY: Final = getattr(os, "ST_RDONLY", 1)
 
 
 def check_disks(settings: Settings) -> Iterable[Finding]:
-    """Check both folders, even if they are on the same disk, since each may be moved separately."""
+    """Yield findings about LOG_DIR and, for the embedded database, STATE_DIR; each is checked, even if they are on the same disk."""
     if settings.database_url is None:
         yield from check_folder("STATE_DIR", settings.state_dir)
     yield from check_folder("LOG_DIR", settings.log_dir)
 
 
 def check_folder(name: str, folder: Path) -> Iterable[Finding]:
-    """Check one folder, or the nearest existing parent if it does not exist yet."""
+    """Yield findings about one folder, or about its nearest existing parent if it does not exist yet; `name` is the setting's name."""
     place = folder
     while not place.exists() and place != place.parent:
         place = place.parent

@@ -1,4 +1,4 @@
-"""Checks the owner's files: policy, access file, holidays. Reads only."""
+"""Checks the files that the installation is configured with: policy, access file, holidays. It only reads."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date
@@ -25,7 +25,7 @@ def check_files(settings: Settings, today: date) -> Iterable[Finding]:
 
 
 def load_known_people(settings: Settings) -> list[tuple[int, str]]:
-    """Return employee number and name of the people in the access file who have a number; nobody if it cannot be read."""
+    """Return employee number and name of each person in the access file who has a number; empty if the file cannot be read."""
     try:
         people = read_people(settings.access_file) if settings.access_file else []
     except SettingsError:
@@ -61,7 +61,7 @@ def _check_policy(settings: Settings) -> Iterable[Finding]:
 
 
 def _check_budget(budget: Budget, model: str) -> Iterable[Finding]:
-    """Report a limit in money with a model that has no price: its use would count as free."""
+    """Report limits in money if the configured model has no price in the policy, because its use would then count as free."""
     in_money = any(limits.money_per_month is not None for limits in (budget, *budget.people.values()))
     if in_money and budget.find_price(model) is None:
         says = f"There are limits in money, and {model} has no price: its use counts as free."

@@ -1,4 +1,4 @@
-"""Findings of a check, and the runner: checks run concurrently, each with a timeout, and none can stop the others."""
+"""The findings of the checks, and their runner: checks run concurrently, each with a timeout, and none can stop the others."""
 
 import asyncio
 import threading
@@ -16,12 +16,12 @@ T = TypeVar("T")
 
 Verdict = Literal["ok", "warning", "wrong"]
 ORDER: Final = ("settings", "files", "portal", "model", "telegram", "database", "disk", "http", "machine")
-"""Areas in display order: settings first, then parties, then the machine."""
+"""The areas in the order in which their findings are shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One result: what was checked, the verdict, and how to fix it."""
+    """One result: what was checked (`check`), the verdict, what was found (`says`), and how to fix it (`mending`, "" for "ok")."""
 
     area: str
     check: str
@@ -38,21 +38,24 @@ class Area:
     name: str
 
     def report_ok(self, check: str, says: str) -> Finding:
-        """Return a finding that all is well."""
+        """Return the finding that nothing is wrong; `says` describes what was found."""
         return Finding(area=self.name, check=check, verdict="ok", says=says)
 
     def report_warning(self, check: str, says: str, mending: str) -> Finding:
-        """Return a finding that works but that somebody should know."""
+        """Return the finding that something works, but that an administrator should look at it."""
         return Finding(area=self.name, check=check, verdict="warning", says=says, mending=mending)
 
     def report_wrong(self, check: str, says: str, mending: str) -> Finding:
-        """Return a finding that does not work, or will not for long."""
+        """Return the finding that something does not work, or will soon stop working."""
         return Finding(area=self.name, check=check, verdict="wrong", says=says, mending=mending)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """The check of one party; `probe` yields each finding as soon as it is known, so that a timeout loses none of the earlier ones."""
+    """The check of one area, which may take `within` seconds.
+
+    `probe` yields each finding as soon as it is known, so that a timeout loses none of the earlier ones.
+    """
 
     area: Area
     probe: Callable[[], AsyncIterator[Finding]]
@@ -60,14 +63,14 @@ class Check:
 
 
 async def run_checks(checks: Sequence[Check], hush: Callable[[str], str]) -> list[Finding]:
-    """Run all checks and return their findings in the order of areas; `hush` removes secrets from each sentence. Never fails."""
+    """Run all checks and return their findings, sorted by `ORDER`; `hush` removes secrets from a sentence. Never fails."""
     found = await asyncio.gather(*(_run_check(check) for check in checks))
     lines = sorted((line for lines in found for line in lines), key=lambda line: ORDER.index(line.area))
     return [replace(line, says=hush(mask(line.says)), mending=hush(mask(line.mending))) for line in lines]
 
 
 async def _run_check(check: Check) -> list[Finding]:
-    """Return what one check found until it ended, failed or timed out."""
+    """Return what one check found; if it failed or timed out, the last finding says so."""
     found: list[Finding] = []
     begun = read_boottime()
     try:
@@ -91,14 +94,14 @@ async def _run_check(check: Check) -> list[Finding]:
 
 
 async def stream_from_thread(lines: Callable[[], Iterable[Finding]]) -> AsyncIterator[Finding]:
-    """Yield the findings of a blocking check from a daemon thread: a dead network drive may block it for ever."""
+    """Yield the findings of a blocking check, run in a daemon thread, because a dead network drive may block it for ever."""
     items: Iterator[Finding] = iter(await run_in_thread(lambda: iter(lines())))
     while (item := await run_in_thread(lambda: next(items, None))) is not None:
         yield item
 
 
 async def run_in_thread(work: Callable[[], T]) -> T:
-    """Return what `work` returns, or raise what it raises, run in a daemon thread."""
+    """Run `work` in a daemon thread; return what it returns, or raise what it raises."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 

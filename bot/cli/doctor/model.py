@@ -1,6 +1,7 @@
-"""Checks the language model: reachability, key and model names; with `--spend` also one answer and one transcription. Free without it.
+"""Checks the language model: whether it can be reached, its key and the names of the models, which costs nothing.
 
-It builds half a second of silence as an Ogg Opus file (RFC 3533, RFC 7845) for the transcription.
+With `--spend` it also asks for one answer and one transcription, for which it builds half a second of silence as an Ogg Opus file
+(RFC 3533, RFC 7845).
 """
 
 import struct
@@ -26,7 +27,10 @@ _ALIKE: Final = 3
 
 
 async def check_model(settings: Settings, *, spend: bool, within: float) -> AsyncIterator[Finding]:
-    """Check the list of models; with `spend` also ask for one word and transcribe half a second of silence."""
+    """Yield findings about the key and the model names; with `spend` also ask for one word and transcribe half a second of silence.
+
+    `within` is how many seconds one free answer may take.
+    """
     provider = ModelSettings(
         base_url=settings.openai_api_base,
         api_key=settings.openai_api_key,
@@ -53,7 +57,7 @@ async def check_model(settings: Settings, *, spend: bool, within: float) -> Asyn
 
 
 async def _fetch_model_names(provider: ModelSettings, within: float) -> frozenset[str] | Finding:
-    """Return the names of the provider's models, empty if it lists none; a Finding if nothing more can be checked."""
+    """Return the names of the provider's models, empty if it lists none; or a Finding of what prevents any further check."""
     key = provider.api_key.get_secret_value().strip() if provider.api_key else ""
     if not (key.isascii() and key.isprintable()) or " " in key:
         return AREA.report_wrong(
@@ -97,7 +101,7 @@ def _check_model_name(setting: str, name: str, listed: frozenset[str], *, spend:
 
 
 def _find_common_prefix(one: str, other: str) -> str:
-    """Return the common prefix."""
+    """Return the longest common prefix of both texts, "" if they share none."""
     length = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     return one[:length]
 
@@ -139,7 +143,7 @@ _FIRST, _LAST = 2, 4
 
 
 def build_silence() -> bytes:
-    """Return the silent file; the same bytes at every call."""
+    """Return half a second of silence as an Ogg Opus file; the same bytes at every call."""
     head = b"OpusHead" + struct.pack("<BBHIhB", 1, 1, 0, 48_000, 0, 0)
     vendor = b"sdelka"
     tags = b"OpusTags" + struct.pack("<I", len(vendor)) + vendor + struct.pack("<I", 0)

@@ -1,4 +1,4 @@
-"""Checks Bitrix24: reachability, the acting employee, rights, limits, currency, clock and people. Reads only."""
+"""Checks Bitrix24: reachability, the employee that the bot acts as, its rights, limits, currency, clock and people. It only reads."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -14,7 +14,7 @@ from state.stored import JsonObject
 
 AREA = Area("portal")
 ReadValue = Callable[[str], str | None]
-"""Reads a named value of the database."""
+"""Returns the value that the database stores under a name, None if there is none."""
 
 MAX_SKEW: Final = timedelta(seconds=60)
 _WRONG_SKEW: Final = timedelta(minutes=5)
@@ -24,7 +24,7 @@ _REQUIRED_SCOPES: Final[Mapping[str, tuple[frozenset[str], str]]] = {
     "task": (frozenset({"task", "tasks"}), "creating, finding and completing tasks"),
     "user": (frozenset({"user", "user_basic", "user_brief"}), "names of colleagues, time zones, and noticing who was dismissed"),
 }
-"""Right → the scopes that grant it, and what stops without it."""
+"""Right → the portal's scopes of which any one grants it, and what does not work without it."""
 _OPTIONAL_SCOPES: Final[Mapping[str, str]] = {
     "department": "departments beside names",
     "calendar": "events of the calendar",
@@ -38,7 +38,11 @@ _OPTIONAL_SCOPES: Final[Mapping[str, str]] = {
 async def check_portal(
     settings: Settings, load: ReadValue, people: Sequence[tuple[int, str]], *, currency: str, within: float
 ) -> AsyncIterator[Finding]:
-    """Check the portal; `people` are employee numbers and names of the access file, `currency` is the policy's."""
+    """Yield findings about the portal, from its answers to read-only calls.
+
+    `load` reads stored tokens, `people` are employee numbers and names of the access file, `currency` is the policy's, and one answer
+    may take `within` seconds.
+    """
     async with open_portal_probe(settings, load, within=within) as look:
         try:
             me = (await look.ask("profile")).result
@@ -173,7 +177,7 @@ async def _check_clock(look: PortalProbe) -> AsyncIterator[Finding]:
 
 
 def compare_clock(area: Area, ahead: timedelta) -> Finding:
-    """Return a finding on how far another clock is ahead of ours."""
+    """Return a finding on the difference of two clocks: that of the area (portal, Telegram or database) is `ahead` of ours."""
     seconds = ahead.total_seconds()
     if abs(ahead) <= MAX_SKEW:
         return area.report_ok(

@@ -1,6 +1,6 @@
-"""Checks the settings as written: wrong, missing and misspelt ones, and who can read `.env`. Shows names, never values.
+"""Checks the settings as written: invalid, missing and misspelt ones, and who can read `.env`. It shows names, never values.
 
-`load_settings` stops at an invalid installation; this module names every fault and checks the rest as it is.
+Unlike `load_settings`, which raises an error for an invalid setting, this module reports it and checks the other settings too.
 """
 
 import difflib
@@ -20,20 +20,20 @@ from orchestrator.domain.errors import SettingsError
 
 DOTENV = Path(".env")
 _SHORTEST_SECRET = 7
-"""A shorter value may be an ordinary word in any sentence; no party quotes such a secret alone."""
+"""Shortest secret, in characters, that is removed from sentences; a shorter one may be an ordinary word of any sentence."""
 _SIMILARITY = 0.82
 
 
 @dataclass(frozen=True, kw_only=True)
 class SettingsProbe:
-    """The settings with faulty ones at their defaults, and the faults: name → sentence."""
+    """The settings, in which invalid ones have their defaults, and the faults: name of the setting → what is wrong with it."""
 
     settings: Settings
     faults: dict[str, str] = field(default_factory=dict)
 
 
 def probe_settings() -> SettingsProbe:
-    """Read the settings of the environment and `.env`; raises SettingsError if `.env` cannot be read at all."""
+    """Return the settings of the environment and `.env` with their faults; raises SettingsError if `.env` cannot be read at all."""
     faults: dict[str, str] = {}
     while True:
         try:
@@ -51,7 +51,7 @@ def probe_settings() -> SettingsProbe:
 
 
 def find_misspelt() -> Iterator[tuple[str, str]]:
-    """Yield unknown names that resemble a setting, each with the setting that was probably meant."""
+    """Yield unknown names of the environment and `.env` that resemble a setting, each with the setting that was probably meant."""
     known = sorted(Settings.model_fields)
     written = {*DotEnvSettingsSource(Settings).env_vars, *EnvSettingsSource(Settings).env_vars}
     for name in sorted(written - set(known)):
@@ -61,7 +61,7 @@ def find_misspelt() -> Iterator[tuple[str, str]]:
 
 
 def build_secret_filter(settings: Settings) -> Callable[[str], str]:
-    """Return a function that removes every secret of the settings, and its usable parts, from a text."""
+    """Return a function that hides every secret of the settings in a text, and every part of one that would be usable alone."""
     written = (getattr(settings, name) for name in Settings.model_fields)
     whole = [value.get_secret_value() for value in written if isinstance(value, SecretStr)]
     hidden = sorted({part for value in whole for part in _split_secret(value) if len(part) >= _SHORTEST_SECRET}, key=len, reverse=True)
@@ -75,7 +75,7 @@ def build_secret_filter(settings: Settings) -> Callable[[str], str]:
 
 
 def _split_secret(value: str) -> Iterable[str]:
-    """Return the value and its parts that are secrets alone: a webhook's code, a database password, one token of a list."""
+    """Return the value and the parts of it that are usable alone: the code of a webhook, a database password, one token of a list."""
     if "://" not in value:
         tokens = [part.strip() for part in value.split(",")]
         return [value, *tokens, *(_extract_secret(token) for token in tokens)]
@@ -90,7 +90,7 @@ def _split_secret(value: str) -> Iterable[str]:
 
 
 def _extract_secret(token: str) -> str:
-    """Return the token of `name=token:role:mode`, or the part of `123456:AA…` after the number."""
+    """Return the token of `name=token:role:mode`, or the part of a bot token `123456:AA…` after the number; "" for other texts."""
     if "=" in token:
         return token.partition("=")[2].partition(":")[0]
     head, _, tail = token.partition(":")
@@ -103,7 +103,7 @@ _MEANING = {name.upper(): field.description or "" for name, field in Settings.mo
 
 
 def check_settings(look: SettingsProbe) -> Iterable[Finding]:
-    """Yield one finding for each fault, or a single one if there is none."""
+    """Yield one finding for each faulty setting, or a single finding that all are right."""
     found = [*_check_faults(look), *_check_missing(look), *_check_misspelt(), *_check_env_permissions()]
     yield from found
     if not found:
@@ -142,7 +142,7 @@ def _check_misspelt() -> Iterable[Finding]:
 
 
 def _check_env_permissions() -> Iterable[Finding]:
-    """Check that only the owner can read `.env`, which holds every secret."""
+    """Yield a warning if other users of the machine can read `.env`, which holds the secrets."""
     try:
         mode = DOTENV.stat().st_mode
     except OSError:

@@ -1,4 +1,7 @@
-"""Checks Telegram: token, destination of updates, backlog, groups, clock. It never polls, since that would take updates from the bot."""
+"""Checks Telegram: the token, where updates are sent, how many wait, groups and the clock.
+
+It never polls for updates, since that would take them from the bot.
+"""
 
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
@@ -21,7 +24,7 @@ _RECENT: Final = 3600.0
 
 
 class _Answer(View):
-    """What `getMe` and `getWebhookInfo` answer, as far as it is checked."""
+    """The fields of the answers to `getMe` and `getWebhookInfo` that are checked."""
 
     id: object = None
     username: object = None
@@ -34,7 +37,7 @@ class _Answer(View):
 
 
 async def check_telegram(settings: Settings, *, within: float) -> AsyncIterator[Finding]:
-    """Check the answers of `getMe` and `getWebhookInfo`."""
+    """Yield findings from Telegram's answers to `getMe` and `getWebhookInfo`, each of which may take `within` seconds."""
     token = settings.telegram_bot_token.get_secret_value().strip() if settings.telegram_bot_token else ""
     if not token and settings.http_api_tokens is not None:
         yield AREA.report_ok("token", "There is no TELEGRAM_BOT_TOKEN: only the HTTP API is served.")
@@ -62,7 +65,10 @@ async def check_telegram(settings: Settings, *, within: float) -> AsyncIterator[
 
 
 async def _call_method(http: httpx.AsyncClient, base: str, method: str) -> tuple[_Answer, datetime | None] | Finding:
-    """Return Telegram's answer and its time; a Finding if the call failed. The address, which holds the token, is never shown."""
+    """Return Telegram's answer and the time of its Date header (None without one), or a Finding if the call failed.
+
+    No finding shows the address, because it contains the token.
+    """
     try:
         answer = await http.get(f"{base}/{method}")
         body = answer.json()
@@ -102,7 +108,10 @@ def _check_groups(me: _Answer) -> Finding:
 
 
 def _check_webhook(ours: str | None, set_now: str) -> Finding:
-    """Compare the webhook that is set with ours. Of a foreign one only the host is shown, since its path may be a secret."""
+    """Return a finding on whether the webhook registered at Telegram (`set_now`, "" for none) is the configured one (`ours`).
+
+    Only the host of a foreign webhook is shown, since its path may be a secret.
+    """
     host = httpx.URL(set_now).host if set_now else ""
     if ours is None and set_now:
         says = (

@@ -1,4 +1,4 @@
-"""The command group `sdelka journal`: operators' questions to the journal. Each module of this package adds its commands to `app`."""
+"""The command group `sdelka journal`: reads, verifies and erases the journal. Each module of this package adds its commands to `app`."""
 
 import typer
 

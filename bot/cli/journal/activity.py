@@ -20,7 +20,7 @@ _DECISIONS = ("requested", "approved", "denied", "expired", "superseded")
 
 
 def add(app: typer.Typer) -> None:
-    """Add these commands to `app`."""
+    """Add the commands `tail` and `stats` to `app`."""
     app.command(
         cls=GroupIdCommand,
         epilog="Exit codes: 0 = shown (also after Ctrl-C), 1 = no such session, or a record cannot be read, 2 = wrong use or the database"
@@ -114,7 +114,7 @@ def _write_tables(counts: "Counts", reader: "JournalReader") -> None:
 
 
 def _build_rows(counts: "Counts", reader: "JournalReader") -> list[tuple[str, str]]:
-    """Return the totals: what was counted, and how much of it there is."""
+    """Return the rows of the table of totals: what was counted, and how much of it there is."""
     from bot.cli.journal.common import format_moment  # noqa: PLC0415 - heavy; `--help` needs none of it
     from orchestrator.reports.reading.sentences import format_seconds  # noqa: PLC0415 - see above
     from orchestrator.reports.stats import measure_inbox, measure_outbox, name_people  # noqa: PLC0415 - see above

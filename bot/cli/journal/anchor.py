@@ -1,4 +1,7 @@
-"""The command `sdelka journal anchor`: writes the heads of all streams to a place that the journal's writer cannot rewrite."""
+"""The command `sdelka journal anchor`: writes number and hash of the last record of every event stream and audit log to a safe place.
+
+A safe place is one that the bot cannot rewrite; `sdelka journal verify --anchor` later compares the journal with it.
+"""
 
 import logging
 import logging.handlers
@@ -29,7 +32,7 @@ OWN_HELP = "Take a file that you could rewrite yourself all the same."
 
 
 def add(app: typer.Typer) -> None:
-    """Add the command to `app`."""
+    """Add the command `anchor` to `app`."""
     app.command(name="anchor", help=HELP)(write_anchor)
 
 
@@ -82,7 +85,7 @@ def _write_to_file(line: str, path: Path, *, own: bool) -> None:
 
 
 def _is_rewritable(path: Path) -> bool:
-    """Return whether this user could change the file's content; an append-only file cannot be opened for plain writing."""
+    """Return whether this user could change what the file contains. An append-only file cannot be opened for plain writing."""
     if not stat.S_ISREG(path.stat().st_mode):
         return False
     if path.stat().st_uid == os.geteuid() != 0:
@@ -95,7 +98,7 @@ def _is_rewritable(path: Path) -> bool:
 
 
 class _Syslog(logging.handlers.SysLogHandler):
-    """Keeps an error instead of printing it."""
+    """A syslog handler that stores an error in `error` instead of printing it to stderr as `logging` does."""
 
     error: BaseException | None = None
     ident = "sdelka: "

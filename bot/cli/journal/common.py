@@ -1,4 +1,4 @@
-"""Shared by the reading commands: opens the journal with names and texts, and turns errors into one sentence and an exit code."""
+"""Helpers of the commands that read the journal: opening it, with people's names, and turning errors into a sentence and an exit code."""
 
 import contextlib
 import sys
@@ -32,7 +32,7 @@ WRONG_USE = 2
 
 @dataclass(frozen=True, kw_only=True)
 class JournalReader:
-    """The opened journal with what is needed to describe it."""
+    """The opened journal with what is needed to describe its events in words."""
 
     store: Store
     voice: Narrator
@@ -41,22 +41,22 @@ class JournalReader:
     now: datetime
 
     def load_catalogue(self) -> Catalogue:
-        """Return the methods that the bot knows, including the policy's own."""
+        """Return the portal's methods that the bot knows, including those that the policy adds."""
         return _load_catalogue(self.settings.policy_file)
 
 
 class _ExactTranslator(Translator):
-    """Formats times in full and in UTC, since readers of a report may be in any zone on any day."""
+    """A translator that formats times with date and in UTC, since readers of a report may be in any zone and read it on any day."""
 
     def format_time(self, moment: str | datetime, now: datetime | None = None) -> str:
-        """Format a time as "2026-11-21 12:00:05Z"."""
+        """Return the time as "2026-11-21 12:00:05Z"."""
         del now
         return format_moment(moment if isinstance(moment, str) else format_iso(moment))
 
 
 @contextlib.contextmanager
 def open_journal() -> Iterator[JournalReader]:
-    """Open the journal of this installation for the block; errors become one sentence and an exit code."""
+    """Yield the opened journal of this installation; errors while it is read become one sentence on stderr and an exit code."""
     settings = load_settings()
     translator = _ExactTranslator("en", "UTC")
     try:
@@ -79,13 +79,13 @@ def open_journal() -> Iterator[JournalReader]:
 
 
 def fail_with(why: str, code: int) -> typer.Exit:
-    """Write one sentence to stderr and return the exit to raise."""
+    """Write one sentence to stderr and return the typer.Exit that the caller raises."""
     sys.stderr.write(f"{why}\n")
     return typer.Exit(code)
 
 
 def format_moment(ts: str) -> str:
-    """Format a stored time as "2026-11-21 12:00:05Z"."""
+    """Return a stored time as "2026-11-21 12:00:05Z", "" for an empty one."""
     return f"{ts[:19].replace('T', ' ')}Z" if ts else ""
 
 
@@ -103,7 +103,10 @@ def _build_sentences(translator: Translator) -> Callable[[str, Mapping[str, Any]
 
 
 def _build_name_lookup(settings: Settings, store: Store) -> Callable[[str], str]:
-    """Return a lookup of names: the access file first, then people who joined by a link. An unreadable file costs only its own names."""
+    """Return a function from a person key to the name: from the access file, else of a person who joined by a link, else "".
+
+    If the access file cannot be read, only the names of people who joined are found.
+    """
 
     @cache
     def joined() -> Mapping[str, str]:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 ALL_GONE, REMAINS, REFUSED = 0, 1, 3
 _INCOMPLETE = "not erased, or not wholly: {why}; run the command again"
 _MAX_LISTED = 20
-"""Maximum number of people named when no person matches."""
+"""Maximum number of people listed in an error, which names those that may have been meant."""
 _LONGEST_PROBE = 16
-"""Characters shown of a text that was found: enough to find it, without repeating all of it on the screen."""
+"""Number of characters shown of a person's text that was still found: enough to locate it, without showing all of it on the screen."""
 
 
 def add(app: typer.Typer) -> None:
@@ -41,7 +41,7 @@ def erase(
     """Erase one person: delete the key to their records, their rows and audit log, then search for what they wrote.
 
     Exit codes: 0 erased and nothing found any more, 1 something remains (each place is named), nothing could be
-    proven or a row of the keys is damaged, 2 wrong use or no database of today's schema, 3 refused: the bot runs on the embedded
+    proven or a row of the keys is damaged, 2 wrong use or no database of the current schema, 3 refused: the bot runs on the embedded
     database, something is open, or you did not confirm.
     Take the person out of ACCESS_FILE before; a running bot follows the file within seconds.
     Backups and exports made earlier are out of reach: see docs/erasure.md.
@@ -69,7 +69,7 @@ def _collect_survey(store: "SqlStore", key: str, place: "ErasureFiles", name: st
 
 
 def _ask_confirmation(found: "PersonSurvey", *, yes: bool, force: bool) -> None:
-    """Exit with REFUSED if something is open, or if the key is not typed in confirmation."""
+    """Exit with code REFUSED if the person has open cards or inputs and `force` is not set, or if the key is not typed to confirm."""
     if found.obstacles and not force:
         _write_line("Refused: decide these first (or wait for them), or give --force to withdraw them.")
         raise typer.Exit(REFUSED)
@@ -89,7 +89,7 @@ def _erase_person(store: "SqlStore", found: "PersonSurvey", place: "ErasureFiles
 
 
 def _check_schema(settings: Settings) -> None:
-    """Raise SettingsError if there is no database of today's schema: erasing neither creates nor upgrades one."""
+    """Raise SettingsError if there is no database with the current schema, because erasing neither creates nor upgrades one."""
     from state.journal.store import StoreError  # noqa: PLC0415 - see bot.cli.ops
     from state.sql import open_reader  # noqa: PLC0415 - see bot.cli.ops
     from state.verify.database import find_sqlite_path  # noqa: PLC0415 - see bot.cli.ops
@@ -106,7 +106,10 @@ def _check_schema(settings: Settings) -> None:
 
 @contextlib.contextmanager
 def _lock_database(settings: Settings) -> Iterator[None]:
-    """Lock the embedded database for this process; on a server the bots keep running and reload their sessions."""
+    """Lock the embedded database, and exit with code REFUSED if a bot uses it.
+
+    A database on a server is not locked: bots keep running on it and reload their sessions.
+    """
     from filelock import FileLock, Timeout  # noqa: PLC0415 - see bot.cli.ops
 
     if settings.database_url is not None:
@@ -125,9 +128,9 @@ def _lock_database(settings: Settings) -> Iterator[None]:
 
 
 def _resolve_person(store: "SqlStore", who: str, place: "ErasureFiles", name_of: Callable[[str], str], *, yes: bool) -> str:
-    """Return the key of the one person meant; raises SettingsError for none or several.
+    """Return the key of the one person that `who` (key, Telegram id or name) stands for; raises SettingsError for none or several.
 
-    A part of a name is enough only if the key is typed in confirmation afterwards.
+    A part of a name is enough only without `yes`, because the operator then confirms by typing the key.
     """
     from orchestrator.reports.erasure.erase import find_candidates, find_similar, list_people  # noqa: PLC0415 - see bot.cli.ops
 
@@ -152,7 +155,7 @@ def _format_people(people: Mapping[str, Collection[str]], keys: Sequence[str]) -
 
 
 def _build_name_lookup(settings: Settings) -> Callable[[str], str]:
-    """Return a lookup of names in the access file; "" for people it does not list."""
+    """Return a function from a person key to the name in the access file, "" for people whom it does not list."""
     from bot.access.access import load_access  # noqa: PLC0415 - see bot.cli.ops
 
     access = load_access(settings.access_file)

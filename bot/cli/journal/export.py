@@ -1,4 +1,4 @@
-"""The command `sdelka journal export`: the journal for other systems, one event per line."""
+"""The command `sdelka journal export`: writes the journal to stdout for other systems, one event per line."""
 
 import sys
 from importlib.metadata import PackageNotFoundError, version
@@ -10,7 +10,7 @@ _TIME_HELP = "A time in UTC: 2026-11-21, '2026-11-21 14:05', '7 days ago'."
 
 
 def add(app: typer.Typer) -> None:
-    """Add this command to `app`."""
+    """Add the command `export` to `app`."""
     app.command(
         epilog="Exit codes: 0 = exported, 1 = exported, but a record cannot be read, 2 = wrong use or the database cannot be read."
     )(export)

@@ -1,6 +1,6 @@
-"""The commands `sdelka journal show`, `replay` and `diff`: a conversation's events and its state at a moment. They send nothing.
+"""The commands `sdelka journal show`, `replay` and `diff`: a conversation's events, and its state at a given moment. They send nothing.
 
-A group's id begins with a minus, so these commands explain how to write it.
+The id of a Telegram group begins with a minus and looks like an option; if it is given as one, these commands explain how to write it.
 """
 
 import re
@@ -21,7 +21,7 @@ _EXIT_CODES = "Exit codes: 0 = shown, 1 = no such session, or a record cannot be
 
 
 def add(app: typer.Typer) -> None:
-    """Add these commands to `app`."""
+    """Add the commands `show`, `replay` and `diff` to `app`."""
     app.command(cls=GroupIdCommand, epilog=_EXIT_CODES)(show)
     app.command(cls=GroupIdCommand, epilog=_EXIT_CODES)(replay)
     app.command(cls=GroupIdCommand, epilog=_EXIT_CODES)(diff)
@@ -68,7 +68,7 @@ def replay(
     step: bool = typer.Option(False, "--step", help="The change made by each event up to there."),
     as_json: bool = typer.Option(False, "--json", help="The whole state as JSON; with --step one object an event."),
 ) -> None:
-    """The state of a conversation as it was: goals, open cards, current records, what was under way. Folds the journal; sends nothing."""
+    """The state of a conversation as it was at a moment: goals, open cards, current records, what was under way. Sends nothing."""
     from bot.cli.journal.common import format_moment, open_journal  # noqa: PLC0415 - heavy; `--help` needs none of it
     from bot.cli.journal.state_card import format_state  # noqa: PLC0415 - see above
     from bot.cli.ops import write_json_lines  # noqa: PLC0415 - see above
@@ -122,7 +122,7 @@ def diff(
 
 
 def format_changes(changes: Iterable["Change"]) -> list[str]:
-    """Return a line such as "~ agent.goals[0]: a → b" for each change; foreign text is escaped, secrets are hidden."""
+    """Return a line such as "~ agent.goals[0]: a → b" for each change; control characters are escaped, secrets are hidden."""
     from orchestrator.reports.reading.journal_reader import hide_secrets, to_one_line  # noqa: PLC0415 - heavy; `--help` needs none of it
 
     def told(value: object) -> str:
@@ -149,10 +149,10 @@ _GROUP_ID = re.compile(r"-[0-9]{5,}", re.ASCII)
 
 
 class GroupIdCommand(TyperCommand):
-    """A command that takes a group's id after `--`, and says so if the id is given without it."""
+    """A command whose error explains that a group's id, such as -100200001, is written after `--`."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override] # typer keeps its own kind of context to itself
-        """Parse the arguments; raises BadParameter (exit code 2) for an id that would be read as an option."""
+        """Return what typer leaves unparsed; raises BadParameter (exit code 2) for a group's id that would be read as an option."""
         before = args[: args.index("--")] if "--" in args else args
         number = next((word for word in before if _GROUP_ID.fullmatch(word)), "")
         if number:

@@ -1,4 +1,4 @@
-"""Renders a replayed state as text. Pure."""
+"""Renders the state of a conversation at a past moment as text for `sdelka journal replay`. Pure."""
 
 from collections.abc import Iterable, Iterator
 
@@ -17,7 +17,7 @@ _WIDTH = 16
 
 
 def format_state(then: ReplayedState, voice: Narrator) -> Iterator[str]:
-    """Yield the parts of the state; empty parts are marked as empty."""
+    """Yield the lines that describe the state, part by part (goals, open cards …); an empty part is shown as "—"."""
     agent = then.state.agent
     place = f"after record #{then.seq}, {format_moment(then.ts)}" if then.seq else "before its first record"
     yield f"{to_session_name(then.stream)} {place}"

@@ -1,4 +1,4 @@
-"""The command `sdelka journal verify`: checks that everything is as it was written. Reads only, also beside a running bot."""
+"""The command `sdelka journal verify`: checks that everything stored is as it was written. It only reads and may run beside the bot."""
 
 import sys
 import time
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 WHOLE, DAMAGED, CUT = 0, 1, 3
 TELL_EVERY = 2.0
 _RECENT = 50
-"""Records at the end of a log that are searched for its newest turn."""
+"""Number of records at the end of an audit log that are searched for its newest turn."""
 _PAGE = 1000
 HELP = """Check everything that is stored: journal, effects, snapshots, large answers, audit logs and their archives.
 
@@ -32,7 +32,7 @@ a stream or log is gone. See docs/verify.md.
 
 
 def add(app: typer.Typer) -> None:
-    """Add the command to `app`."""
+    """Add the command `verify` to `app`."""
     app.command(name="verify", help=HELP)(verify)
 
 
@@ -67,7 +67,7 @@ def verify(
 
 
 def compute_exit_code(findings: "Sequence[Finding]") -> int:
-    """Return 0 for whole, 1 for damaged, 3 if only ends are missing; notes do not count."""
+    """Return the exit code: 0 nothing found, 1 damage, 3 only the ends of streams or logs are missing; notes do not count."""
     kinds = {finding.kind for finding in findings} - {"note"}
     return WHOLE if not kinds else CUT if kinds == {"cut"} else DAMAGED
 
@@ -96,7 +96,7 @@ def _check_logs(settings: Settings, anchors: "Sequence[Anchor]", checked: "Journ
 
 
 def _find_erased(settings: Settings, checked: "JournalReport") -> dict[str, str]:
-    """Return when each erased person was last erased; empty if the journal itself is damaged."""
+    """Return person key → stored time of the last erasure of that person's data; empty if the journal itself is damaged."""
     from orchestrator.reports.erasure.erase import OPS  # noqa: PLC0415 - see verify
     from orchestrator.reports.reading.journal_reader import read_stream  # noqa: PLC0415 - see verify
     from state.events.people import PersonErased  # noqa: PLC0415 - see verify
@@ -109,7 +109,7 @@ def _find_erased(settings: Settings, checked: "JournalReport") -> dict[str, str]
 
 
 def _compare_with_logs(settings: Settings, checked: "JournalReport") -> "Iterator[Finding]":
-    """Yield contradictions between journal and logs: one of them is an older copy, or belongs to another installation."""
+    """Yield contradictions between journal and audit logs, which show that one of them is an older copy or of another installation."""
     if compute_exit_code(checked.findings) != WHOLE:
         return  # a damaged journal cannot be read to its end, and its damage is reported already
     with open_database_reader(settings) as store:
@@ -133,7 +133,10 @@ def _find_missing_logs(settings: Settings, store: "Store") -> "Iterator[Finding]
 
 
 def _find_unknown_turns(settings: Settings, store: "Store") -> "Iterator[Finding]":
-    """Yield each log whose newest turn is not in the journal. A turn is stored before it is logged, so the journal has lost its end."""
+    """Yield a finding for each audit log whose newest turn is not in the journal.
+
+    A turn is stored in the journal before it is logged, so such a journal has lost its end.
+    """
     from state.audit_log.interaction_log import build_log_path, list_users  # noqa: PLC0415 - see verify
     from state.findings import Finding  # noqa: PLC0415 - see verify
     from state.sql.commit import to_stream  # noqa: PLC0415 - see verify
@@ -161,14 +164,17 @@ def _find_newest_turn(path: Path) -> "LogRecord | None":
 
 
 def _has_turn(store: "Store", stream: str, turn_id: str) -> bool:
-    """Return whether a record of the stream names the turn; searched from the end."""
+    """Return whether any record of the event stream belongs to the turn; the search starts at the newest record."""
     head, _ = store.read_head(stream)
     pages = (store.read_encrypted(stream, max(0, end - _PAGE), _PAGE) for end in range(head, 0, -_PAGE))
     return any(f'"turn_id":"{turn_id}"' in data for page in pages for _, _, data in page)
 
 
 def _build_progress_counter() -> Callable[[int], None]:
-    """Return a function that reports progress on stderr every few seconds, so that a long check does not look stuck."""
+    """Return a function that adds to the number of checked records and writes it to stderr every few seconds.
+
+    Without it a long check would look stuck.
+    """
     seen, told = 0, time.monotonic()
 
     def count(records: int) -> None:

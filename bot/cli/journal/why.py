@@ -17,7 +17,7 @@ _WHAT_HELP = (
 
 
 def add(app: typer.Typer) -> None:
-    """Add this command to `app`."""
+    """Add the command `why` to `app`."""
     app.command(
         epilog="Exit codes: 0 = shown, 1 = nothing found, or a record cannot be read, 2 = wrong use,"
         " or several calls fit, or the database cannot be read."
@@ -75,7 +75,7 @@ def why(
 
 
 def _describe_unassigned(calls: Sequence["StoredEvent"]) -> str:
-    """Describe sent calls that can no longer be assigned to a record."""
+    """Return a sentence on calls of which nobody can say any more which record they changed (erased or unreadable); "" for none."""
     from orchestrator.reports.reading.damaged_records import UNREADABLE_TEXT, UnreadableEvent  # noqa: PLC0415 - heavy; `--help` needs none of it
 
     damaged = sum(isinstance(call, UnreadableEvent) for call in calls)

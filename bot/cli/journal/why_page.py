@@ -35,7 +35,11 @@ _DEEDS = (
 
 
 def render_pages(what: str, stories: Sequence[Story], translator: Translator, *, unassigned: str = "") -> Iterator[str]:
-    """Yield all stories, newest first, one page per call; `unassigned` describes calls that belong to no known record."""
+    """Yield the lines of the whole report: a heading, then one section per story, in the given order.
+
+    A story is a call with its request, card and outcome, or a change seen in the portal. `what` is what was searched for;
+    `unassigned` is a sentence about calls that cannot be assigned to a record.
+    """
     calls = sum(isinstance(story, CallStory) for story in stories)
     others = len(stories) - calls
     seen = f" and {others} look{'' if others == 1 else 's'} or event{'' if others == 1 else 's'} of the portal" if others else ""
@@ -73,7 +77,7 @@ def _render_call(number: int, story: CallStory, translator: Translator) -> Itera
 
 
 def _describe_deed(story: CallStory) -> str:
-    """Return a heading such as "Change of deal 481"; for a method without a known verb the action is not guessed."""
+    """Return a heading such as "Change of deal 481"; "Call about deal 481" if the method's name does not say what it does."""
     method = story.method.strip().lower()
     records = [to_one_line(record.replace(":", " ")) for record in story.records]
     made = dict.fromkeys(change.record.removeprefix("new ") for change in story.changes if change.record.startswith("new "))

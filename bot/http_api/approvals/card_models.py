@@ -25,20 +25,20 @@ _VIAS: Final = {"http": "api"}
 
 
 class ApiModel(BaseModel):
-    """A part of an answer."""
+    """Base of the parts of the API's answers."""
 
     model_config = ConfigDict(frozen=True)
 
 
 class Person(ApiModel):
-    """Who: a key that stays the same, and what they are called."""
+    """A person: a key that stays the same, and the name."""
 
     id: str = Field(examples=["tg:1007"])
     name: str = Field(examples=[_EXAMPLES.read_text("person")])
 
 
 class Change(ApiModel):
-    """One field: what stands there, what will stand there, as people read it."""
+    """One field: its present and its new value, formatted for people."""
 
     field: str = Field(examples=["OPPORTUNITY"])
     name: str = Field(examples=[_EXAMPLES.read_text("sum_field")])
@@ -58,7 +58,7 @@ class Command(ApiModel):
 
 
 class Decided(ApiModel):
-    """Who decided, when, in which way."""
+    """Who decided, when, and over which way."""
 
     status: Literal["approved", "denied"]
     by: Person
@@ -68,7 +68,7 @@ class Decided(ApiModel):
 
 
 class Confirmation(ApiModel):
-    """One exact call that waits for one decision of a person, or that was decided."""
+    """One exact call to Bitrix24 that waits for one person's decision, or about which somebody has decided."""
 
     id: str = Field(examples=["5f0c2a9b1e"])
     session: str = Field(examples=["http:site:42"])
@@ -95,7 +95,11 @@ class Confirmation(ApiModel):
 
 
 def to_confirmation(card: FoundCard, viewer: Viewer, tr: Translator, *, tap: int = 1) -> Confirmation:
-    """Return the card as `viewer` may see it; with `tap` 2 it carries the fingerprint of the second confirmation."""
+    """Return the API's form of the card, with what `viewer` may do about it.
+
+    An approval must send back the card's fingerprint. Calls that cannot be undone are approved twice; with `tap` 2 the fingerprint is
+    that of the second approval.
+    """
     entry = card.entry
     view = CardView.from_card(entry)
     preview, is_open = view.preview, entry.is_waiting
@@ -127,22 +131,22 @@ def to_confirmation(card: FoundCard, viewer: Viewer, tr: Translator, *, tap: int
 
 
 def join_words(text: Spans) -> str:
-    """Return the text of spans without their links."""
+    """Return the text of the spans, joined; their links are left out."""
     return "".join(span.text for span in text)
 
 
 def to_changes(preview: PreviewPart) -> list[Change]:
-    """Return the lines of a preview as changes."""
+    """Return the fields that a preview lists as changes; empty if it lists none."""
     return [Change(field=line.field, name=line.name, before=line.before, after=line.after) for line in preview.lines]
 
 
 def render_reasons(reasons: Sequence[Notice], tr: Translator) -> list[str]:
-    """Return the reasons why the card asks, each once."""
+    """Return the reasons why the call needs a confirmation, as sentences, each once."""
     return list(dict.fromkeys(tr.translate_notice(reason) for reason in reasons))
 
 
 def format_via(via: str) -> str:
-    """Return the API's word for the way somebody decided."""
+    """Return the API's word for the way over which somebody decided: "api" for "http", the others unchanged."""
     return _VIAS.get(via, via)
 
 

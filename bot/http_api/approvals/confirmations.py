@@ -1,4 +1,7 @@
-"""Endpoints of `/confirmations`: list, one card, and its decision. They decide nothing; the gate does, as for every other door."""
+"""Endpoints of `/confirmations`: list cards, show one, and approve or deny it.
+
+They pass decisions on; as for every other door, the gate decides whether one counts.
+"""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
@@ -29,7 +32,7 @@ _ID = Path(description="The number of a confirmation.", examples=["5f0c2a9b1e"])
 
 
 class ConfirmationQuery(BaseModel):
-    """What to list."""
+    """Which confirmations to list."""
 
     model_config = ConfigDict(extra="forbid")
     session: str | None = Field(
@@ -41,7 +44,7 @@ class ConfirmationQuery(BaseModel):
 
 
 class Confirmations(BaseModel):
-    """Some of them, by session and in it the oldest first."""
+    """One page of confirmations, sorted by session, within a session the oldest first."""
 
     confirmations: Sequence[Confirmation]
     next: str | None = Field(description="Where the next page begins; null at the end. A page may be short and have a next one.")
@@ -57,7 +60,7 @@ class DecisionBody(BaseModel):
 
 
 class Decision(BaseModel):
-    """What the decision came to."""
+    """The outcome of the decision."""
 
     status: Status = Field(examples=["executed"])
     message: str = Field(description="The same in words.", examples=[SENTENCES["executed"]])
@@ -65,13 +68,13 @@ class Decision(BaseModel):
 
 
 class Conflict(ErrorBody):
-    """The decision did not count; the confirmation as it stands now."""
+    """The decision did not count; `confirmation` is the confirmation as it is now."""
 
     confirmation: Confirmation
 
 
 def build_confirmations_router(desk: EndpointContext) -> APIRouter:
-    """Return the router with the three endpoints (S004-58)."""
+    """Return the router with the three endpoints of `/confirmations` (S004-58)."""
     router = APIRouter(prefix="/confirmations", tags=["confirmations"], route_class=Guarded)
 
     @router.get("", summary="What waits for a decision", responses=describe_errors(400, 401, 429, 500, 503))

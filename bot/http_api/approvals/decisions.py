@@ -1,6 +1,6 @@
-"""Submits a decision of the API as an ordinary input and reads its outcome from the card. It decides nothing itself.
+"""Submits a decision made over the API as an inbox row, as other doors do, and reads its outcome from the card.
 
-A decision sent again is no second one: it gets the outcome of the first.
+The gate decides whether it counts. A caller that sends the same decision again gets the outcome of the first; nothing is done twice.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from state.clock import generate_id, parse_iso
 from state.journal.store import InboxRow
 
 WITHIN: Final = 30.0
-"""Seconds to wait for an outcome; after that the answer says that it is still running."""
+"""Seconds that a request waits for the outcome; after that the answer says that the decision is still being processed."""
 Status = Literal["executed", "partly", "denied", "refused", "unknown", "running", "accepted", "second_confirmation_required"]
 SENTENCES: Final[dict[str, str]] = {
     "executed": "The call was made, and Bitrix24 said yes.",
@@ -39,7 +39,7 @@ _OUTDATED: Final = "card-outdated"
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionRequest:
-    """A decision as the caller sent it."""
+    """A decision as the caller sent it; `fingerprint` identifies the version of the card that the caller saw."""
 
     approve: bool
     fingerprint: str
@@ -48,7 +48,7 @@ class DecisionRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionResult:
-    """Outcome of a decision: the card as it is now, and the trace id of its processing."""
+    """The outcome of a decision: the card as it is now, and the trace id of its processing ("" if nothing was submitted)."""
 
     status: Status
     card: Confirmation
@@ -56,7 +56,7 @@ class DecisionResult:
 
 
 class DecisionConflict(Exception):
-    """The decision does not count (409, or 410 for an expired card); carries the card as it is now."""
+    """The decision does not count (HTTP 409, or 410 for an expired card); carries the card as it is now."""
 
     def __init__(self, status: int, code: str, message: str, *, card: Confirmation, trace: str = "") -> None:
         """Create the error with its HTTP status, code, message and card."""
@@ -65,7 +65,7 @@ class DecisionConflict(Exception):
 
 
 def build_not_found() -> ApiError:
-    """Return the same 404 for a missing card and for one the caller may not see."""
+    """Return the 404 error, which is the same for a card that does not exist and for one that the caller may not see."""
     return ApiError(404, "confirmation_not_found", "There is no such confirmation.")
 
 
@@ -88,7 +88,7 @@ async def decide(desk: EndpointContext, client: Client, confirmation_id: str, wi
 
 
 class _DecisionFlow:
-    """One decision in progress."""
+    """One decision while it is submitted and its outcome is awaited."""
 
     def __init__(self, desk: EndpointContext, client: Client, card: FoundCard, wish: DecisionRequest) -> None:
         self._desk, self._client, self._card, self._wish = desk, client, card, wish
@@ -102,7 +102,10 @@ class _DecisionFlow:
         return to_confirmation(card, self._desk.build_viewer(self._client), self._tr, tap=tap)
 
     async def wait_for_outcome(self, row: InboxRow) -> DecisionResult:
-        """Wait until the input is processed and return its outcome; after the timeout, return how far it is."""
+        """Wait until the inbox row is processed and return the outcome; after `WITHIN` seconds, return that it is not done yet.
+
+        Raises ApiError or DecisionConflict if the decision was refused.
+        """
 
         async def worked() -> bool | None:
             stored = await self._desk.store.find_inbox(row.source)
@@ -120,7 +123,10 @@ class _DecisionFlow:
         return self.build_result(await self.wait_until_settled(card), row.id)
 
     async def wait_until_settled(self, card: FoundCard) -> FoundCard:
-        """Return the card once its call has ended, if that happens in time: a repeated decision waits for the same outcome."""
+        """Return the card once its call has ended, or as it is after `WITHIN` seconds.
+
+        A decision that is sent again thus waits for the outcome of the first.
+        """
 
         async def through() -> FoundCard | None:
             now = await self._reload_card() or card
@@ -131,7 +137,10 @@ class _DecisionFlow:
         return await self._desk.wait_until(through, WITHIN) or card
 
     def build_result(self, card: FoundCard, trace: str) -> DecisionResult:
-        """Return what a decided card means for this decision; raises DecisionConflict if somebody else decided, or nobody in time."""
+        """Return the result of this decision if the card was decided by it; otherwise raise DecisionConflict.
+
+        That is so if somebody else has decided, if the card has expired, or if a new card has replaced it.
+        """
         entry, status = card.entry, str(card.entry.status)
         by = entry.approved_by if self._wish.approve else entry.denied_by
         if by != self._client.actor.key or not find_tap(entry, self._wish.fingerprint):
@@ -175,7 +184,7 @@ class _DecisionFlow:
         return next((card for card in cards if card.entry.confirmation_id == self._card.entry.confirmation_id), None)
 
     async def _find_refusal(self, row_id: str) -> str:
-        """Return the code of the refusal that the journal holds for the input, "" for none."""
+        """Return the code with which the gate refused the decision of this inbox row, according to the journal; "" if it did not."""
         after = self._card.seq
         while page := await self._desk.store.read_events(f"session:{self._card.session}", after):
             for event in page:
@@ -190,7 +199,7 @@ def _list_cards(card: FoundCard) -> list[FoundCard]:
 
 
 def _is_successor(one: FoundCard, card: FoundCard) -> bool:
-    """Return whether `one` replaced `card` after the record had changed."""
+    """Return whether `one` is the new card that replaced `card` because the record had changed in the meantime."""
     return bool(one.entry.effect_id == build_effect_id(f"{card.entry.effect_id}/again")) and one.entry.has("requested_at")
 
 

@@ -1,4 +1,4 @@
-"""Endpoints of `/freeze`: show and set the switch that stops all writes to the portal; for administrators' tokens only."""
+"""Endpoints of `/freeze`, for tokens of administrators only: show and set the switch that stops all writes to the portal."""
 
 from typing import Final
 
@@ -20,7 +20,7 @@ _TURNED: Final = (400, 401, 403, 408, 413, 415, 429, 500, 503)
 
 
 class FreezeBody(BaseModel):
-    """What is wanted."""
+    """Whether writing shall be stopped, and why."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     frozen: bool = Field(description="true stops all writing at once, in every process; false lets it start again.")
@@ -28,7 +28,7 @@ class FreezeBody(BaseModel):
 
 
 class Freeze(BaseModel):
-    """How it stands."""
+    """Whether all writing is stopped, by whom, since when and why."""
 
     frozen: bool
     at: str = Field("", description="Since when.", examples=["2026-11-22T11:05:00.000000Z"])
@@ -38,7 +38,7 @@ class Freeze(BaseModel):
 
 
 def build_freeze_router(switch: FreezeSwitch, clock: Clock) -> APIRouter:
-    """Return the router with both endpoints; `switch` is the gate's (`orchestrator.tools.gate.deps.switch`)."""
+    """Return the router with both endpoints; `switch` must be the one that the gate uses (`orchestrator.tools.gate.deps.switch`)."""
     router = APIRouter(prefix="/freeze", tags=["operation"], route_class=Guarded)
 
     @router.get("", summary="Whether writing is stopped", responses=describe_errors(*_LOOKED))

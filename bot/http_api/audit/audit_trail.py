@@ -1,4 +1,4 @@
-"""The endpoint `GET /audit`: who asked for which call, who decided, what was sent, and the outcome. Reads the journal, writes nothing."""
+"""The endpoint `GET /audit`: who asked for which call, who decided, what was sent, and the outcome. It only reads the journal."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -25,7 +25,7 @@ _KIND: Final = "a"
 _ID: Final = 36
 _YEARS: Final = range(2000, 3000)
 DEFAULT_PERIOD: Final = timedelta(days=7)
-"""Period covered when the caller gives no start; the history of one record is always complete."""
+"""Period covered when the caller gives no start; with `entity` (one record) all calls are returned, however old."""
 
 
 def _validate_year(moment: datetime) -> datetime:
@@ -38,7 +38,7 @@ When = Annotated[AwareDatetime, AfterValidator(_validate_year)]
 
 
 class AuditQuery(BaseModel):
-    """Which calls; without any of it those of the last seven days."""
+    """Which calls to return; without person, record and times those of the last seven days."""
 
     model_config = ConfigDict(extra="forbid")
     person: str | None = Field(
@@ -52,7 +52,7 @@ class AuditQuery(BaseModel):
 
 
 class AuditChange(ApiModel):
-    """One field of one record."""
+    """The change of one field of one record."""
 
     record: str = Field(examples=["deal:481"])
     field: str = Field(examples=["OPPORTUNITY"])
@@ -90,7 +90,7 @@ class AuditSent(ApiModel):
 
 
 class AuditRecord(ApiModel):
-    """One call: from the request to what came of it."""
+    """One call, from the request to the outcome."""
 
     id: str = Field(description="The effect: the same in the journal and in the logs.")
     at: Moment
@@ -112,14 +112,14 @@ class AuditRecord(ApiModel):
 
 
 class Audit(BaseModel):
-    """Some of them, in the order in which they were asked for."""
+    """One page of calls, in the order in which people asked for them."""
 
     records: Sequence[AuditRecord]
     next: str | None = Field(description="Where the next page begins; null at the end. A page may be short and have a next one.")
 
 
 def build_audit_router(desk: EndpointContext) -> APIRouter:
-    """Return the router with the endpoint (S004-58)."""
+    """Return the router with the endpoint `GET /audit` (S004-58)."""
     router = APIRouter(tags=["audit"])
     auditor = CallAudit(store=desk.store, index=desk.index)
 

@@ -1,6 +1,7 @@
-"""The API's form of journal events of a conversation: messages, answers, cards and their outcomes. Pure.
+"""Converts journal events of a conversation (messages, answers, cards and their outcomes) into the form that the API shows. Pure.
 
-The form is stable and independent of the journal's: it holds no thoughts, prompts, reads or nonces, and unlisted events are left out.
+That form is stable and independent of the journal's. It contains no thoughts or prompts of the model, no reads and no nonces; types of
+events that are not listed here are left out.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,7 +44,7 @@ _CARDS: Final = frozenset({"card", "toast"})
 
 
 class AskedCard(ApiModel):
-    """A confirmation as it was asked for."""
+    """A confirmation as it was when a person was asked for it."""
 
     method: str = Field(examples=["crm.deal.update"])
     title: str = Field(examples=[_EXAMPLES.read_text("card_title")])
@@ -56,7 +57,7 @@ class AskedCard(ApiModel):
 
 
 class SessionEvent(ApiModel):
-    """One thing that happened in a conversation; fields that say nothing about it are left empty."""
+    """One thing that happened in a conversation; fields that do not apply to its type are empty."""
 
     type: Type
     at: Moment
@@ -76,13 +77,13 @@ class SessionEvent(ApiModel):
 
 @dataclass(frozen=True, kw_only=True)
 class EventReader:
-    """Language and people lookup of the caller for whom events are converted."""
+    """What the conversion needs to know of the caller: the language of sentences, and a lookup of people's names."""
 
     tr: Translator
     refresh_actor: Present
 
     def find_person(self, key: str, name: str = "") -> Person | None:
-        """Return the person with that key; None for an empty key."""
+        """Return the person with that key; None for an empty key. `name` is used instead of the present name if given."""
         if not key:
             return None
         known = self.refresh_actor(Actor(key=key, name=""))
@@ -109,7 +110,7 @@ def _to_message(eyes: EventReader, said: MessageReceived, event: StoredEvent) ->
 
 
 def _to_finished(_eyes: EventReader, said: TurnFinished, event: StoredEvent) -> EventFields:
-    """Return an answer's text; None for sessions of this API, whose answers are shown complete as replies."""
+    """Return a turn's answer as a reply; None for sessions of this API, whose answers are taken from `AnswerGiven` events instead."""
     is_shown = said.text and Address.parse(to_session_name(event.stream)).channel != "http"
     return {"type": "reply", "text": said.text} if is_shown else None
 
@@ -163,7 +164,7 @@ def _to_superseded(_eyes: EventReader, said: ConfirmationSuperseded, _event: Sto
 
 
 def _to_reopened(_eyes: EventReader, said: ConfirmationReopened, _event: StoredEvent) -> EventFields:
-    """Return a card that waits again after its approval could not be carried out, such as while writes are frozen."""
+    """Return that a card waits for a decision again, because its approval could not be carried out (while writes are frozen)."""
     return {"type": "decision", "confirmation_id": said.confirmation_id, "state": "requested", "code": said.why}
 
 

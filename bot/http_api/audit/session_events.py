@@ -1,4 +1,4 @@
-"""The endpoint `GET /sessions/{id}/events`: a conversation's events after a cursor, with long polling. Reads only."""
+"""The endpoint `GET /sessions/{id}/events`: the events of a conversation after a cursor, with long polling. It only reads."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,12 +21,12 @@ _MAX_SCANNED: Final = 2000
 """Maximum number of stored events read per request; most of them are not shown."""
 LONGEST_WAIT: Final = 30
 MAX_WAITING: Final = 200
-"""Maximum number of requests that wait at once; one more gets its answer without waiting."""
+"""Maximum number of requests that wait at once; any further one is answered without waiting."""
 _DIGITS: Final = 15
 
 
 class EventsQuery(BaseModel):
-    """From where on, how many, and for how long to wait for the first."""
+    """After which event to begin, how many events to return, and how long to wait for the first."""
 
     model_config = ConfigDict(extra="forbid")
     after: CursorText | None = None
@@ -35,7 +35,7 @@ class EventsQuery(BaseModel):
 
 
 class SessionEvents(BaseModel):
-    """What happened, the oldest first."""
+    """One page of events, the oldest first."""
 
     events: Sequence[SessionEvent]
     next: str = Field(description="`after` of the next request, also when nothing has happened.")
@@ -50,14 +50,17 @@ class _EventPage:
 
 
 class _SessionReader:
-    """Reads conversations for callers, and counts the waiting requests."""
+    """Reads the events of conversations for callers, and limits how many requests wait at once."""
 
     def __init__(self, desk: EndpointContext) -> None:
         self._desk = desk
         self._waiting = 0
 
     async def read_events(self, client: Client, session: str, asked: EventsQuery) -> _EventPage:
-        """Return the next events; raises ApiError 404 if the session does not exist or the caller may not read it."""
+        """Return the next events, after waiting for the first if asked to; none if nothing has happened.
+
+        Raises ApiError 404 if the session does not exist or the caller may not read it, and 400 for an invalid cursor.
+        """
         place = parse_cursor(asked.after, _KIND, 1)
         seq = _parse_seq(place[0]) if place else 0
         if not await self._is_readable(client, session):
@@ -82,7 +85,7 @@ class _SessionReader:
     async def _is_readable(self, client: Client, session: str) -> bool:
         """Return whether the session exists and the caller may read it.
 
-        The lookup is made either way, so that both cases take the same time.
+        The session is looked up in either case, so that the time of the answer does not tell whether a foreign session exists.
         """
         if SESSION.fullmatch(session) is None:
             return False
@@ -90,7 +93,7 @@ class _SessionReader:
         return self._may_read(client, session) and seq > 0
 
     def _may_read(self, client: Client, session: str) -> bool:
-        """Return whether the caller may read it under present rights, which may be revoked while the request waits."""
+        """Return whether the caller may read the session now; rights may be revoked while the request waits."""
         actor = self._desk.orchestrator.tools.refresh_actor(client.actor)
         return actor is not None and self._desk.build_viewer(replace(client, actor=actor)).may_see_session(session)
 
@@ -110,7 +113,7 @@ class _SessionReader:
 
 
 def build_session_events_router(desk: EndpointContext) -> APIRouter:
-    """Return the router with the endpoint (S004-58)."""
+    """Return the router with the endpoint `GET /sessions/{id}/events` (S004-58)."""
     router = APIRouter(prefix="/sessions", tags=["sessions"])
     reading = _SessionReader(desk)
 

@@ -1,4 +1,7 @@
-"""Builds the answer to one input from stored events: the same for a repeated request, after a restart, or in another process."""
+"""Builds the answer to one input (inbox row) from stored events.
+
+It is therefore the same for a repeated request, after a restart and in another process.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
@@ -27,12 +30,12 @@ State = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", 
 WANTED: Final = frozenset({"AnswerGiven", "CallSucceeded", "ConfirmationRequested", "TurnFinished"})
 _PAGE: Final = 100
 BeforeImages = Mapping[str, Mapping[str, JsonObject]]
-"""The before-images of cards, by confirmation id."""
+"""By confirmation id: the before-images of a card, that is, the records it changes as they were when it was made."""
 _RECORDS: Final = ("deal", "contact", "company", "task")
 
 
 class Choice(BaseModel):
-    """One of several records that a name fits."""
+    """One of several records that a name in the message may stand for."""
 
     model_config = ConfigDict(frozen=True)
     token: str = Field(description="Send it back as `message` to choose.")
@@ -40,7 +43,7 @@ class Choice(BaseModel):
 
 
 class Done(BaseModel):
-    """A change that was carried out without anybody being asked."""
+    """A change that was carried out without a confirmation."""
 
     model_config = ConfigDict(frozen=True)
     method: str = Field(examples=["crm.timeline.comment.add"])
@@ -50,7 +53,7 @@ class Done(BaseModel):
 
 
 class ChatAnswer(BaseModel):
-    """What came of a message. `assistant` is all that a person needs; the other fields are for programs."""
+    """The outcome of a message. `assistant` is all that a person needs; the other fields are for programs."""
 
     model_config = ConfigDict(frozen=True)
     assistant: str
@@ -64,7 +67,7 @@ class ChatAnswer(BaseModel):
 
 
 def read_events(store: Store, row: InboxRow) -> list[Event]:
-    """Return the events that the journal holds for the input; raises StoreError."""
+    """Return the events that an answer consists of and that the journal holds for the input; empty if none. Raises StoreError."""
     stream = f"session:{row.session}"
     after = _find_start(store, stream, row.id)
     found: list[Event] = []
@@ -78,7 +81,10 @@ def read_events(store: Store, row: InboxRow) -> list[Event]:
 
 
 def _find_start(store: Store, stream: str, row_id: str) -> int:
-    """Return a position in the stream before all events of the input, by binary search: ids of inputs and of events grow with time."""
+    """Return the number of a record in the stream that lies before all events of the input; 0 for the beginning.
+
+    It is found by binary search, since ids of inputs and of events grow with time.
+    """
     low, high = 0, store.read_head(stream)[0]
     if high <= _PAGE:
         return 0
@@ -93,19 +99,25 @@ def _find_start(store: Store, stream: str, row_id: str) -> int:
 
 
 def trim_to_answer(happened: Sequence[Event]) -> Sequence[Event]:
-    """Return the events up to the end of the answer; a card may be decided later, and its call then names the same turn."""
+    """Return the events up to the end of the answer, without what happened after it.
+
+    A card may be approved later; the call that it then makes belongs to the same turn, but not to the answer.
+    """
     ends = (number for number, event in enumerate(happened, start=1) if isinstance(event, AnswerGiven | TurnFinished))
     return happened[: max(ends, default=0)]
 
 
 def read_befores(store: Store, session: str) -> BeforeImages:
-    """Return the before-images of a session's cards by confirmation id; raises StoreError."""
+    """Return the before-images of the session's cards; raises StoreError."""
     state, _ = load_state(store, f"session:{session}")
     return {key: entry.before or {} for key, entry in state.cards.items()}
 
 
 def collect_open_cards(happened: Sequence[Event]) -> list[Card]:
-    """Return the cards last shown open, each in its latest form; without `before` if its request is not among the events."""
+    """Return the cards that the answer shows as open, each in its latest form.
+
+    A card whose request (`ConfirmationRequested`) is not among the events has no before-image.
+    """
     befores = {event.confirmation_id: event.before for event in happened if isinstance(event, ConfirmationRequested)}
     views = [CardView.from_body(answer.body) for answer in _collect_replies(happened) if answer.kind == "card"]
     latest = {view.card.confirmation_id: view for view in views}
@@ -116,9 +128,10 @@ def collect_open_cards(happened: Sequence[Event]) -> list[Card]:
 def build_answer(
     happened: Sequence[Event], row: InboxRow, viewer: Viewer, tr: Translator, befores: BeforeImages, urls: Mapping[str, str]
 ) -> ChatAnswer:
-    """Return the whole answer.
+    """Return the whole answer to `row`, built from the events that `trim_to_answer` returned.
 
-    `befores` holds the before-images of cards requested before this answer; `urls` the portal pages of changed records.
+    `befores` holds the before-images of cards that were requested before this answer, `urls` the addresses of changed records in the
+    portal by record ("deal:481").
     """
     answers = _collect_replies(happened)
     replies = [Reply.model_validate(answer.body) for answer in answers if answer.kind == "reply"]
@@ -140,12 +153,12 @@ def build_answer(
 
 
 def collect_records(happened: Sequence[Event]) -> list[str]:
-    """Return the records that were changed, such as "deal:481"."""
+    """Return the records that the calls among the events changed, such as "deal:481"."""
     return [record for call in _select_changes(happened) if (record := _find_record(call))]
 
 
 def _collect_replies(happened: Sequence[Event]) -> list[AnswerGiven]:
-    """Return the latest reply for each outbox key, in the order of first appearance."""
+    """Return the latest version of each reply, in the order of first appearance; versions of one reply have the same outbox key."""
     last: dict[str, AnswerGiven] = {}
     for number, event in enumerate(happened):
         if isinstance(event, AnswerGiven) and event.body:  # an erased one has no body
@@ -154,7 +167,7 @@ def _collect_replies(happened: Sequence[Event]) -> list[AnswerGiven]:
 
 
 def _render_text(answer: AnswerGiven, tr: Translator) -> str:
-    """Return the text of a reply; "" for cards, which are listed in `waiting`. A list becomes tab-separated lines."""
+    """Return the text of a reply, for a file its rows as tab-separated lines; "" for cards, which are listed in `waiting`."""
     if answer.kind in {"card", "toast"}:
         return ""
     if answer.kind == "file":
@@ -168,7 +181,7 @@ def _select_changes(happened: Sequence[Event]) -> list[CallSucceeded]:
 
 
 def _collect_change_names(reply: Reply, tr: Translator) -> dict[str, tuple[str, str]]:
-    """Return what the reply says about each change, by effect id: its text, and the record's address or ""."""
+    """Return, by effect id, what the reply says about each change: the sentence, and the record's address in the portal or ""."""
     made = [notice for notice in reply.notices if notice.code == "made"]
     calls = [call for notice in reply.notices if notice.code == "done-before" for call in notice.args["calls"] if isinstance(call, dict)]
     made += [Notice.model_validate(call) for call in calls]
@@ -177,7 +190,7 @@ def _collect_change_names(reply: Reply, tr: Translator) -> dict[str, tuple[str, 
 
 
 def _to_done(call: CallSucceeded, urls: Mapping[str, str], named: tuple[str, str] | None) -> Done:
-    """Describe a change in the words of the reply, or of the journal where the reply has none, as for a reminder."""
+    """Return a change in the words of the reply, else in those of the journal (the reply has none for a reminder, for example)."""
     record = _find_record(call)
     words, url = named or (call.changes.done, "")
     return Done(method=call.method, text=words, record=record, url=urls.get(record, "") or url)

@@ -1,6 +1,7 @@
-"""Lets callers wait for the answer to an input, and batches their inputs into commits. Keeps nothing that is not in the database.
+"""Lets callers wait for the answer to an input (inbox row), and stores the inputs of many callers in one commit.
 
-Waiting callers are notified by the commit that closes the input, or by polling the database for what other processes did.
+A waiting caller is notified by the commit that closes the input, or by polling the database if another process closed it. Nothing is
+lost with this module's memory: all of it is in the database too.
 """
 
 import asyncio
@@ -20,33 +21,33 @@ from state.journal.async_store import AsyncStore
 from state.journal.store import Commit, InboxRow, Store, StoreError
 
 LOOK_EVERY: Final = 1.0
-"""Seconds between polls of the database, since changes by another process may come without notification."""
+"""Seconds between polls of the database; changes by another process may come without notification."""
 
 
 MOST_STEPS: Final = 50
 
 
 class Ticket:
-    """One caller's wait for one input."""
+    """One caller's wait for the answer to one input."""
 
     def __init__(self, row: InboxRow) -> None:
-        """Create a ticket without events."""
+        """Create a ticket for the answer to `row`, with no events yet."""
         self.row = row
         self.is_over = row.status != "new"
-        """The input is closed, so its answer is available."""
+        """Whether the input is closed, so that its answer is available."""
         self.is_complete = row.kind != TextMessage.KIND and not self.is_over
-        """`events` is complete, since the turn began after the ticket was opened."""
+        """Whether `events` has all events of the turn, because the turn began after the ticket was opened."""
         self.events: list[Event] = []
         self.text = ""
-        """The model's text so far."""
+        """The model's answer so far, while it is being written."""
         self.steps: deque[Notice] = deque(maxlen=MOST_STEPS)
-        """Steps of the turn not read by the caller yet."""
+        """Notices of the turn's steps that were not sent to the caller yet."""
         self.has_trouble = False
-        """The store cannot be written at present."""
+        """Whether the database cannot be written at present."""
         self.news = asyncio.Event()
 
     async def wait_for_news(self, within: float) -> None:
-        """Wait until there is news, at most `within` seconds."""
+        """Return when something about the ticket has changed, or after `within` seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
                 await self.news.wait()
@@ -54,32 +55,35 @@ class Ticket:
 
 
 class Mailbox:
-    """The waiting callers of this process. The orchestrator calls `report_partial` and `report_trouble` for sessions of the API."""
+    """The callers of this process that wait for answers.
+
+    The orchestrator calls `report_partial` and `report_trouble` for sessions of the API.
+    """
 
     def __init__(self, store: AsyncStore) -> None:
-        """Create the mailbox; nobody waits yet."""
+        """Create the mailbox; it watches `store` while `run` is running."""
         self._store = store
         self._tickets: dict[str, list[Ticket]] = {}
         self._followed: dict[str, list[Ticket]] = {}
         self._turns: dict[str, str] = {}
-        """The input each session is working on."""
+        """By session: the id of the input (turn) that is being worked on in it."""
         self._look = asyncio.Event()
 
     @contextlib.contextmanager
     def open_ticket(self, row: InboxRow) -> Iterator[Ticket]:
-        """Open a ticket for the input for the duration of the block; it is notified only of the end."""
+        """Yield a ticket for the input, which is notified when the input is closed or nothing can be stored, but not of single steps."""
         ticket = Ticket(row)
         with _register_ticket(self._tickets, ticket):
             yield ticket
 
     @contextlib.contextmanager
     def open_followed_ticket(self, row: InboxRow) -> Iterator[Ticket]:
-        """Open a ticket that is also notified of each step."""
+        """Yield a ticket that is also notified of each step of the turn and of the text so far."""
         with self.open_ticket(row) as ticket, _register_ticket(self._followed, ticket):
             yield ticket
 
     async def run(self) -> None:
-        """Watch commits and poll the database until cancelled."""
+        """Watch the commits of this process and poll the database, and notify the tickets, until cancelled."""
         self._store.watchers.append(self._observe_commit)
         self._store.listeners.append(self._look.set)
         try:
@@ -95,13 +99,13 @@ class Mailbox:
             self._store.listeners.remove(self._look.set)
 
     async def check_closed(self, ticket: Ticket) -> None:
-        """Mark the ticket if its input was closed before it was opened. Raises StoreError."""
+        """Mark the ticket as over if its input had been closed before the ticket was opened. Raises StoreError."""
         closed = await self._store.read(_select_closed, [ticket.row.source])
         if closed and not ticket.is_over:
             ticket.is_over, ticket.is_complete = True, False
 
     async def _check_all(self) -> None:
-        """Mark the tickets of inputs that another process closed. Raises StoreError."""
+        """Mark as over the tickets whose inputs another process has closed, and notify them. Raises StoreError."""
         sources = {tickets[0].row.source: row_id for row_id, tickets in self._tickets.items() if not tickets[0].is_over}
         if not sources:
             return
@@ -111,7 +115,7 @@ class Mailbox:
                 ticket.news.set()
 
     async def report_partial(self, session: str, what: str | Notice) -> None:
-        """Pass a turn's progress to its tickets: the text so far, or a notice."""
+        """Pass the progress of a session's turn (text so far, or a notice) to its tickets; the orchestrator calls it."""
         if isinstance(what, Notice) and what.code == "turn-begun":
             self._turns[session] = str(what.args["turn"])
         elif isinstance(what, Notice) and what.code == "turn-over":
@@ -124,7 +128,7 @@ class Mailbox:
             ticket.news.set()
 
     async def report_trouble(self, session: str, _notice: Notice) -> None:
-        """Tell the callers waiting in that session that nothing can be stored."""
+        """Notify the callers waiting in that session that nothing can be stored; the orchestrator calls it."""
         for tickets in self._tickets.values():
             for ticket in tickets:
                 if ticket.row.session == session:
@@ -159,7 +163,7 @@ class Mailbox:
 
 @contextlib.contextmanager
 def _register_ticket(tickets: dict[str, list[Ticket]], ticket: Ticket) -> Iterator[None]:
-    """Register the ticket under its input for the duration of the block."""
+    """Keep the ticket in `tickets`, under the id of its input, for the duration of the block."""
     of_input = tickets.setdefault(ticket.row.id, [])
     of_input.append(ticket)
     try:
@@ -182,16 +186,16 @@ Receive = Callable[[Sequence[InboxRow]], Awaitable[list[bool]]]
 
 
 class InputBatcher:
-    """Stores inputs in batches: a hundred callers at once cost two disk flushes, not a hundred; a single one does not wait."""
+    """Stores inputs in batches: a hundred callers at once cost two disk flushes, not a hundred. A single caller does not wait."""
 
     def __init__(self, receive: Receive) -> None:
-        """Create the batcher; nothing waits."""
+        """Create the batcher; `receive` stores inputs in one commit and returns for each whether it is new."""
         self._receive = receive
         self._waiting: list[tuple[InboxRow, asyncio.Future[bool]]] = []
         self._drain_task: asyncio.Task[None] | None = None
 
     async def take(self, row: InboxRow) -> bool:
-        """Store the input and return whether it is new; raises StoreError."""
+        """Store the input and return whether it is new (False: one with the same source was stored before); raises StoreError."""
         stored: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting.append((row, stored))
         if self._drain_task is None:
@@ -207,7 +211,7 @@ class InputBatcher:
             self._drain_task = None
 
     async def _store(self, batch: Sequence[tuple[InboxRow, "asyncio.Future[bool]"]]) -> None:
-        """Store all inputs of the batch or none; the input of a caller who disconnected is stored all the same."""
+        """Store all inputs of the batch or none; the input of a caller who has disconnected is stored too."""
         try:
             fresh = await self._receive([row for row, _ in batch])
         except Exception as error:  # noqa: BLE001 - every error is passed on to the waiting callers

@@ -1,6 +1,7 @@
-"""Reads and validates a `/chat` request with its limits, and applies its overrides (S004-60, A6, M4).
+"""Reads and validates the body of a `/chat` request and applies its overrides (S004-60, A6, M4).
 
-A `user_id` is a label and gives no rights. An override may only lower the mode, and name no directory but the configured one.
+A `user_id` is a label and gives no rights. Overrides are settings for this request alone: they may only lower the mode, and name no
+directory other than the configured one.
 """
 
 import asyncio
@@ -27,7 +28,7 @@ _EXAMPLES: Final = load_lexicon("api_examples")
 MAX_BODY: Final = 256 * 1024
 READ_WITHIN: Final = 10.0
 READ_AT_ONCE: Final = 200
-"""Maximum number of bodies read at once; others wait, and their timeout starts when they are read."""
+"""Maximum number of bodies read at once; further requests wait, and their timeout starts when their turn comes."""
 LONGEST_USER: Final = 128
 LONGEST_MESSAGE: Final = 20_000
 _OVERRIDES: Final = ("mode", "state_dir", "log_dir")
@@ -61,7 +62,7 @@ class ChatBody(BaseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class ChatRequest:
-    """A parsed body: the conversation, the message and the overrides."""
+    """A parsed body: whose conversation it is, the message, quoted text ("" for none) and the overrides by field name."""
 
     user_id: str
     message: str
@@ -70,15 +71,15 @@ class ChatRequest:
 
     @property
     def conversation(self) -> str:
-        """The user id as part of a session's name: different ids never collide, and none contains a colon."""
+        """The user id, quoted as in a URL, for use in a session's key: different ids stay different, and it contains no colon."""
         return quote(self.user_id, safe="")
 
 
 class BodyReader:
-    """Reads request bodies, a bounded number at once."""
+    """Reads request bodies, at most `READ_AT_ONCE` at once."""
 
     def __init__(self, within: float = READ_WITHIN) -> None:
-        """Create the reader; each body gets `within` seconds."""
+        """Create the reader; a body must arrive within `within` seconds."""
         self._timeout = within
         self._reading = asyncio.Semaphore(READ_AT_ONCE)
 
@@ -93,7 +94,7 @@ class BodyReader:
 
 
 async def _read_body(request: Request) -> bytes:
-    """Return the body; stops reading and raises ApiError 413 above the limit."""
+    """Return the body; raises ApiError 413 as soon as it is longer than `MAX_BODY` bytes."""
     announced = request.headers.get("content-length", "")
     read = bytearray()
     too_long = announced.isascii() and announced.isdecimal() and int(announced[:20]) > MAX_BODY
@@ -108,7 +109,7 @@ async def _read_body(request: Request) -> bytes:
 
 
 def parse_body(body: bytes) -> ChatRequest:
-    """Parse the body; raises ApiError 400 for an invalid one (S004-65)."""
+    """Return the parsed JSON body; raises ApiError 400 for an invalid one (S004-65)."""
     try:
         given = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -126,7 +127,7 @@ def parse_body(body: bytes) -> ChatRequest:
 
 
 def _parse_quoted(given: JsonObject) -> str:
-    """Return text quoted from somebody else; "" for a blank one."""
+    """Return the text quoted from somebody else, "" if there is none; raises ApiError 400 for an invalid one."""
     value = given.get("quoted")
     if value is None or (isinstance(value, str) and not value.strip()):
         return ""
@@ -146,15 +147,15 @@ def _parse_text(given: JsonObject, name: str, longest: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Overrides:
-    """The overrides that this installation allows."""
+    """Which overrides this installation allows: settings that a request may change for itself."""
 
     allowed: bool
     mode: Mode
     folders: Mapping[str, Path]
-    """STATE_DIR and LOG_DIR by their field names in a body."""
+    """The configured STATE_DIR and LOG_DIR, by the names of these fields in a body."""
 
     def apply(self, actor: Actor, wanted: Mapping[str, str]) -> Actor:
-        """Return the actor with the requested mode; raises ApiError 400 for an override that is not allowed."""
+        """Return the actor with the requested mode, unchanged if none is requested; raises ApiError 400 for a forbidden override."""
         if not wanted:
             return actor
         if not self.allowed:
@@ -174,7 +175,10 @@ class Overrides:
         return actor.model_copy(update={"max_mode": mode})
 
     def _check(self, name: str, wanted: str) -> None:
-        """Accept only the configured directory: one process has one journal, and a second would not know what waits, ran or was frozen."""
+        """Raise ApiError 400 unless `wanted` is the configured directory.
+
+        One process has one journal; a second one would not know which cards wait, which calls were made and whether writes are frozen.
+        """
         base = self.folders[name].resolve()
         try:
             found = (base / wanted).resolve() if not Path(wanted).is_absolute() else Path(wanted).resolve()

@@ -1,6 +1,7 @@
-"""Waits for the answer to an input and sends it whole or as server-sent events. A caller who disconnects does not stop the turn.
+"""Waits for the answer to an input and sends it, either whole or as server-sent events.
 
-Rights are checked when something is sent, not when it was asked for.
+A caller who disconnects does not stop the turn. Before an answer is sent the caller's rights are checked again, since they may have
+been revoked while the turn ran.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -37,7 +38,7 @@ from state.journal.store import InboxRow, StoreError
 from state.trace import HEADER
 
 STREAM_WITHIN: Final = 1800.0
-"""Seconds after which a stream of events ends, whatever the turn does."""
+"""Seconds after which a stream of events ends, even if the turn is still running."""
 BEAT_EVERY: Final = 15.0
 _ACCEPTED: Final = 202
 _KEPT: Final = "It cannot be answered at the moment; the message is kept. Ask again with the same Idempotency-Key."
@@ -45,14 +46,14 @@ _KEPT: Final = "It cannot be answered at the moment; the message is kept. Ask ag
 
 @dataclass(frozen=True, kw_only=True)
 class ChatContext:
-    """Dependencies of the endpoint."""
+    """What the endpoint `/chat` needs: the orchestrator, the mailbox, the allowed overrides and its timeouts."""
 
     orchestrator: Orchestrator
     mailbox: Mailbox
     overrides: Overrides
     clock: Clock
     answer_within: float
-    """Seconds a request waits; after that it gets 202 with where the answer will be."""
+    """Seconds that a request waits for its answer; after that the response is 202, which says where the answer will appear."""
     reader: BodyReader
     intake: InputBatcher
     beat_every: float = BEAT_EVERY
@@ -64,9 +65,9 @@ class ChatContext:
 
 
 async def store_request(row: InboxRow, chat: ChatContext) -> InboxRow:
-    """Store the input and return the first one stored with its Idempotency-Key.
+    """Store the input and return it, or return the input stored before if the caller repeats a request with its Idempotency-Key.
 
-    Raises ApiError 422 for a different request, and StoreError.
+    Raises ApiError 422 if the earlier request with this key was different, 409 if it was erased, 503 and StoreError.
     """
     if await chat.intake.take(row):
         return row
@@ -81,7 +82,7 @@ async def store_request(row: InboxRow, chat: ChatContext) -> InboxRow:
 
 
 async def wait_for_answer(row: InboxRow, client: Client, chat: ChatContext) -> Response:
-    """Return the whole answer: 200, or 202 if it is not ready in time; raises ApiError 401, 422, 500 or 503."""
+    """Store the input and return the whole answer: 200, or 202 if it is not ready in time; raises ApiError 401, 409, 422, 500 or 503."""
     with chat.mailbox.open_ticket(row) as ticket:  # opened before the input is stored, or its end could be missed
         known = await store_request(row, chat)
         if known is row:
@@ -105,7 +106,11 @@ async def _wait_on_ticket(ticket: Ticket, client: Client, chat: ChatContext) -> 
 
 
 async def stream_answer(row: InboxRow, client: Client, chat: ChatContext) -> AsyncIterator[bytes]:
-    """Yield the answer as events: progress and delta while it runs, then card for each open card, then final; or error."""
+    """Yield the answer as server-sent events.
+
+    While the turn runs these are "progress" (a step) and "delta" (a change of the text so far); then one "card" for each open card and
+    "final", or "error".
+    """
     with chat.mailbox.open_followed_ticket(row) as ticket:
         end = read_boottime() + STREAM_WITHIN
         flow = _AnswerStream(row, client, chat)
@@ -123,7 +128,7 @@ async def stream_answer(row: InboxRow, client: Client, chat: ChatContext) -> Asy
 
 
 async def _finish_stream(ticket: Ticket, flow: "_AnswerStream", client: Client, chat: ChatContext) -> list[bytes]:
-    """Return the last events of a stream."""
+    """Return the last events of a stream: one "card" for each open card and "final", or "error"."""
     try:
         client = _refresh_client(client, chat)
     except ApiError as error:
@@ -142,16 +147,19 @@ async def _finish_stream(ticket: Ticket, flow: "_AnswerStream", client: Client, 
 
 
 class _AnswerStream:
-    """The state of one stream: what it has sent so far."""
+    """One stream of server-sent events, with what it has sent so far."""
 
     def __init__(self, row: InboxRow, client: Client, chat: ChatContext) -> None:
-        """Create a stream that has sent nothing."""
+        """Create the stream of the answer to `row`; nothing has been sent yet."""
         self._row, self._tr = row, build_translator(client)
         self._hosts, self._locale = chat.tools.allowed_hosts, client.actor.locale
         self._sent_text, self._count = "", 0
 
     def collect_news(self, ticket: Ticket) -> list[bytes]:
-        """Return the news as events: steps as text, and the difference to the text sent so far."""
+        """Return the ticket's news as server-sent events, none if there is no news.
+
+        These are its steps, each as text, and the difference between the model's text so far and the text sent so far.
+        """
         found = []
         while ticket.steps:
             found.append(self.format_event("progress", {"text": self._translate_step(ticket.steps.popleft())}))
@@ -163,7 +171,7 @@ class _AnswerStream:
         return found
 
     def format_event(self, name: str, data: Mapping[str, object]) -> bytes:
-        """Return one event; its id is the input's id and a running number."""
+        """Return one server-sent event, whose id consists of the input's id and a running number."""
         self._count += 1
         return format_event(name, f"{self._row.id}:{self._count}", data)
 
@@ -174,7 +182,7 @@ class _AnswerStream:
 
 
 def _refresh_client(client: Client, chat: ChatContext) -> Client:
-    """Return the client with present rights; raises ApiError 401 if its token was revoked."""
+    """Return the client with the rights that it has now; raises ApiError 401 if its token was revoked."""
     actor = chat.tools.refresh_actor(client.actor)
     if actor is None:
         raise ApiError(401, "unauthorized", MEANINGS[401])
@@ -182,13 +190,13 @@ def _refresh_client(client: Client, chat: ChatContext) -> Client:
 
 
 def _count_common_prefix(one: str, other: str) -> int:
-    """Return the length of the common prefix."""
+    """Return the length of the longest common prefix of both texts, in characters."""
     longest = min(len(one), len(other))
     return longest if one[:longest] == other[:longest] else next(at for at in range(longest) if one[at] != other[at])
 
 
 async def _collect_answer(ticket: Ticket, client: Client, chat: ChatContext) -> ChatAnswer:
-    """Build the answer of a closed input; reads the journal if the turn began before the ticket was opened. Raises StoreError."""
+    """Return the answer to a closed input, from the ticket's events if they are complete, else from the journal. Raises StoreError."""
     row, store = ticket.row, chat.tools.store
     happened = trim_to_answer(ticket.events if ticket.is_complete else await store.read(read_events, row))
     missing = any(not card.has("before") for card in collect_open_cards(happened))
@@ -205,7 +213,7 @@ def _build_working_answer(ticket: Ticket, client: Client) -> ChatAnswer:
 
 
 def _refuse_failed(answer: ChatAnswer) -> None:
-    """Raise ApiError 500 for an internal failure, unless the caller must learn of changes made or cards open (S004-66)."""
+    """Raise ApiError 500 if the turn failed and neither made changes nor left open cards, of which the caller must learn (S004-66)."""
     if answer.state == "failed" and not answer.waiting and not answer.done:
         raise ApiError(500, "internal_error", MEANINGS[500], headers={HEADER: answer.turn_id})
 
@@ -220,5 +228,5 @@ HEARTBEAT: Final = b": still here\n\n"
 
 
 def format_event(name: str, identity: str, data: Mapping[str, object]) -> bytes:
-    """Return one server-sent event in three lines; the JSON contains no line break."""
+    """Return one server-sent event (event, id and data lines); `identity` is its id, and the JSON of `data` contains no line break."""
     return f"event: {name}\nid: {identity}\ndata: ".encode() + orjson.dumps(data) + b"\n\n"

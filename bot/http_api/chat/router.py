@@ -1,4 +1,4 @@
-"""The endpoint `POST /chat`: turns a message into an input and returns its outcome (S004-58 to S004-67). Decides nothing."""
+"""The endpoint `POST /chat`: stores a message as an inbox row and returns the answer to it (S004-58 to S004-67). Decides nothing."""
 
 import re
 from collections.abc import Callable, Coroutine
@@ -28,7 +28,7 @@ _COMMAND: Final = re.compile(r"/(?P<name>[a-z_]{1,32})(?:\s+(?P<args>.*))?", re.
 
 
 def build_chat_router(chat: ChatContext) -> APIRouter:
-    """Return the router with the one endpoint."""
+    """Return the router with the endpoint `POST /chat`."""
     router = APIRouter(tags=["chat"], route_class=_DirectRoute)
 
     @router.post(
@@ -61,10 +61,13 @@ def build_chat_router(chat: ChatContext) -> APIRouter:
 
 
 class _DirectRoute(APIRoute):
-    """A route documented as usual but called directly: resolving its two arguments takes FastAPI longer than the rest of the request."""
+    """A route that FastAPI documents as usual, but whose endpoint is called directly.
+
+    FastAPI takes longer to resolve its two arguments than all the rest of the request takes.
+    """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[object, object, Response]]:
-        """Return a handler that resolves the client and calls the endpoint."""
+        """Return a handler that authenticates the caller and calls the endpoint; FastAPI calls this once."""
 
         async def handle(request: Request) -> Response:
             client = await resolve_client(request, request.headers.get("x-api-key"))
@@ -92,7 +95,7 @@ def _parse_idempotency_key(request: Request) -> str | None:
 
 
 def _build_row(client: Client, actor: Actor, asked: ChatRequest, key: str | None, clock: Clock) -> InboxRow:
-    """Build the input; its source is unique, so a repeated request finds the first one."""
+    """Return the inbox row of a message; its source is unique for an Idempotency-Key, by which a repeated request is recognized."""
     row_id = get_trace_id() or generate_id()
     said = _parse_customer_message(asked) if client.customers else _parse_message(asked)
     quoted = {"quoted": asked.quoted} if asked.quoted else {}
@@ -110,7 +113,10 @@ def _build_row(client: Client, actor: Actor, asked: ChatRequest, key: str | None
 
 
 def _parse_message(asked: ChatRequest) -> Input:
-    """Parse a message into a command, a choice or a request; a message over HTTP is complete and never merged with others."""
+    """Return a message as a command ("/pending"), the choice of an offered record, or a text message.
+
+    A text over HTTP is always complete, so it is never merged with others as the fragments of a long Telegram message are.
+    """
     text = asked.message
     if command := _COMMAND.fullmatch(text):
         return Command(name=command["name"], args=(command["args"] or "").strip()[:200])
@@ -121,7 +127,7 @@ def _parse_message(asked: ChatRequest) -> Input:
 
 
 def _parse_customer_message(asked: ChatRequest) -> Input:
-    """Parse a message of a customer: treated as forwarded text, never as an instruction, except for a choice that was offered."""
+    """Return a message that a customer wrote: as quoted text, which is never an instruction, or as the choice of an offered record."""
     if _CHOICE.fullmatch(asked.message):
         return _parse_message(asked)
     return TextMessage(text="", quoted=f"{asked.message}\n\n{asked.quoted}".strip(), origin="typed", pieces=1)

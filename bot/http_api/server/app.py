@@ -1,6 +1,6 @@
 """Builds the FastAPI app of the HTTP door from routers.
 
-Sends no server name, loads nothing from other servers, shows no docs without tokens.
+Its pages load nothing from other servers, and the API is described only where API tokens are configured.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,10 @@ _ABOUT = "The copilot over HTTP: the same conversations, the same gate and the s
 
 
 def build_app(*routers: APIRouter, identity: Authenticator | None = None) -> FastAPI:
-    """Return the app with these routers, `/healthz` and the address for portal events; with an `identity` the API is described at /docs."""
+    """Return the app with these routers; `/healthz` and the address for portal events are added if no router has them.
+
+    With an `identity`, which authenticates API callers, the API is described at /docs and /openapi.json.
+    """
     described = "/openapi.json" if identity is not None else None
     app = _App(
         title="Sdelka",
@@ -54,7 +57,7 @@ def build_app(*routers: APIRouter, identity: Authenticator | None = None) -> Fas
 
 
 class _App(FastAPI):
-    """An app whose OpenAPI description lists the real error answers: invalid input is a 400 here, never FastAPI's own 422."""
+    """An app whose OpenAPI description lists the errors it really answers: invalid input is a 400 here, never FastAPI's own 422."""
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI description, built once."""

@@ -1,7 +1,7 @@
-"""Authenticates callers by the token of X-API-Key, within limits, and decides who may read metrics and health details.
+"""Authenticates callers by the token in X-API-Key, limits their requests, and decides who may read metrics and health details.
 
-Monitoring needs METRICS_TOKEN or an admin's token; coming from loopback gives no rights, since a proxy on the same machine makes every
-caller look local. Refusals do not reveal what exists.
+Monitoring needs METRICS_TOKEN or an admin's token. A request from the same machine has no rights of its own, since a proxy there makes
+every caller look local. Refusals do not reveal what exists.
 """
 
 import hmac
@@ -28,26 +28,29 @@ log = logging.getLogger(__name__)
 Network = IPv4Network | IPv6Network
 _KEY = APIKeyHeader(name="X-API-Key", auto_error=False, description="A token of HTTP_API_TOKENS.")
 _LINES_PER_MINUTE: Final = 10
-"""Maximum log lines a minute about lock-outs, so that a caller with thousands of addresses cannot fill the log."""
+"""Maximum number of log lines per minute about lock-outs, so that a caller with thousands of addresses cannot fill the log."""
 _SITE_PREFIX: Final = 64
-"""Prefix length of an IPv6 site: all addresses in one site count as one caller."""
+"""Number of leading bits that identify an IPv6 site; all addresses in one site count as one caller."""
 
 
 class Authenticator:
-    """Checks tokens and limits; one instance per app, at `app.state.identity`."""
+    """Checks tokens and limits requests; one instance per app, stored at `app.state.identity`."""
 
     def __init__(
         self, tokens: Tokens, *, per_minute: int = 0, proxies: Sequence[Network] = (), clock: Callable[[], float] = read_boottime
     ) -> None:
-        """`proxies` are trusted to name the caller's address; `per_minute` limits each address and each token."""
+        """Create it: `per_minute` limits the requests of each address and of each token, 0 means no limit.
+
+        `proxies` are trusted to name the caller's address in X-Forwarded-For; `clock` returns seconds.
+        """
         self._tokens, self._proxies = tokens, tuple(proxies)
         self._rate, self._lockout = RequestRate(per_minute, clock), Lockout(clock)
         self._lines = RequestRate(_LINES_PER_MINUTE, clock)
         self.refused_count = 0
-        """Wrong tokens and rate-limited requests since the start, for the metrics."""
+        """Number of requests refused for a wrong or missing token or for their rate since the start, for the metrics."""
 
     def check(self, request: Request, presented: str | None) -> Client:
-        """Return the client; raises ApiError 401 or 429."""
+        """Return the client to which the token `presented` belongs; raises ApiError 401 without a valid one, 429 above a limit."""
         address = self.find_address(request)
         self._wait(max(self._lockout.wait(address), self._rate.wait(f"address {address}")))
         client = self._tokens.find_client(presented) if presented else None
@@ -66,7 +69,7 @@ class Authenticator:
             raise ApiError(429, "too_many_requests", sentence, headers={"Retry-After": str(seconds)})
 
     def find_address(self, request: Request) -> str:
-        """Return the caller's address; X-Forwarded-For is believed only as far as trusted proxies wrote it."""
+        """Return the caller's IP address (for IPv6, its site); X-Forwarded-For is used only as far as trusted proxies wrote it."""
         hops = [request.client.host if request.client else ""]
         if self._proxies:
             forwarded = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
@@ -102,7 +105,7 @@ def _find_network_site(address: str) -> str:
 
 
 def parse_networks(listed: str) -> list[Network]:
-    """Parse HTTP_TRUSTED_PROXIES; raises SettingsError naming the invalid entry."""
+    """Return the networks listed in HTTP_TRUSTED_PROXIES, which may be empty; raises SettingsError naming an invalid entry."""
     found: list[Network] = []
     for entry in (part.strip() for part in listed.split(",") if part.strip()):
         try:
@@ -113,7 +116,7 @@ def parse_networks(listed: str) -> list[Network]:
 
 
 async def resolve_client(request: Request, presented: Annotated[str | None, Security(_KEY)]) -> Client:
-    """Return the client of this request; raises ApiError 401 or 429 (S004-61, S004-63, X10)."""
+    """Return the authenticated client of this request, checked once per request; raises ApiError 401 or 429 (S004-61, S004-63, X10)."""
     known: Client | None = getattr(request.state, "client", None)
     if known is not None:
         return known
@@ -128,7 +131,7 @@ class Guarded(APIRoute):
     """A route that authenticates before it reads the body; FastAPI by itself reads the body first."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[object, None, Response]]:
-        """Return a handler that raises ApiError 401 or 429 before it reads any of the body."""
+        """Return a handler that raises ApiError 401 or 429 before it reads any of the body; FastAPI calls this once."""
         inner = super().get_route_handler()
 
         async def guarded(request: Request) -> Response:
@@ -139,12 +142,15 @@ class Guarded(APIRoute):
 
 
 MonitoringCheck = Callable[[Request], bool]
-"""Returns whether the request may see everything; False without credentials. Raises ApiError 401, 403 or 429 for an insufficient token."""
+"""Returns whether the request may see metrics and health details, False without a token.
+
+Raises ApiError 401, 403 or 429 for a token that does not suffice.
+"""
 _UNAUTHORIZED: Final = "A valid token is needed."
 
 
 def build_monitoring_check(token: SecretStr | None) -> MonitoringCheck:
-    """Return a check for `Authorization: Bearer METRICS_TOKEN`, or an admin's token as bearer or X-API-Key."""
+    """Return a check that accepts METRICS_TOKEN or an admin's API token, as `Authorization: Bearer …` or in X-API-Key."""
     wanted = _hash_metrics_token(token.get_secret_value()) if token is not None else None
 
     def may(request: Request) -> bool:

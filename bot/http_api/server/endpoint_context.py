@@ -1,6 +1,6 @@
-"""Shared context of the endpoints beside /chat, and cursors for their lists. Decides nothing.
+"""What the endpoints other than /chat share: access to the orchestrator, and the cursors of their paged lists. Decides nothing.
 
-A cursor is opaque and validated, and gives no access to anybody who may not see the list.
+A cursor says where the next page begins. It is opaque to callers and validated, and gives nobody access to a list.
 """
 
 import asyncio
@@ -26,14 +26,14 @@ from state.journal.async_store import AsyncStore
 T = TypeVar("T")
 CARD: Final = re.compile(r"[0-9a-f]{6,64}", re.ASCII)
 LONGEST_SESSION: Final = 1600
-"""A user id of 128 characters may take twelve characters for each when quoted."""
+"""Maximum length of a session's key: its user id of up to 128 characters may take twelve characters for each when quoted."""
 SESSION: Final = re.compile(r"[!-~]{1,1600}", re.ASCII)
 _LOOK_EVERY: Final = 0.5
-"""Seconds between checks without a notification, since changes by another process may come without one."""
+"""Seconds after which a waiting request looks again even without a notification; changes by another process may come without one."""
 
 
 class EndpointContext:
-    """The orchestrator, the clock and the journal indexes for endpoints; one instance per app."""
+    """The orchestrator, the clock and indexes of the journal that endpoints use; one instance per app."""
 
     def __init__(self, orchestrator: Orchestrator, clock: Clock) -> None:
         """Create the context; nothing is read yet."""
@@ -47,11 +47,14 @@ class EndpointContext:
         return self.orchestrator.tools.store
 
     def build_viewer(self, client: Client) -> Viewer:
-        """Return the viewer for the client, with present rights and rules."""
+        """Return the viewer for the client: it answers what the client may see and decide under the present rights and rules."""
         return Viewer(actor=client.actor, deps=self.orchestrator.tools.gate.deps)
 
     async def find_card(self, client: Client, confirmation_id: str) -> FoundCard | None:
-        """Return the card, None if it does not exist or the client may not see it; both cases take the same time. Raises StoreError."""
+        """Return the card with that id, None if it does not exist or the client may not see it. Raises StoreError.
+
+        Both cases take the same time, so that timing does not reveal whether a card exists.
+        """
         known = CARD.fullmatch(confirmation_id) is not None
         home = await self.card_homes.find_session(confirmation_id) if known else ""
         session = home or client.actor.key
@@ -64,7 +67,7 @@ class EndpointContext:
         return None
 
     async def wait_until(self, look: Callable[[], Awaitable[T | None]], within: float) -> T | None:
-        """Call `look` after each change until it returns a result, at most `within` seconds; None if it found nothing."""
+        """Call `look` now and after each change in the database until it returns a result; return that, None after `within` seconds."""
         end = read_boottime() + within
         told = asyncio.Event()
         places = (self.orchestrator.listeners, self.store.listeners)
@@ -103,12 +106,15 @@ CursorText = Annotated[
 
 
 def encode_cursor(kind: str, *place: str) -> str:
-    """Encode a place in a list of the given kind."""
+    """Return the cursor of a position in a list; `kind` names the list, `place` are the values that the position consists of."""
     return base64.urlsafe_b64encode(orjson.dumps([kind, *place])).decode().rstrip("=")
 
 
 def parse_cursor(text: str | None, kind: str, parts: int) -> Sequence[str] | None:
-    """Return the place that the cursor encodes, None without one; raises ApiError 400 for a cursor of another list."""
+    """Return the `parts` values of the position that the cursor encodes, None without a cursor.
+
+    Raises ApiError 400 for an invalid cursor or one of another list.
+    """
     if text is None:
         return None
     try:

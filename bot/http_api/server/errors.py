@@ -1,4 +1,4 @@
-"""Gives every error of the HTTP API one form, `{"error": {"code", "message"}}`. Never reveals internals or secrets."""
+"""Gives every error of the HTTP API the same form, `{"error": {"code", "message"}}`. Never reveals internals or secrets."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ MEANINGS: Final[Mapping[int, str]] = {
 
 
 class Trouble(BaseModel):
-    """What is wrong."""
+    """What is wrong: a code for programs, and a sentence for people."""
 
     model_config = ConfigDict(frozen=True)
     code: str = Field(description="A word for programs.", examples=["unauthorized"])
@@ -54,7 +54,10 @@ class ErrorBody(BaseModel):
 
 
 class ApiError(HTTPException):
-    """An error answer with this status, code and sentence. It is an HTTPException, since FastAPI passes no other on from reading a body."""
+    """An error answer with an HTTP status, a code for programs and a sentence for people.
+
+    It is an HTTPException, since FastAPI lets no other exception through that is raised while a body is read.
+    """
 
     def __init__(self, status: int, code: str, message: str, *, headers: Mapping[str, str] | None = None) -> None:
         """Create the error with its HTTP status, code and sentence."""
@@ -67,12 +70,12 @@ class ApiError(HTTPException):
 
 
 def describe_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the `responses` of a route or router for OpenAPI."""
+    """Return the `responses` of a route that describe these error statuses in the OpenAPI description."""
     return {status: {"model": ErrorBody, "description": MEANINGS[status]} for status in statuses}
 
 
 def explain_errors(app: FastAPI) -> None:
-    """Install the handlers that give every error of `app` the one form."""
+    """Install the handlers that give every error of `app` the form that this module describes."""
     app.add_exception_handler(HTTPException, _handle_http_error)
     app.add_exception_handler(RequestValidationError, _handle_validation_error)
     app.add_exception_handler(StoreError, _handle_store_error)
@@ -80,7 +83,7 @@ def explain_errors(app: FastAPI) -> None:
 
 
 async def _handle_http_error(request: Request, error: Exception) -> JSONResponse:
-    """Convert our refusals and those of the router itself, such as an unknown address or method."""
+    """Return the response for an ApiError, or for an error of the framework itself, such as an unknown address or method."""
     assert isinstance(error, HTTPException)  # noqa: S101 - starlette passes the registered exception type
     if isinstance(error, ApiError):
         return error.to_response()
@@ -97,14 +100,14 @@ async def _handle_http_error(request: Request, error: Exception) -> JSONResponse
 
 
 def _list_methods(request: Request) -> list[str]:
-    """Return the methods of the address over all its routes; the framework names those of the first route only."""
+    """Return the HTTP methods of all routes of the address; the framework lists only those of the first one."""
     routes: Sequence[APIRoute] = getattr(request.app.state, "known_routes", ())
     found = (route.methods or () for route in routes if route.matches(request.scope)[0] is not Match.NONE)
     return sorted(set().union(*found))
 
 
 async def _handle_validation_error(request: Request, error: Exception) -> JSONResponse:
-    """Report invalid parameters by name, without repeating the values sent."""
+    """Return a 400 that names the invalid parameters, without repeating the values sent."""
     del request
     assert isinstance(error, RequestValidationError)  # noqa: S101 - as above
     faults = error.errors()

@@ -1,4 +1,4 @@
-"""Endpoints `/healthz` (the event loop answers) and `/readyz` (each dependency; details only for a token that may see them)."""
+"""Endpoints `/healthz` (the process answers) and `/readyz` (whether each dependency works; details only for a token that may see them)."""
 
 from typing import Any
 
@@ -13,14 +13,14 @@ from state.clock import format_iso
 
 
 class Alive(BaseModel):
-    """It answers."""
+    """The program answers."""
 
     model_config = ConfigDict(frozen=True)
     ok: bool = True
 
 
 class Ready(BaseModel):
-    """Whether everything that the bot needs is well."""
+    """Whether everything that the bot needs works."""
 
     model_config = ConfigDict(frozen=True)
     ready: bool
@@ -31,7 +31,7 @@ class Ready(BaseModel):
 
 
 def build_health_router(parties: HealthChecks | None, may: MonitoringCheck) -> APIRouter:
-    """Return the router with both endpoints; without `parties` only `/healthz`."""
+    """Return the router with both endpoints, without `parties` (the checks of the dependencies) only with `/healthz`."""
     router = APIRouter(tags=["operation"])
 
     @router.get("/healthz", summary="Whether the program answers")

@@ -1,6 +1,6 @@
-"""Rate limits per caller and lock-out after wrong tokens: counters in bounded memory.
+"""Rate limits per caller, and lock-out after wrong tokens. Their counters take a bounded amount of memory.
 
-They belong to this process; several processes behind one address each count for themselves.
+The counters belong to this process: if several processes serve one address, each counts for itself.
 """
 
 from collections import OrderedDict, deque
@@ -20,14 +20,14 @@ _MINUTE: Final = 60.0
 
 
 class _RecentKeys(Generic[T]):
-    """A bounded table that drops the entry seen longest ago."""
+    """A table of at most `most` entries; a further one replaces the entry that was used longest ago."""
 
     def __init__(self, most: int = MAX_REMEMBERED) -> None:
         self._most = most
         self._kept: OrderedDict[str, T] = OrderedDict()
 
     def find(self, key: str) -> T | None:
-        """Return the value kept for `key`, and count it as seen now."""
+        """Return the value kept for `key`, None if there is none, and count it as used now."""
         if key in self._kept:
             self._kept.move_to_end(key)
         return self._kept.get(key)
@@ -52,7 +52,7 @@ class _Bucket:
 
 
 class RequestRate:
-    """A limit of requests a minute per key; all of them may come at once. 0 means no limit."""
+    """Limits the requests per minute of each key (an address or a token); all of them may come at once. 0 means no limit."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float]) -> None:
         """Create a limit with no requests counted."""
@@ -60,7 +60,7 @@ class RequestRate:
         self._buckets: _RecentKeys[_Bucket] = _RecentKeys()
 
     def wait(self, key: str) -> int:
-        """Count one request of `key`: return 0, or the seconds until it is allowed."""
+        """Return 0 and count the request if `key` may make one now, else return the seconds until it may."""
         if not self._size:
             return 0
         now = self._clock()
@@ -77,7 +77,7 @@ class RequestRate:
 
 
 class Lockout:
-    """After five wrong tokens within 15 minutes an address is refused for 15 minutes, whatever it sends (row X10)."""
+    """Refuses an address for 15 minutes, whatever it sends, after five wrong tokens within 15 minutes (row X10)."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """Create a lock-out with no failures recorded."""
@@ -86,7 +86,7 @@ class Lockout:
         self._locked: _RecentKeys[float] = _RecentKeys()
 
     def wait(self, address: str) -> int:
-        """Return 0, or the seconds that the address has to wait."""
+        """Return the seconds that the address is still locked out, 0 if it is not."""
         until = self._locked.find(address)
         left = until - self._clock() if until is not None else 0.0
         if until is not None and left <= 0:

@@ -19,7 +19,7 @@ _REFUSAL_REASONS: Final = {401: "unauthorized", 403: "forbidden", 429: "too_many
 
 
 def build_metrics_router(scrape: Scrape, may: MonitoringCheck) -> APIRouter:
-    """Return the router with the endpoint."""
+    """Return the router with the endpoint `/metrics`; `may` checks the token of a request."""
     router = APIRouter(tags=["operation"])
 
     @router.get(
@@ -37,7 +37,7 @@ def build_metrics_router(scrape: Scrape, may: MonitoringCheck) -> APIRouter:
 
 
 class RequestCounter:
-    """Counts each request by the template of its route, never by the requested path."""
+    """Middleware that counts each request under its route, such as "/confirmations/{confirmation_id}", never under the requested path."""
 
     def __init__(self, app: ASGIApp, meters: Meters) -> None:
         """Wrap `app`."""

@@ -1,6 +1,6 @@
 """ASGI middleware: limits request bodies to 16 KB and ten seconds, and gives each request a trace id.
 
-The trace id is returned in a header; everything the request causes carries it.
+The trace id is returned in a header, and stored with everything that the request causes.
 """
 
 import asyncio
@@ -20,10 +20,10 @@ _CLOSE: Final = {"Connection": "close"}
 
 
 class BodyLimit:
-    """Raises ApiError 413 or 408 while a body is read that is too long or too slow; endpoints that read large bodies are `exempt`."""
+    """Middleware that raises ApiError 413 for a body that is too long and 408 for one that arrives too slowly, while it is read."""
 
     def __init__(self, app: ASGIApp, exempt: Collection[str] = ()) -> None:
-        """Wrap `app`; `exempt` are paths."""
+        """Wrap `app`; `exempt` are the paths of endpoints that have limits of their own."""
         self._app, self._exempt = app, frozenset(exempt)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -55,7 +55,7 @@ _FIXED_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosnif
 
 
 class TraceHeaders:
-    """Outermost middleware: sets the trace id and forbids caching, since an answer is for its caller only."""
+    """Outermost middleware: sets the trace id of a request, and forbids caches to keep the response, since it is for its caller only."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap `app`."""

@@ -1,6 +1,6 @@
-"""The endpoint `POST /bitrix/events`: checks and stores an event of the portal and answers at once; it is processed later.
+"""The endpoint `POST /bitrix/events`: checks an event of the portal, stores it and answers at once. The event is processed later.
 
-Answers nothing useful to a caller without a token, and never logs a token.
+A caller without a valid token learns nothing from the answer; tokens are never logged.
 """
 
 import asyncio
@@ -21,28 +21,28 @@ log = logging.getLogger(__name__)
 PATH = "/bitrix/events"
 READ_WITHIN = 10.0
 READ_AT_ONCE = 100
-"""Maximum number of bodies read at once; others wait, and their timeout starts when they are read."""
+"""Maximum number of bodies read at once; further requests wait, and their timeout starts when their turn comes."""
 LOG_INTERVAL = timedelta(minutes=1)
-"""Refused events are logged once per interval with their count, so that a flood cannot fill the log."""
+"""Refused events are logged at most once per this interval, with their count, so that a flood of them cannot fill the log."""
 
 Receive = Callable[[Sequence[InboxRow]], Awaitable[list[bool]]]
 
 
 class _TooLong(Exception):
-    """The body is longer than any event."""
+    """The request's body is longer than an event may be."""
 
 
 class RefusedEvents:
-    """Counts requests without a valid token or without a valid event."""
+    """Counts and logs requests that were refused because they had no valid token or no valid event."""
 
     def __init__(self, clock: Clock) -> None:
-        """Create a counter at zero."""
+        """Create the counter with nothing counted."""
         self._clock = clock
         self._silent_until: datetime | None = None
         self.count = 0
 
     def record(self, why: str) -> None:
-        """Count one refused event, and log it unless one was logged within `LOG_INTERVAL`."""
+        """Count one refused request, and log it with the reason `why` unless one was logged within `LOG_INTERVAL`."""
         self.count += 1
         now = self._clock.now()
         if self._silent_until is None or now >= self._silent_until:
@@ -51,9 +51,10 @@ class RefusedEvents:
 
 
 def build_portal_events_router(receive: Receive, tokens: Sequence[SecretStr], session: str, clock: Clock) -> APIRouter:
-    """Return the router that stores portal events in `session`.
+    """Return the router that stores portal events as inbox rows of `session`, by calling `receive`.
 
-    Answers 200 stored or already known, 400 no event, 403 no valid token, 408 too slow, 413 too long, 503 not stored.
+    It answers 200 for an event that is stored now or was before, 400 for what is not an event, 403 without a valid token, 408 for a
+    body that arrives too slowly, 413 for one that is too long, and 503 if nothing can be stored.
     """
     router = APIRouter()
     strangers = RefusedEvents(clock)
@@ -90,7 +91,10 @@ def build_portal_events_router(receive: Receive, tokens: Sequence[SecretStr], se
 
 
 def build_closed_portal_events_router(clock: Clock) -> APIRouter:
-    """Return the same endpoint for an installation without events: every token is refused, and the answers do not reveal why."""
+    """Return the same endpoint for an installation that receives no events.
+
+    It refuses every token, so that its answers do not reveal whether events are set up.
+    """
 
     async def nowhere(rows: Sequence[InboxRow]) -> list[bool]:
         raise StoreUnwritable(f"{len(rows)} events, and no portal is listened to")
@@ -99,7 +103,7 @@ def build_closed_portal_events_router(clock: Clock) -> APIRouter:
 
 
 async def _read_body(request: Request) -> bytes:
-    """Return the body; raises _TooLong above an event's maximum length."""
+    """Return the body; raises _TooLong if it is longer than an event may be."""
     announced = request.headers.get("content-length", "")
     if announced.isascii() and announced.isdecimal() and int(announced[:20]) > MAX_BYTES:
         raise _TooLong
@@ -112,7 +116,7 @@ async def _read_body(request: Request) -> bytes:
 
 
 def _build_row(event: PortalEvent, session: str, now: datetime) -> InboxRow:
-    """Build the input for the portal's session; a repeated delivery has the same source and is stored once."""
+    """Return the inbox row of an event; if the portal sends the event again, the row has the same source and is not stored again."""
     return InboxRow(
         id=generate_id(),
         source=f"bitrix:{event.identity}",

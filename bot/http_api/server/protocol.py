@@ -1,4 +1,4 @@
-"""uvicorn's HTTP/1.1 protocol with timeouts for slow requests and a maximum of connections, and a transport that joins small writes."""
+"""uvicorn's HTTP/1.1 protocol with timeouts for slow requests and a limit of connections, and a transport that joins small writes."""
 
 import asyncio
 import json
@@ -10,26 +10,26 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from state.clock import read_boottime
 
 HEAD_WITHIN: Final = 10.0
-"""Seconds from the start of a connection, or of the next request on it, to the end of the request's head."""
+"""Seconds in which the head of a request (request line and headers) must arrive, from the start of the connection or of the request."""
 REST_WITHIN: Final = 5.0
-"""Seconds for the rest of a body after its request has been answered."""
+"""Seconds that a caller may go on sending a body after its request has been answered."""
 
 
 class LimitedProtocol(H11Protocol):
-    """Closes connections whose request head does not arrive in time; heads above 64 KB are refused by h11 itself."""
+    """Closes connections on which the head of a request does not arrive in time; heads above 64 KB are refused by h11 itself."""
 
     most = 1000
     """Maximum number of connections; `build_protocol` makes a class with another limit."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Create a protocol with no timer running."""
+        """Create the protocol of one connection; uvicorn passes the arguments."""
         super().__init__(*args, **kwargs)
         self._head: asyncio.TimerHandle | None = None
         self._rest: asyncio.TimerHandle | None = None
         self._since = read_boottime()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the timeout for the first request; above the limit, close the connection that has been idle longest."""
+        """Start the timeout for the first request; if there are too many connections, close the one that has been idle longest."""
         super().connection_made(BufferedTransport(transport, self.loop))  # type: ignore[arg-type]
         if len(self.connections) > self.most and not self._discard_idle():
             transport.write(_build_refusal(503, "unavailable", "Too many connections."))
@@ -38,7 +38,7 @@ class LimitedProtocol(H11Protocol):
         self._start_head_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Stop the head timeout when the head is complete, and start it with the first byte of the next one."""
+        """Stop the timeout of a request's head when the head is complete, and start it again at the first byte of the next request."""
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
             self._cancel_head_timer()
@@ -49,21 +49,21 @@ class LimitedProtocol(H11Protocol):
             self._rest = None
 
     def on_response_complete(self) -> None:
-        """Allow the rest of an unread body some time: closing at once could lose the answer for the caller."""
+        """Wait `REST_WITHIN` seconds for the rest of an unread body; if the connection were closed at once, the answer could be lost."""
         self._since = read_boottime()
         super().on_response_complete()
         if self.conn.their_state is h11.SEND_BODY and self._rest is None and not self.transport.is_closing():
             self._rest = self.loop.call_later(REST_WITHIN, self.transport.abort)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP in the form of all errors; it is not logged, since anybody could fill the log with it."""
+        """Answer what is not HTTP with an error in the API's form; it is not logged, since anybody could fill the log with it."""
         del msg
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
             self.transport.write(_build_refusal(400, "invalid_http", "This is no HTTP/1.1 request."))
         self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel all timers."""
+        """Cancel all timers of the connection."""
         self._cancel_head_timer()
         if self._rest is not None:
             self._rest.cancel()
@@ -112,14 +112,14 @@ def _build_refusal(status: int, code: str, message: str) -> bytes:
 
 
 MAX_BUFFERED: Final = 64 * 1024
-"""Maximum buffered bytes; more are sent at once, so that a slow reader is noticed."""
+"""Maximum number of buffered bytes; if more are written they are sent at once, so that a slow reader is noticed."""
 
 
 class BufferedTransport:
-    """Wraps a transport: writes of one loop iteration are sent together, in order, before the loop waits and before a close."""
+    """Wraps a transport and joins small writes: all writes of one iteration of the event loop are sent together, in order."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
-        """Wrap `transport`, with nothing buffered."""
+        """Wrap `transport`; nothing is buffered yet."""
         self._transport, self._loop = transport, loop
         self._pieces: list[bytes] = []
         self._size = 0

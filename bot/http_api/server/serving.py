@@ -1,4 +1,4 @@
-"""Serves the HTTP door in the bot's event loop; signals are left to `bot.process`."""
+"""Serves the HTTP door in the bot's event loop; stop signals are handled by `bot.process`."""
 
 import asyncio
 import contextlib
@@ -14,20 +14,23 @@ from bot.http_api.server.protocol import build_protocol
 from orchestrator.domain.errors import SettingsError
 
 _MAX_CONNECTIONS: Final = 2000
-"""Maximum connections, well above a burst of events: above it callers get 503, and the portal does not repeat an event."""
+"""Maximum number of connections; further callers get 503. It is far above any burst of portal events, which the portal never repeats."""
 _RESERVED_FILES: Final = 256
-"""Open files reserved for the database, the portal, the model and Telegram, however many connections there are."""
+"""Number of open files that callers' connections must leave for the database, the portal, the model and Telegram."""
 _ACCEPT_BATCH: Final = 64
 _UNREAD_MS: Final = 30_000
-"""Milliseconds after which a caller that reads nothing of its answer is considered gone."""
+"""Milliseconds after which the connection of a caller that reads nothing of its answer is closed."""
 _STOP_TIMEOUT: Final = 5
 
 
 class _Server(uvicorn.Server):
-    """uvicorn without signal handlers, which `bot.process` owns, and with a listen queue longer than the number accepted at once."""
+    """uvicorn without signal handlers (`bot.process` has them), with a queue of new connections longer than the number accepted at once."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept connections in bounded batches: asyncio accepts the whole queue at once, before it could refuse the first."""
+        """Start listening with a long queue, of which asyncio accepts only `_ACCEPT_BATCH` connections at a time.
+
+        Otherwise asyncio would accept the whole queue before the first connection above the limit could be refused.
+        """
         await super().startup(sockets=sockets)
         for listener in sockets or ():
             listener.listen(_MAX_CONNECTIONS)
@@ -39,7 +42,7 @@ class _Server(uvicorn.Server):
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
-    """Return a socket bound to that address; raises SettingsError if the address is taken or not ours."""
+    """Return a socket that listens on that address; raises SettingsError if it is in use or not an address of this machine."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         made = socket.create_server((host, port), family=family, backlog=_MAX_CONNECTIONS)
@@ -55,12 +58,15 @@ def bind_socket(host: str, port: int) -> socket.socket:
 
 
 def calculate_max_connections(files: int) -> int:
-    """Return how many connections leave enough open files (limit `files`, see `ulimit -n`) for the process's other work."""
+    """Return the maximum number of connections that leaves enough open files for the process's other work.
+
+    `files` is the limit of open files (`ulimit -n`); a negative number means that there is none.
+    """
     return _MAX_CONNECTIONS if files < 0 else min(_MAX_CONNECTIONS, max(files - _RESERVED_FILES, files // 2))
 
 
 async def serve(app: FastAPI, listener: socket.socket) -> None:
-    """Serve until cancelled; running requests get a few seconds to finish."""
+    """Serve until cancelled; requests that are running then get `_STOP_TIMEOUT` seconds to finish."""
     config = uvicorn.Config(
         app,
         log_config=None,

@@ -1,4 +1,4 @@
-"""Tokens of HTTP_API_TOKENS and their rights. Keeps digests only; error messages name an entry by position, never its value."""
+"""The tokens of HTTP_API_TOKENS and their rights. Only hashes are kept; error messages name an entry by its position, never its value."""
 
 import hmac
 import re
@@ -21,25 +21,25 @@ _TOKEN = re.compile(r"[!-~]+")
 
 
 Grants = Callable[[str], TokenGrant | None]
-"""Returns what the access file now grants to the token with this name."""
+"""Returns what the access file now grants to the token with this name, None if it does not list the token."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Client:
-    """A caller, identified by its token. `name` and `actor` are not secret; `digest` is only compared."""
+    """A caller, identified by its token, of which only the SHA-256 hash (`digest`) is kept. `name` and `actor` are not secret."""
 
     name: str
     actor: Actor
     digest: bytes
     customers: bool = False
-    """Whether its messages are words of customers, as its entry in the access file says."""
+    """Whether its messages are written by customers, according to its entry in the access file; they are then never instructions."""
 
 
 class Tokens:
-    """All tokens of this installation; rights are looked up at each call, since the access file may change."""
+    """All tokens of this installation; what the access file grants is looked up at each call, since the file may change."""
 
     def __init__(self, clients: Sequence[Client], grants: Grants = lambda _: None) -> None:
-        """Keep the clients."""
+        """Create the list from `clients`; `grants` returns what the access file adds to a token."""
         self._clients = {client.name: client for client in clients}
         self._grants = grants
 
@@ -48,7 +48,7 @@ class Tokens:
         return len(self._clients)
 
     def find_client(self, presented: str) -> Client | None:
-        """Return the client of the token with its present rights, None for a wrong one; every wrong token takes the same time."""
+        """Return the client of the token with its present rights, None for a wrong token; every wrong token takes the same time."""
         digest = _hash_token(presented)
         found: Client | None = None
         for client in self._clients.values():
@@ -57,7 +57,10 @@ class Tokens:
         return self._apply_grant(found) if found is not None else None
 
     def refresh_actor(self, actor: Actor) -> Actor | None:
-        """Return a stored actor "http:…" with present rights and no mode above the stored one; None if its token was removed."""
+        """Return a stored actor "http:…" with the rights that its token has now; None if the token was removed.
+
+        The mode is not raised above that of the stored actor.
+        """
         client = self._clients.get(actor.key.removeprefix(PREFIX)) if actor.key.startswith(PREFIX) else None
         if client is None:
             return None
@@ -79,12 +82,15 @@ class Tokens:
 
 
 def pick_lower_mode(one: Mode, other: Mode) -> Mode:
-    """Return the mode that allows less."""
+    """Return the one of both modes that allows less: shadow, then canary, then full."""
     return min(one, other, key=MODES.index)
 
 
 def read_tokens(listed: SecretStr | None, mode: Mode) -> list[Client]:
-    """Return the clients of HTTP_API_TOKENS (S004-62); raises SettingsError that names an invalid entry by its position."""
+    """Return the clients of HTTP_API_TOKENS (S004-62), none if it is not set; `mode` is the default for tokens that give none.
+
+    Raises SettingsError that names an invalid entry by its position.
+    """
     entries = [entry.strip() for entry in listed.get_secret_value().split(",")] if listed is not None else []
     clients = [_parse_client(entry, number, mode) for number, entry in enumerate(entries, start=1) if entry]
     if listed is not None and not clients:
@@ -99,7 +105,10 @@ def read_tokens(listed: SecretStr | None, mode: Mode) -> list[Client]:
 
 
 def _parse_client(entry: str, number: int, mode: Mode) -> Client:
-    """Parse "name=token:role:mode", "name=token" or a bare token; without a role the client may not approve."""
+    """Return the client of an entry "name=token:role:mode", "name=token" or only a token; without a role it may not approve cards.
+
+    Raises SettingsError for an invalid entry.
+    """
 
     def wrong(why: str) -> SettingsError:
         return SettingsError(f"HTTP_API_TOKENS: entry {number} {why}; write name=token:role:mode")

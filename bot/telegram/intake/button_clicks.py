@@ -1,6 +1,6 @@
-"""Parses button clicks and the Stop button of a draft into inbox rows.
+"""Parses button clicks, and the stop button that Telegram shows on a draft, into inbox rows. Pure.
 
-Pure: access is checked at every click, and click data is user input.
+Access is checked at every click. The data of a click is user input, since a modified client may send anything.
 """
 
 from datetime import datetime
@@ -29,7 +29,7 @@ from orchestrator.domain.outputs import Notice
 
 
 def parse_click(query: CallbackQuery, access: Access, source: str, now: datetime) -> ParsedUpdate:
-    """Return the input that a click stands for. Clicks by strangers, by bots or with unknown data get a short answer and are not stored."""
+    """Return the inbox row for a click; a click by a stranger or a bot, or with unknown data, gets a short answer and is not stored."""
     actor = None if query.from_user.is_bot else access.find_actor(query.from_user.id)
     if actor is None:
         return ParsedUpdate(callback_id=query.id, toast=Notice(code="stranger", args={"id": str(query.from_user.id)}))
@@ -50,7 +50,7 @@ def parse_click(query: CallbackQuery, access: Access, source: str, now: datetime
 
 
 def _format_click_session(query: CallbackQuery) -> str:
-    """Return the session of the chat and topic in which the clicked button stands."""
+    """Return the session key ("tg:<chat>[:<topic>]") of the place in which the clicked button stands; "" if Telegram does not say."""
     if query.message is None:
         return ""
     thread = getattr(query.message, "message_thread_id", None) if getattr(query.message, "is_topic_message", None) else None
@@ -58,9 +58,9 @@ def _format_click_session(query: CallbackQuery) -> str:
 
 
 def _find_topic(query: CallbackQuery, session: str) -> str:
-    """Return the session of a card shown outside its topic because the topic is closed; "" when the card stands in its own place.
+    """Return the session of a card that is shown outside its topic because the topic is closed; "" for a card in its own topic or chat.
 
-    The session is read from the deciding buttons, which stand under the same message.
+    The session is read from the approve and deny buttons under the same message.
     """
     markup = getattr(query.message, "reply_markup", None)
     buttons = (button for line in markup.inline_keyboard for button in line) if markup is not None else ()
@@ -70,7 +70,10 @@ def _find_topic(query: CallbackQuery, session: str) -> str:
 
 
 def _dispatch_click(press: ButtonClick, query: CallbackQuery, make: RowBuilder) -> ParsedUpdate:
-    """Build the row for a click. Feature of decisions and of feature buttons answer the click later; all others are answered at once."""
+    """Return the inbox row for a click on a known button.
+
+    Clicks on decisions, on buttons of features and on choices in groups are answered by their handlers later, all others at once.
+    """
     topic = _find_topic(query, make.session)
     match press:
         case ActionClick() if topic:  # the answer would go to the closed topic, where nobody may write
@@ -104,9 +107,9 @@ def _dispatch_click(press: ButtonClick, query: CallbackQuery, make: RowBuilder) 
 
 
 def parse_stop(update: Update, access: Access, source: str, now: datetime) -> ParsedUpdate | None:
-    """Return /stop for a person who stopped the generation of an answer; None for other updates, nothing to do for strangers.
+    """Return the command /stop if a person stopped the generation of an answer, an empty result for a stranger, None for other updates.
 
-    Drafts exist in private chats only, so the chat id identifies the person.
+    Answers are generated as drafts in private chats only, so the chat id identifies the person.
     """
     stop = update.stopped_message_generation
     if stop is None:

@@ -1,4 +1,7 @@
-"""Packs and parses callback data of buttons: at most 64 bytes, short ids and nonces, never the payload. Data of a click is user input."""
+"""Packs and parses the callback data of buttons: at most 64 bytes with ids and nonces, never the call itself.
+
+The data of a click is user input, since a modified client may send anything.
+"""
 
 import re
 from dataclasses import dataclass
@@ -10,13 +13,16 @@ _CALLBACK_DATA = re.compile(
     rf"c1:{_ID}:[0-9A-Za-z]{{1,20}}:[yn]|c2:[0-9a-f]{{10}}:[0-9a-f]{{8}}:[yn]:{_HOME}"
     rf"|n1:{_ID}:[0-9]{{1,3}}|e1:example-[a-z]{{1,40}}|[ud]1:{_ID}|s1|a1(?::{_WORD})+"
 )
-"""Matches exactly what `pack` can produce: data that passes is stored later."""
+"""Matches exactly what `pack` can produce, since data that passes is stored later."""
 _LONGEST = 64
 
 
 @dataclass(frozen=True, kw_only=True)
 class CardClick:
-    """A button of a card. `home` is the session the card belongs to when it is shown elsewhere, such as in a lead's chat."""
+    """A click on the approve or deny button of a card.
+
+    `home` is the session that the card belongs to if it is shown in another chat, such as that of the lead (head of sales); else "".
+    """
 
     confirmation_id: str
     nonce: str
@@ -26,7 +32,7 @@ class CardClick:
 
 @dataclass(frozen=True, kw_only=True)
 class ChoiceClick:
-    """A button under a question; names one option."""
+    """A click on one option under a question."""
 
     question_id: str
     option: int
@@ -34,33 +40,33 @@ class ChoiceClick:
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleClick:
-    """A button that sends an example request on behalf of the person."""
+    """A click on a button that sends an example request, whose text has the code `code`, in the person's name."""
 
     code: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckClick:
-    """A button that checks an unknown outcome against the portal again."""
+    """A click on the button that looks up in the portal again whether a call with an unknown outcome was done."""
 
     confirmation_id: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class DetailsClick:
-    """A button that shows the exact call of a card."""
+    """A click on the button that shows the exact call of a card."""
 
     confirmation_id: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class StopClick:
-    """A button that stops the running turn of this conversation, as /stop does."""
+    """A click on the button that stops the running turn of this conversation, as /stop does."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ActionClick:
-    """A button of a feature: the first word names the feature's handler, the others are its arguments."""
+    """A click on a button of a feature: the first word names the handler, the others are its arguments."""
 
     words: tuple[str, ...]
 
@@ -69,7 +75,7 @@ ButtonClick = CardClick | ChoiceClick | ExampleClick | CheckClick | DetailsClick
 
 
 def pack(press: ButtonClick) -> str:
-    """Return the callback data of a button; raises ValueError if `unpack` could not read it or it exceeds 64 bytes."""
+    """Return the callback data of a button whose click is `press`; raises ValueError if `unpack` could not read it."""
     data = _format_click(press)
     if len(data) > _LONGEST or not _CALLBACK_DATA.fullmatch(data):
         msg = f"no button can carry {data!r}"
@@ -99,7 +105,7 @@ def _format_click(press: ButtonClick) -> str:
 
 
 def unpack(data: str) -> ButtonClick | None:
-    """Parse callback data into a click; None for data that `pack` never produced."""
+    """Return the click with this callback data, None for data that `pack` cannot have produced."""
     if len(data) > _LONGEST or not _CALLBACK_DATA.fullmatch(data):
         return None
     match data.split(":"):

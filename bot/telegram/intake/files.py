@@ -1,6 +1,6 @@
-"""Downloads people's files from Telegram, bounded in size and time.
+"""Downloads files that people sent in Telegram, with limits of size and time.
 
-File addresses contain the bot's token and never leave this module.
+The addresses of files contain the bot's token, so they never leave this module.
 """
 
 import asyncio
@@ -14,20 +14,20 @@ from aiohttp import ClientError
 from orchestrator.features.talking.voice import FileUnavailable
 
 DOWNLOAD_TIMEOUT: Final = 30
-"""Seconds for one file."""
+"""Seconds that the download of one file may take."""
 
 
 class TelegramFiles:
     """Downloads files that were sent to one bot."""
 
     def __init__(self, bot: Bot) -> None:
-        """Create the reader for `bot`; nothing is downloaded yet."""
+        """Download with the token of `bot`."""
         self._bot = bot
 
     async def read(self, file_id: str, limit: int) -> bytes:
         """Return the content of the file.
 
-        Raises FileUnavailable if Telegram does not deliver it, is too slow, or it exceeds `limit` bytes.
+        Raises FileUnavailable if Telegram does not deliver it, if the download takes too long, or if the file exceeds `limit` bytes.
         """
         try:
             async with asyncio.timeout(DOWNLOAD_TIMEOUT):
@@ -47,7 +47,7 @@ class TelegramFiles:
 
 
 class _LimitedBuffer(BytesIO):
-    """A buffer that refuses more than its limit; the size that Telegram reports may be wrong."""
+    """A buffer that refuses more than `limit` bytes, because the size that Telegram reports may be wrong."""
 
     def __init__(self, limit: int) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
-"""Takes updates from Telegram, stores each durably before it is confirmed, and polls for them; the webhook uses the same intake.
+"""Polls Telegram for updates, and stores each durably before it is confirmed; the webhook stores them in the same way.
 
-Updates are decoded one by one: one that cannot be read is quarantined and does not block the others.
+Updates are decoded one by one. One that cannot be read is quarantined (stored as unreadable), so that it does not block the others.
 """
 
 import asyncio
@@ -18,20 +18,20 @@ from state.journal.store import StoreError
 log = logging.getLogger(__name__)
 
 ALLOWED_UPDATES = ["message", "edited_message", "callback_query", "my_chat_member", "stopped_message_generation"]
-"""Sent with each poll and with the webhook: kinds not listed do not arrive, and without the list Telegram keeps its previous setting."""
+"""The kinds of updates that Telegram shall send. Passed at each poll, since without the list Telegram keeps its previous setting."""
 LONG_POLL = 25
 STORE_PAUSE = 1.0
 LONGEST_WAIT = 3600
-"""Seconds; upper bound for the wait that Telegram asks for, so that a nonsensical value cannot silence the bot for years."""
+"""Maximum number of seconds that the bot waits if Telegram asks for a pause; a nonsensical value would silence it for years."""
 PAUSES = (1.0, 2.0, 5.0, 15.0)
 
 Accept = Callable[[Update], Awaitable[None]]
-"""Stores the update durably, or raises, and then Telegram sends it again."""
+"""Stores the update durably; if it raises StoreError the update is not confirmed, and Telegram sends it again."""
 Quarantine = Callable[[int, str], Awaitable[None]]
 
 
 class RawUpdates(TelegramMethod[list[dict[str, object]]]):
-    """The getUpdates method with its answer left as plain data, so that one malformed update cannot hide the others."""
+    """The method getUpdates with its answer left as plain data, so that one malformed update does not make the others unreadable."""
 
     __returning__ = list[dict[str, object]]
     __api_method__ = "getUpdates"
@@ -42,18 +42,18 @@ class RawUpdates(TelegramMethod[list[dict[str, object]]]):
 
 
 class UpdateIntake:
-    """Stores one raw update in the inbox, from polling or from the webhook."""
+    """Decodes raw updates and passes them on to be stored; used for polling and for the webhook."""
 
     def __init__(self, bot: Bot, accept: Accept, quarantine: Quarantine) -> None:
-        """Create the intake; `accept` must return only when the update is stored."""
+        """Create the intake; `accept` must return only when the update is stored. `quarantine` stores the number of an unreadable one."""
         self._bot = bot
         self._accept = accept
         self._quarantine = quarantine
 
     async def take(self, raw: object) -> int | None:
-        """Store one update and return its number, None where it has none. Raises StoreError when it is not stored.
+        """Store one update and return its number, None if it has none. Raises StoreError if it is not stored.
 
-        An update that cannot be read or processed is quarantined, so that it blocks nobody.
+        An update that cannot be read or processed is quarantined, so that it does not block those that follow.
         """
         number = raw.get("update_id") if isinstance(raw, Mapping) else None
         if not isinstance(number, int):
@@ -85,7 +85,7 @@ class Poller:
         self._offset: int | None = None
 
     async def run(self) -> None:
-        """Poll for ever; raises TelegramUnauthorizedError and TelegramConflictError, which no retry can resolve."""
+        """Poll until cancelled; raises TelegramUnauthorizedError and TelegramConflictError, which no retry can resolve."""
         failures = 0
         while True:
             try:
@@ -109,7 +109,10 @@ class Poller:
                 self._offset = number + 1  # the next poll confirms the update
 
     async def _take_until_stored(self, raw: object) -> int | None:
-        """Retry until the update is stored; nothing is confirmed before that."""
+        """Store the update, repeating it until that succeeds, and return its number, None if it has none.
+
+        Until then no further update is taken, and this one is not confirmed to Telegram.
+        """
         while True:
             try:
                 return await self._intake.take(raw)

@@ -1,6 +1,6 @@
-"""Extracts from a message its words, whether it is addressed to the bot, and text of others (forwarded, quoted, a contact).
+"""Finds in a message the sender's own words, text of others (forwarded, quoted, a contact), and whether it is addressed to the bot. Pure.
 
-Pure: it does not check who wrote, and text of others is data, never an instruction.
+It does not check who the sender is. Text of others is data, never an instruction.
 """
 
 import re
@@ -35,14 +35,15 @@ _CONTENT_TYPES = frozenset(
         ContentType.VOICE,
     }
 )
-"""Content that a person sends to be read. Service messages (joined, pinned, renamed …) are excluded: nobody expects an answer to them."""
+"""Kinds of content that a person sends to be read. Service messages (joined, pinned …) are not among them: nobody expects an answer."""
 _COMMAND = re.compile(r"/(?P<name>[^\s@]*)(?:@(?P<addressee>\w+))?")
 
 
 def is_addressed_to(message: Message, me: User) -> bool:
-    """Return whether the message asks the bot for an answer: all in private; in groups commands, mentions of `me` and replies to it.
+    """Return whether the bot `me` shall answer the message: any in a private chat; in a group commands, mentions of it and replies to it.
 
-    A command that names another bot belongs to that bot everywhere; one without a name is ours in a group only if we have such a command.
+    A command that names another bot is not answered. In a group, a command without a bot's name is answered only if the bot has such a
+    command.
     """
     if message.content_type not in _CONTENT_TYPES:
         return False
@@ -55,13 +56,13 @@ def is_addressed_to(message: Message, me: User) -> bool:
 
 
 def extract_words(message: Message, me: User) -> str:
-    """Return the message's text without a leading mention of the bot; a message that is only the mention keeps it."""
+    """Return the message's text without a mention of the bot at its beginning; a text that is only the mention is returned as it is."""
     text = _extract_text(message).strip()
     return re.sub(rf"^@{re.escape(_find_username(me))}\b[\s,:]*(?=\S)", "", text, count=1, flags=re.IGNORECASE)
 
 
 def _extract_text(message: Message) -> str:
-    """Return the text in a form that can be stored, with every entity offset still valid."""
+    """Return the message's text or caption in a form that can be stored, "" if there is none; positions in it are unchanged."""
     return to_storable_text(message.text or message.caption or "")
 
 
@@ -70,9 +71,9 @@ def _find_username(me: User) -> str:
 
 
 def _is_reply_to(message: Message, me: User) -> bool:
-    """Return whether the message replies to `me`.
+    """Return whether the message is a reply to one of the bot `me`.
 
-    In a topic every message formally replies to the one that opened it; that does not count.
+    In a topic every message counts for Telegram as a reply to the one that opened it; such a reply does not count here.
     """
     answered = message.reply_to_message
     if answered is None or answered.from_user is None or answered.forum_topic_created is not None:
@@ -96,12 +97,12 @@ _LONGEST_NAME = 80
 
 
 def is_foreign(message: Message) -> bool:
-    """Return whether the message's words are not the sender's own: forwarded, or composed by another bot inline."""
+    """Return whether the message's words are not the sender's own, because it is forwarded or another bot composed it (inline mode)."""
     return message.forward_origin is not None or message.via_bot is not None
 
 
 def extract_quoted_text(message: Message) -> str:
-    """Return text of others in the message, preceded by its author's name where Telegram tells it; "" where there is none."""
+    """Return text of others in the message, preceded by its author's name if Telegram tells it; "" if there is none."""
     if message.contact is not None:
         return _format_contact(message.contact)
     if is_foreign(message):
@@ -111,7 +112,7 @@ def extract_quoted_text(message: Message) -> str:
 
 
 def _format_contact(contact: Contact) -> str:
-    """Return name and phone number of a shared contact."""
+    """Return name and phone number of a shared contact, on two lines."""
     name = " ".join(filter(None, (contact.first_name, contact.last_name)))
     return to_storable_text(f"{name}\n{contact.phone_number}")
 

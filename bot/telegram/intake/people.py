@@ -1,4 +1,7 @@
-"""The language of a chat, what strangers may do and how often, and the keyboards and clicks of the people screens. It grants no access."""
+"""The language of a chat, the few things that strangers may do, and the buttons of messages about people and their access.
+
+Nothing here grants access.
+"""
 
 import re
 from collections.abc import Sequence
@@ -23,10 +26,10 @@ from state.stored import JsonObject
 
 STRANGER: Final = "stranger"
 REPLY_INTERVAL: Final = timedelta(minutes=1)
-"""Minimum time between two answers to one stranger."""
+"""Minimum time between two answers to one stranger (a person without access)."""
 ACCESS_REQUEST_INTERVAL: Final = timedelta(days=1)
 _MOST: Final = 5000
-"""Maximum number of remembered strangers; beyond it the oldest is forgotten."""
+"""Maximum number of remembered strangers; above it the one remembered longest is forgotten."""
 _LONGEST_NAME: Final = 80
 _START = re.compile(r"/start(?:@\w+)?\s+(?P<payload>\S+)")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -35,16 +38,16 @@ _LIMIT = 64
 
 
 class ChatPeople:
-    """Chooses a chat's language (private chats the person's, others the default) and rate-limits strangers."""
+    """Chooses the language of a chat (in a private chat the person's, else Russian), and limits how often strangers get an answer."""
 
     def __init__(self, access: Access) -> None:
-        """Keep the access list; no stranger has been seen yet."""
+        """Look up people in `access`; no stranger has been seen yet."""
         self.access = access
         self._replied_at: dict[str, datetime] = {}
         self._requested_at: dict[str, datetime] = {}
 
     def build_translator(self, session: str) -> Translator:
-        """Return the translator for the chat of `session`."""
+        """Return the translator into the language and time zone of the chat of `session`."""
         number = int(session.split(":")[1]) if session else 0
         actor = self.access.find_actor(number) or self.access.find_listed_actor(number)
         return Translator(actor.locale, actor.time_zone) if actor else Translator("ru")
@@ -56,7 +59,10 @@ class ChatPeople:
     def throttle_strangers(
         self, rows: Sequence[InboxRow], said: Notice | None, now: datetime
     ) -> tuple[tuple[InboxRow, ...], Notice | None]:
-        """Rate-limit a stranger's messages: one answer a minute, one access request a day. Other messages pass unchanged."""
+        """Return rows and answer of a message, without those of which the stranger had one recently.
+
+        A stranger gets one answer a minute, and one access request a day is stored. Other people's messages are returned unchanged.
+        """
         if said is None or said.code != STRANGER:
             return tuple(rows), said
         who = str(said.args["id"])
@@ -67,7 +73,10 @@ class ChatPeople:
 
 
 def _claim_turn(last: dict[str, datetime], who: str, now: datetime, every: timedelta) -> bool:
-    """Return whether `every` has passed since the last turn of `who`, and record the new one. A clock set back counts as passed."""
+    """Return whether `every` has passed since the time in `last` for `who`, and if so, record the present one.
+
+    If the clock was set back, the time counts as passed.
+    """
     if who in last and timedelta(0) <= now - last[who] < every:
         return False
     last.pop(who, None)
@@ -84,9 +93,10 @@ def extract_start_payload(text: str) -> str:
 
 
 def parse_stranger_message(message: Message, source: str, now: datetime) -> tuple[tuple[InboxRow, ...], Notice | None]:
-    """Parse a message of somebody without access: a brought link becomes a join request, anything else an access request and an answer.
+    """Return the inbox rows and the answer for a private message of somebody without access; nothing for messages in groups or of bots.
 
-    Only private chats count. The link's token is not passed on: only its fingerprint and the key to the sealed name are stored.
+    The start of an invitation link becomes a join request, any other message an access request and an answer. The link's token is not
+    stored, only its fingerprint and the key that decrypts the name in the invitation.
     """
     user = message.from_user
     if user is None or user.is_bot or message.chat.type != "private":
@@ -101,7 +111,7 @@ def parse_stranger_message(message: Message, source: str, now: datetime) -> tupl
 
 
 def parse_people_click(data: str, source: str, session: str, actor: Actor, now: datetime) -> InboxRow | None:
-    """Return the input for a click on a button of the people screens in the chat `session`; None for other data."""
+    """Return the inbox row for a click on a button of a message about people, in the chat `session`; None for other data."""
     if len(data) > _LIMIT or not _PRESS.fullmatch(data):
         return None
     return _build_row(PeopleClick(press=tuple(data.split(":")[1:]), chat=session), source, actor.model_dump(mode="json"), now)
@@ -115,14 +125,14 @@ def _build_row(said: Input, source: str, actor: JsonObject, now: datetime) -> In
 
 
 def _describe_sender(user: User) -> dict[str, str]:
-    """Return a stranger's key and name as Telegram gives them."""
+    """Return a stranger's key ("tg:7") and the name that Telegram gives, escaped, with the username."""
     # The stranger chose this name: invisible and bidirectional characters are escaped, and "@" is kept only for the username from Telegram.
     full = escape_text(to_storable_text(user.full_name), limit=_LONGEST_NAME).replace("@", "")
     return {"key": f"tg:{user.id}", "name": f"{full} (@{user.username})" if user.username else full}
 
 
 def build_people_keyboard(body: JsonObject, tr: Translator) -> InlineKeyboardMarkup | None:
-    """Return the buttons of a people screen, None where it has none."""
+    """Return the buttons of a message about people and their access, None if it has none."""
     rows = [[_build_button(button, tr) for button in line] for line in body.get("buttons") or () if line]
     return InlineKeyboardMarkup(inline_keyboard=rows) if rows else None
 

@@ -1,6 +1,6 @@
-"""Tells a person the queue position of a request that waits behind another one for longer than a moment.
+"""Tells a person the queue position of a request that waits behind another one for more than `NOTICE_DELAY` seconds.
 
-A courtesy beside the outbox: it may fail, and nothing waits for it.
+The notice is sent directly and not stored in the outbox. It may get lost, and nothing waits for it.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, StoreError
 
 NOTICE_DELAY: Final = 2.0
-"""Seconds; a request that starts sooner gets no notice."""
+"""Seconds after which a request that has not started gets the notice."""
 MAX_WATCHED: Final = 256
 """Maximum number of conversations watched at once."""
 
@@ -22,7 +22,7 @@ Tell = Callable[[str, Notice], Awaitable[None]]
 
 
 class QueueNotices:
-    """Watches the newest waiting request of each conversation."""
+    """Watches the newest waiting request of each conversation and tells its queue position."""
 
     def __init__(self, store: AsyncStore, tell: Tell, *, after: float = NOTICE_DELAY) -> None:
         """Create the watcher; `tell` sends a notice to a chat at once and may fail silently."""
@@ -32,7 +32,10 @@ class QueueNotices:
         self._watch_tasks: dict[str, asyncio.Task[None]] = {}
 
     def watch_requests(self, rows: Sequence[InboxRow], *, busy: bool) -> None:
-        """Start watching the newest of the new inputs; `busy` tells whether the conversation was already working. Returns at once."""
+        """Start to watch the newest request among the new inbox rows, and return at once.
+
+        `busy` is whether a request of the conversation was already running; if none was, nothing waits and nothing is watched.
+        """
         newest = next((row for row in reversed(rows) if row.kind in REQUEST_KINDS and row.lane == "turn"), None)
         if newest is None or not busy:
             return
@@ -45,7 +48,7 @@ class QueueNotices:
             task.add_done_callback(lambda done: self._discard_watch(newest.session, done))
 
     def close(self) -> None:
-        """Stop all watching."""
+        """Stop watching all requests."""
         for task in self._watch_tasks.values():
             task.cancel()
 

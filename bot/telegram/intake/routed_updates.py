@@ -1,7 +1,7 @@
-"""Inbox rows built from one update, and the guard that drops inputs from before a restored backup.
+"""The result of parsing an update, and the guard against updates from before a backup was restored.
 
-After a restore Telegram may repeat updates the database no longer knows: those are not processed and their sender is told. Card decisions
-pass, because the gate checks them itself.
+After a restore Telegram may send updates again that the bot had processed and that the restored database does not know. They are not
+processed, and their sender is told so. Decisions about cards are processed, because the gate checks them itself.
 """
 
 from dataclasses import dataclass
@@ -20,19 +20,19 @@ from state.journal.store import RESTORED, InboxRow, Lane
 
 @dataclass(frozen=True, kw_only=True)
 class ParsedUpdate:
-    """A parsed update: inputs to store, or an answer to give at once."""
+    """A parsed update: inbox rows to store, an answer to give at once (`say`, or `toast` for a click), or nothing."""
 
     session: str = ""
     rows: tuple[InboxRow, ...] = ()
     say: Notice | None = None
     callback_id: str = ""
-    """Set for a click that is answered at once, with `toast` as its text if there is one."""
+    """Id of a click that is to be answered at once, with `toast` as the text if there is one; "" for other updates."""
     toast: Notice | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class RowBuilder:
-    """Builds the inbox rows of one update, which share source, actor and time."""
+    """Builds the inbox rows of one update, which have the same source, actor and time."""
 
     source: str
     session: str
@@ -40,7 +40,7 @@ class RowBuilder:
     now: datetime
 
     def build(self, said: Input, lane: Lane, *, session: str = "") -> ParsedUpdate:
-        """Return one input row, of this conversation or of `session`."""
+        """Return a parsed update with one inbox row, of this conversation or, if given, of `session`."""
         row = InboxRow(
             id=generate_id(),
             source=self.source,
@@ -56,22 +56,22 @@ class RowBuilder:
 
 _NOTICE = Notice(code="restored-not-worked")
 _READ_ONLY = frozenset({"start", "help", "pending", "today", "stop"})
-"""Commands that change nothing, however often they are repeated."""
+"""Commands that change nothing, so that they may be processed again."""
 
 
 class RestoreGuard:
-    """Filters updates written before the time this database was restored, if it ever was."""
+    """Stops updates that were written before this database was restored from a backup, if it ever was."""
 
     def __init__(self, store: AsyncStore) -> None:
-        """Create the guard; the restore time is read with the first update."""
+        """Create the guard; the time of the restore is read from `store` at the first update."""
         self._store = store
         self._known = False
         self._at: datetime | None = None
 
     async def filter_update(self, update: Update, routed: ParsedUpdate) -> ParsedUpdate:
-        """Return `routed`, or a notice in its place if it is from before the restore.
+        """Return `routed`, or a notice in its place if the update is from before the restore.
 
-        Raises StoreError if the restore time cannot be read.
+        Raises StoreError if the time of the restore cannot be read.
         """
         at = await self._load_restore_time()
         if at is None or not routed.rows or all(row.kind == "decision" for row in routed.rows):
@@ -92,7 +92,7 @@ class RestoreGuard:
 
 
 def _find_written_time(update: Update) -> datetime | None:
-    """Return when the update was written, for a click when its message was; None where that is unknown."""
+    """Return when the update's message was written or edited, for a click when the message with the button was; None if unknown."""
     if update.callback_query is not None:
         message = update.callback_query.message
         return _to_utc(message.date) if message is not None else None
@@ -103,5 +103,5 @@ def _find_written_time(update: Update) -> datetime | None:
 
 
 def _to_utc(moment: datetime | int) -> datetime:
-    """Return `moment` in UTC; 0, which Telegram sends for a message it no longer shows, becomes 1970 and so counts as long ago."""
+    """Return `moment` in UTC. Telegram sends 0 for a message it no longer shows; it becomes 1970, which is before any restore."""
     return datetime.fromtimestamp(moment, UTC) if isinstance(moment, int) else moment.astimezone(UTC)

@@ -1,4 +1,4 @@
-"""Parses a Telegram update into an inbox row for the orchestrator, or an answer to a stranger. Decides nothing about the CRM.
+"""Parses a Telegram update into an inbox row for the orchestrator, or into an answer that is given at once.
 
 Access is checked for every message and click. Other bots and people who write as a chat (anonymous administrators, channels) are ignored.
 """
@@ -26,12 +26,15 @@ __all__ = ["MAX_TEXT", "OpenCard", "ParsedUpdate", "format_session", "parse_upda
 
 MAX_TEXT: Final = 20_000
 _RECORD = re.compile(r"(?P<kind>deal|lead|contact|company|task)_(?P<number>[0-9]{1,10})")
-"""Payload of a deep link that opens a conversation about a record."""
+"""Matches the payload of a deep link that asks the bot about a record, such as "deal_481"."""
 _LONGEST_ARGS: Final = 200
 
 
 def parse_update(update: Update, access: Access, me: User, cards: tuple[OpenCard, ...], now: datetime) -> ParsedUpdate:
-    """Return what `update` means for the bot `me`; `cards` are the open cards of its chat."""
+    """Return the inbox rows and answers that `update` leads to; an empty result for one that the bot `me` ignores.
+
+    `cards` are the open cards of the chat, which a typed «да» or «нет» may decide.
+    """
     source = f"telegram:{me.id}:{update.update_id}"
     if update.callback_query is not None:
         return parse_click(update.callback_query, access, source, now)
@@ -49,7 +52,7 @@ def format_session(message: Message) -> str:
 
 
 def _is_nobody(message: Message) -> bool:
-    """Return whether the message was written by nobody who can be held responsible: a bot, a channel or an anonymous administrator."""
+    """Return whether the message has no identifiable person as its author: a bot, a channel or an anonymous administrator wrote it."""
     return message.from_user is None or message.from_user.is_bot or message.sender_chat is not None
 
 
@@ -80,13 +83,13 @@ def _parse_message(message: Message, access: Access, me: User, *, source: str, c
 
 
 def _build_request(message: Message, text: str, quoted: str, make: RowBuilder) -> ParsedUpdate:
-    """Build a request; forwarded text and text of another bot is stored as quoted, never as an instruction."""
+    """Return a text message as a request; forwarded text and text of another bot is stored as quoted, so it is never an instruction."""
     own = "" if is_foreign(message) else text
     return make.build(TextMessage(text=own, quoted=quoted, origin="typed", **_describe_place(message).to_json()), "turn")
 
 
 def _describe_place(message: Message) -> PlacedInput:
-    """Return the message's time and id, and the reply or album it belongs to."""
+    """Return the message's time and id, the message it replies to, and the album it belongs to, as far as there are such."""
     answered = message.reply_to_message if not is_foreign(message) else None
     place = {"at": int(message.date.timestamp()), "message_id": message.message_id}
     reply = {"reply_to": answered.message_id} if answered is not None else {}
@@ -94,7 +97,7 @@ def _describe_place(message: Message) -> PlacedInput:
 
 
 def _build_recording(message: Message, voice: Voice, caption: str) -> VoiceMessage:
-    """Return a voice message to transcribe; a forwarded one is marked as somebody else's words."""
+    """Return a voice message that is to be transcribed; a forwarded one is marked as somebody else's words."""
     return VoiceMessage(
         file_id=voice.file_id,
         seconds=voice.duration,
@@ -106,7 +109,10 @@ def _build_recording(message: Message, voice: Voice, caption: str) -> VoiceMessa
 
 
 def _parse_command(message: Message, text: str, make: RowBuilder) -> ParsedUpdate:
-    """Parse a typed command with its arguments; every command but /new takes the express lane, ahead of a running turn."""
+    """Return a typed command with its arguments; a deep link about a record becomes a request, an invitation link a join request.
+
+    Every command except /new goes to the express lane, whose rows do not wait for a running turn.
+    """
     head, *rest = text[1:].split(maxsplit=1) or [""]
     name, args = head.split("@", maxsplit=1)[0].lower(), (rest[0].strip()[:_LONGEST_ARGS] if rest else "")
     payload = extract_start_payload(text)
@@ -121,9 +127,10 @@ def _parse_command(message: Message, text: str, make: RowBuilder) -> ParsedUpdat
 
 
 def _parse_reason(message: Message, text: str, me: User, make: RowBuilder) -> ParsedUpdate | None:
-    """Parse a reply to a card of somebody else's request: the reason why the lead refuses it. None for other messages.
+    """Return the refusal that a lead (head of sales) typed as a reply to the card of somebody else's request; None for other messages.
 
-    The card is identified by its buttons: the replied-to message is the bot's own, and the gate checks nonce and person.
+    A clear «нет», or a refusal with its reason, denies the card; for «да» and for anything else the lead is told to use the buttons.
+    The card is identified by the buttons of the bot's message; the gate checks nonce and person.
     """
     answered = message.reply_to_message
     if answered is None or answered.from_user is None or answered.from_user.id != me.id or answered.reply_markup is None:
@@ -152,7 +159,7 @@ def _parse_reason(message: Message, text: str, me: User, make: RowBuilder) -> Pa
 
 
 def _parse_edit(message: Message, access: Access, me: User, *, source: str, now: datetime) -> ParsedUpdate:
-    """Parse an edited message into its new text; edits without text, such as a moving live location, lead to nothing."""
+    """Return an edited message with its new text; an empty result for edits without text, such as a moving live location."""
     actor = _find_writer(message, access)
     text = extract_words(message, me)
     if actor is None or not text or is_foreign(message) or len(text) > MAX_TEXT:

@@ -1,4 +1,7 @@
-"""Recognizes «да» and «нет» typed in a private chat and binds them to an open card; consent by words works for harmless classes only."""
+"""Recognizes «да» and «нет» typed in a private chat as decisions about an open card.
+
+A typed «да» approves only calls of the harmless class (plain writes); all others need the button.
+"""
 
 import re
 from dataclasses import dataclass
@@ -15,18 +18,18 @@ _WORDS = load_lexicon("answers")
 _YES = frozenset(_WORDS.read_words("card", "yes"))
 _NO = frozenset(_WORDS.read_words("card", "no"))
 _AGAINST = re.compile(rf"(?:{_WORDS.join_patterns('card', 'refusals')})(?!\w)", re.IGNORECASE)
-"""Matches texts that begin as a refusal, whatever follows; «не против» and «не вопрос» do not match."""
+"""Matches the beginning of texts that are refusals, whatever follows; «не против» and «не вопрос» do not match."""
 _BECAUSE = re.compile(
     rf"(?:{_WORDS.join_patterns('card', 'before_reason')})(?:[,.:;!]\s*|\s+[—–-]\s+)(?P<why>\S.*)", re.IGNORECASE | re.DOTALL
 )
 _LONGEST_REASON = 500
 _LONGEST_WORD = 20
-"""Maximum length of a one-word answer; «подтверждаю!» is shorter."""
+"""Maximum length in characters of an answer without a reason; «подтверждаю!» is shorter."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenCard:
-    """A card that waits for a decision, with the message that shows it."""
+    """A card that waits for a decision, with the id of the message that shows it."""
 
     confirmation_id: str
     nonce: str
@@ -34,11 +37,11 @@ class OpenCard:
     call_class: str
     taps: int
     is_last: bool | None = None
-    """Whether the card is the bot's last message in the chat; None where that is unknown."""
+    """Whether the card is the bot's last message in the chat; None if that is unknown."""
 
 
 def may_decide(message: Message) -> bool:
-    """Return whether the text could decide a card, so that the open cards are worth looking up."""
+    """Return whether the text could be a decision about a card; only then are the open cards looked up."""
     text = (message.text or "").strip()
     return bool(text) and (len(text) <= _LONGEST_WORD or _BECAUSE.fullmatch(text) is not None)
 
@@ -54,12 +57,12 @@ def is_no(text: str) -> bool:
 
 
 def is_refusal(text: str) -> bool:
-    """Return whether `text` begins as a refusal; no other reply to a card rejects it."""
+    """Return whether `text` begins like a refusal; a reply that does not cannot deny a card."""
     return _AGAINST.match(text.strip()) is not None
 
 
 def extract_reason(text: str) -> str:
-    """Return the reason in «нет, потому что …», or all of `text` where it has no such form."""
+    """Return the reason in «нет, потому что …», or all of `text` if it does not have this form."""
     because = _BECAUSE.fullmatch(text.strip())
     return because["why"] if because else text
 
@@ -69,10 +72,10 @@ def _normalize_words(text: str) -> str:
 
 
 def parse_typed_decision(message: Message, text: str, cards: tuple[OpenCard, ...], make: RowBuilder) -> ParsedUpdate | None:
-    """Return the decision the words express, a notice why they decide nothing, or None if they are no answer to a card.
+    """Return the decision that the words express, a notice why they decide nothing, or None if they are not an answer to a card.
 
-    Forwarded, edited and inline-bot messages never decide; «да» decides harmless classes only. «Нет, потому что …» as a reply to a card
-    also gives its reason.
+    Messages that are forwarded, edited or composed by another bot never decide. «Да» approves only plain writes that need one
+    confirmation. «Нет, потому что …» as a reply to a card also stores the reason.
     """
     word = _normalize_words(text)
     because = _BECAUSE.fullmatch(text.strip())
@@ -102,7 +105,10 @@ def _is_reply(message: Message) -> bool:
 
 
 def _find_meant_card(message: Message, cards: tuple[OpenCard, ...]) -> OpenCard | None:
-    """Return the card a typed answer refers to: the one it replies to, or the only open one if it was the bot's last message."""
+    """Return the card that a typed answer is about: the one it replies to, or the only open one if that is the bot's last message.
+
+    Returns None if neither is the case.
+    """
     if message.external_reply is not None or message.reply_to_story is not None:
         return None  # it answers a message in another chat
     if message.reply_to_message is not None:

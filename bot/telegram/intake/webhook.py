@@ -1,6 +1,7 @@
 """Receives updates by webhook: checks the secret, stores the update, then answers. Without the secret a caller learns nothing.
 
-Answers 200 stored or quarantined, 403 wrong secret, 408 too slow, 413 too long, 503 not stored; Telegram repeats all but 200.
+Answers 200 for an update that is stored or quarantined, 403 for a wrong secret, 408 for a body that arrives too slowly, 413 for one that
+is too long, and 503 if nothing can be stored. Telegram sends the update again after any answer other than 200.
 """
 
 import asyncio
@@ -25,19 +26,22 @@ log = logging.getLogger(__name__)
 
 HEADER = "X-Telegram-Bot-Api-Secret-Token"
 MAX_BYTES = 1_000_000
-"""Bytes; an update takes some kilobytes, its longest text 4096 characters."""
+"""Maximum length of a body in bytes; an update has some kilobytes, and its text at most 4096 characters."""
 READ_WITHIN = 10.0
 STORE_WITHIN = 20.0
-"""Seconds. Telegram abandons and repeats a request after about a minute; the same update must not be in progress twice."""
+"""Seconds in which an update must be stored.
+
+Telegram sends an update again that is not answered in about a minute; until then the first attempt must have ended.
+"""
 LOOK_EVERY = 300.0
-"""Seconds between two checks that the webhook is still set."""
+"""Seconds after which the webhook is set again, in case another program has removed it."""
 
 Take = Callable[[object], Awaitable[object]]
 """Stores one raw update; raises StoreError."""
 
 
 def build_webhook_router(webhook: Webhook, take: Take) -> APIRouter:
-    """Return the router with the webhook's endpoint; `take` stores an update and returns."""
+    """Return the router with the webhook's endpoint, which passes each update to `take`."""
     router = APIRouter()
     wanted = webhook.secret.get_secret_value().encode()
 
@@ -58,7 +62,7 @@ def build_webhook_router(webhook: Webhook, take: Take) -> APIRouter:
 
 
 async def _read_body(request: Request) -> bytes | None:
-    """Return the request body, None if it is too long."""
+    """Return the request's body, None if it is longer than `MAX_BYTES`."""
     read = bytearray()
     async for chunk in request.stream():
         read += chunk
@@ -68,7 +72,10 @@ async def _read_body(request: Request) -> bytes | None:
 
 
 async def _store_body(body: bytes, take: Take) -> int:
-    """Store the update and return the HTTP status. Unreadable updates also get 200: repeated, they would block all that follow."""
+    """Store the update and return the HTTP status of the answer.
+
+    A body that is not JSON also gets 200, since Telegram would otherwise send it again and again and nothing after it.
+    """
     try:
         raw = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -84,14 +91,17 @@ async def _store_body(body: bytes, take: Take) -> int:
 
 
 async def keep_webhook(bot: Bot, webhook: Webhook) -> None:
-    """Keep the webhook set until cancelled, with pending updates kept. Raises what no retry can resolve, such as a wrong token."""
+    """Set the webhook, and again every `LOOK_EVERY` seconds, until cancelled; pending updates are kept.
+
+    Raises TelegramUnauthorizedError and TelegramConflictError, which no retry can resolve.
+    """
     while True:
         await _retry_until_accepted(lambda: _set_webhook(bot, webhook))
         await asyncio.sleep(LOOK_EVERY)
 
 
 async def _retry_until_accepted(call: Callable[[], Awaitable[None]]) -> None:
-    """Repeat `call` until Telegram accepts it; raises what no retry can resolve."""
+    """Repeat `call` until Telegram accepts it; raises TelegramUnauthorizedError and TelegramConflictError, which no retry can resolve."""
     failures = 0
     while True:
         try:
@@ -105,7 +115,7 @@ async def _retry_until_accepted(call: Callable[[], Awaitable[None]]) -> None:
 
 
 async def _set_webhook(bot: Bot, webhook: Webhook) -> None:
-    """Set the webhook even if it is set: its secret and kinds of updates cannot be read back for comparison."""
+    """Set the webhook, also if one is set already, because its secret cannot be read back for comparison."""
     await bot.me()
     info = await bot.get_webhook_info()
     if info.last_error_message and info.url == webhook.url:
@@ -116,7 +126,10 @@ async def _set_webhook(bot: Bot, webhook: Webhook) -> None:
 
 
 async def drop_webhook(bot: Bot) -> None:
-    """Delete a webhook left by an earlier setting, so that polling works; pending updates are kept. Raises what no retry can resolve."""
+    """Delete a webhook that an earlier setting has left, so that polling works; pending updates are kept.
+
+    Raises TelegramUnauthorizedError and TelegramConflictError, which no retry can resolve.
+    """
     await _retry_until_accepted(lambda: _drop_webhook(bot))
 
 

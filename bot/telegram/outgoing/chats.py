@@ -1,7 +1,7 @@
-"""State of chats, kept durably for the whole bot: where groups moved, which chats are closed, who may see a stored message.
+"""The state of the bot's chats, stored in the database: new ids of groups, and chats that are closed to the bot; and who may see a message.
 
-A chat that blocked the bot gets no messages until somebody writes there, since retrying is what gets a bot limited. Whether a row may be
-shown is decided at delivery. A group's rows are for everybody in it and depend on no one person's access.
+A chat that blocked the bot gets no messages until somebody writes there, since Telegram limits bots that go on trying. Whether an outbox
+row may be shown is checked at delivery: in a private chat by the person's access; a group's rows are for everybody in the group.
 """
 
 import asyncio
@@ -31,9 +31,10 @@ _OUTSIDE = frozenset({"kicked", "left"})
 
 
 class Chats:
-    """Moved and closed chats; known after `load`, each change is stored before the method returns. Raises StoreError if the store fails.
+    """Chats that got a new id, and chats that are closed to the bot. Call `load` first; methods that change something store it.
 
-    With a webhook every process may take updates while one delivers, so each change starts from what is stored now.
+    Every process may receive updates by webhook while one delivers, so each change first reads what is stored now. Methods raise
+    StoreError.
     """
 
     def __init__(self, store: AsyncStore, bot_id: int) -> None:
@@ -46,7 +47,7 @@ class Chats:
         self._changing = asyncio.Lock()
 
     async def load(self) -> None:
-        """Read what this or another process stored."""
+        """Read the state that this or another process has stored."""
         async with self._changing:
             await self._load()
 
@@ -56,27 +57,27 @@ class Chats:
         self._closed = {int(chat): str(why) for chat, why in stored.get("closed", {}).items()}
 
     def find_current_id(self, chat: int) -> int:
-        """Return the present id of a chat that may have moved."""
+        """Return the present id of a chat, which is another one if Telegram has made the group a supergroup."""
         return self._moved.get(chat, chat)
 
     def find_origin_id(self, chat: int) -> int:
-        """Return the id under which a chat was first known; its session keeps that id."""
+        """Return the id under which a chat was first known, which its session keeps."""
         return next((old for old, new in self._moved.items() if new == chat), chat)
 
     def find_closed_reason(self, chat: int) -> str:
-        """Return why the bot does not write to the chat, "" where it does."""
+        """Return why the chat is closed to the bot, "" if it is open."""
         return self._closed.get(self.find_current_id(chat), "")
 
     def record_sent(self, chat: int, message_id: int) -> None:
-        """Record the bot's latest message in the chat."""
+        """Remember the id of the bot's latest message in the chat, in this process only."""
         self._last[self.find_origin_id(chat)] = message_id
 
     def find_last_message(self, chat: int) -> int:
-        """Return the id of the bot's last message in the chat since this process started, 0 where there was none."""
+        """Return the id of the bot's last message in the chat since this process started, 0 if there was none."""
         return self._last.get(self.find_origin_id(chat), 0)
 
     async def move(self, old: int, new: int) -> None:
-        """Record that a group became a supergroup and has a new id."""
+        """Record that Telegram has made a group a supergroup, which has the id `new`."""
         async with self._begin_change():
             if old == new or self._moved.get(self.find_origin_id(old)) == new:
                 return
@@ -85,7 +86,7 @@ class Chats:
             await self._save()
 
     async def close(self, chat: int, why: str) -> None:
-        """Record that the bot cannot write to the chat; repeated reports of the same reason change nothing."""
+        """Record that the chat is closed to the bot, and why; does nothing if that is known."""
         async with self._begin_change():
             place = self.find_current_id(chat)
             if self._closed.get(place) == why:
@@ -95,7 +96,7 @@ class Chats:
             await self._save()
 
     async def open(self, chat: int) -> None:
-        """Record that somebody wrote in the chat or let the bot in again."""
+        """Record that the chat is open to the bot, because somebody wrote in it or let the bot in again."""
         async with self._begin_change():
             place = self.find_current_id(chat)
             if self._closed.pop(place, None) is not None:
@@ -103,7 +104,7 @@ class Chats:
                 await self._save()
 
     async def observe_update(self, update: Update) -> None:
-        """Update the state of the chat from `update`."""
+        """Record what `update` says about its chat: a new id, or that it is open or closed to the bot."""
         message = update.message
         if message is not None and message.migrate_to_chat_id is not None:
             await self.move(message.chat.id, message.migrate_to_chat_id)
@@ -122,7 +123,7 @@ class Chats:
                 return
 
     def restore_origin_chat(self, update: Update) -> Update:
-        """Return the update with its chat's original id, so that the conversation and its cards stay together."""
+        """Return the update with the id under which its chat was first known, so that the conversation keeps its session and cards."""
         message = update.message or update.edited_message
         if message is not None and self.find_origin_id(message.chat.id) != message.chat.id:
             name = "message" if update.message is not None else "edited_message"
@@ -134,7 +135,7 @@ class Chats:
 
     @contextlib.asynccontextmanager
     async def _begin_change(self) -> AsyncIterator[None]:
-        """Serialize changes and reload before each: another process may have changed the stored state since."""
+        """Make changes one after the other, each after reading the stored state anew, since another process may have changed it."""
         async with self._changing:
             await self._load()
             yield
@@ -149,7 +150,7 @@ class Chats:
 
 
 def _is_out(change: ChatMemberUpdated) -> bool:
-    """Return whether the bot was put out of the chat; a restricted member may be inside or not."""
+    """Return whether the bot is no longer in the chat after this change; a restricted member may be in it or not."""
     member = change.new_chat_member
     return member.status in _OUTSIDE or (isinstance(member, ChatMemberRestricted) and not member.is_member)
 
@@ -162,18 +163,18 @@ NO_ACCESS: Final = "not shown: the person has no access any more"
 NO_LEAD: Final = "not shown: the person decides about cards of others no more"
 _DECIDING_ROLES: Final = frozenset({"lead", "admin"})
 _FOR_STRANGERS: Final = ("people-link-", "people-lost-")
-"""Notices about invalid links and lost access; they contain nothing of the company."""
+"""Beginnings of the codes of notices about invalid links and lost access, which contain no data of the company."""
 _ACCESS_LOST: Final = build_reply(Notice(code="no-access-any-more")).model_dump(mode="json")
-"""The only reply to an input whose sender lost access before it was processed."""
+"""Body of the reply to a request whose sender lost access before it was processed."""
 
 
 def build_admission_check(access: Access) -> Callable[[int], bool]:
-    """Return a check whether a chat may see company data: a group, or the private chat of somebody with access."""
+    """Return a function that tells whether a chat (by its id) may see company data: a group, or a private chat of somebody with access."""
     return lambda chat: chat < 0 or access.find_actor(chat) is not None
 
 
 def is_for_anyone(row: OutboxRow) -> bool:
-    """Return whether a person without access may see the row: it tells of that loss, or closes a card already shown in the chat."""
+    """Return whether a person without access may see the row, because it tells them so or closes a card shown in the chat before."""
     if row.kind == KIND:
         return str(row.body.get("code", "")).startswith(_FOR_STRANGERS)
     if row.kind == "reply":
@@ -182,7 +183,10 @@ def is_for_anyone(row: OutboxRow) -> bool:
 
 
 def find_withholding_reason(row: OutboxRow, access: Access, now: datetime) -> str:
-    """Return why the row must not be shown under present rights, "" if it may. A toast is never withheld: its text is replaced instead."""
+    """Return why the row must not be shown, given the rights that its reader has now; "" if it may be.
+
+    The answer to a click (toast) is never withheld; the poster replaces its text instead.
+    """
     chat = parse_chat(row.session)[0]
     if chat < 0 or row.kind == "toast" or is_for_anyone(row):
         return ""

@@ -1,6 +1,6 @@
 """Delivers outbox rows to Telegram at least once, with one task per chat, so that no chat waits for another (docs/telegram.md).
 
-A row is marked sent only after Telegram confirmed it. For a row of several messages, each delivered message is recorded.
+A row is marked as sent only after Telegram has confirmed it. If a row takes several messages, each delivered one is recorded.
 """
 
 import asyncio
@@ -33,19 +33,19 @@ POLL = 0.5
 STORE_PAUSE = 5
 GIVE_UP_AFTER = timedelta(hours=24)
 ACCESS_RETRY = timedelta(minutes=1)
-"""Wait before reading the access registry again: a database that fails for a while must not close a row for good."""
+"""Time after which a row is tried again if nobody can tell who has access, because the registry of people cannot be read."""
 MAX_CHATS = 256
-"""Maximum number of chats served at the same time; each holds one short task."""
+"""Maximum number of chats that are served at the same time, each by one task."""
 LOOK_AHEAD = 64
-"""Rows to fetch beyond those of busy chats; the store returns one row per chat."""
+"""Number of rows to fetch in addition to those of chats that are being served; the store returns one row per chat."""
 DRAIN_TIMEOUT = 3.0
-"""Seconds that running calls get when the program stops, so that messages Telegram has shown can be marked as sent."""
+"""Seconds that running calls get when the program stops, so that messages that Telegram has shown can be marked as sent."""
 MAX_SIDE_CALLS = 64
-"""Maximum number of running calls beside the outbox (answers to strangers and clicks); beyond it they are dropped."""
+"""Maximum number of running calls that are not for outbox rows (answers to strangers and clicks); further ones are dropped."""
 
 
 class Delivery:
-    """Drains the outbox of channel "tg" until cancelled."""
+    """Delivers the outbox rows of the channel "tg" while `run` runs."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Delivery:
         may_send: Callable[[], bool] = lambda: True,
         pacer: RateLimiter | None = None,
     ) -> None:
-        """`people` knows a chat's language and time zone; `may_send` tells whether this process is still the one that delivers."""
+        """Set up delivery: `people` gives a chat's language and time zone, `may_send` whether this process is the one that delivers."""
         self._store = store
         self._people = people
         self._clock = clock
@@ -77,11 +77,11 @@ class Delivery:
         self._side_calls: set[asyncio.Task[None]] = set()
 
     def wake(self) -> None:
-        """Look for due rows now instead of at the next poll."""
+        """Look for rows to deliver now instead of at the next poll; called when something was stored."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Deliver until cancelled; a store that cannot be read is retried."""
+        """Deliver until cancelled; while the database cannot be read, try again every few seconds."""
         self._poster.clear_shown()
         async with asyncio.TaskGroup() as group:
             try:
@@ -97,7 +97,7 @@ class Delivery:
                 await self._drain()
 
     async def wait_until_empty(self) -> None:
-        """Return when no due row is left. Raises StoreError."""
+        """Return when no row is left whose delivery time has come. Raises StoreError."""
         while self._tasks or await self._store.list_due_outbox("tg", self._clock.now(), 1):  # noqa: ASYNC110 - only the store knows what is due
             await asyncio.sleep(0.05)
 
@@ -112,7 +112,7 @@ class Delivery:
                 return
 
     async def _start_due(self, group: asyncio.TaskGroup) -> None:
-        """Start one task for each chat that has a due row and no task yet."""
+        """Start one task for each chat that has a row to deliver and no task yet."""
         room = MAX_CHATS - len(self._tasks)
         if room <= 0 or not self._may_send():
             return
@@ -140,14 +140,14 @@ class Delivery:
             self.wake()
 
     async def _drain(self) -> None:
-        """Stop rows that wait for the rate limiter at once; let running calls finish within `DRAIN_TIMEOUT`."""
+        """Stop the rows that wait for the rate limit at once, and give running calls `DRAIN_TIMEOUT` seconds to finish."""
         self._pacer.stop()
         if self._tasks:
             await asyncio.wait([*self._tasks.values()], timeout=DRAIN_TIMEOUT)
         self._pacer.start()
 
     async def _deliver(self, row: OutboxRow) -> None:
-        """Deliver one row, mark it failed, or reschedule it. Raises StoreError."""
+        """Deliver one row and mark it as sent, mark it as failed, or reschedule it. Raises StoreError."""
         try:
             ref = self._delivered_refs.get(row.id)
             if ref is None:
@@ -171,15 +171,15 @@ class Delivery:
             self._delivered_refs.pop(row.id, None)
 
     async def _hold_back(self, row: OutboxRow) -> bool:
-        """Close a row whose reader may not see it, after reloading the registry, since the person may have joined a second ago.
+        """Mark a row as failed whose reader may not see it; return whether the row needs no delivery now. Raises StoreError.
 
-        While the registry cannot be read the row is rescheduled, for a day at most. Returns whether the row is dealt with. Raises
-        StoreError.
+        The registry of people is read again first, since the person may have joined a second ago. While it cannot be read the row is
+        rescheduled, for a day at most.
         """
         access, now = self._people.access, self._clock.now()
         try:
             await access.reload_registry(self._store)
-        except Exception:  # see `Access.follow`: any failure to read it counts
+        except Exception:  # see `Access.watch_registry`: any failure to read it counts
             log.exception("the registry of people cannot be read", extra={"action": "registry_unreadable", "row": row.id})
             if now - row.created_at <= GIVE_UP_AFTER:
                 await self._store.reschedule_outbox(row.id, now + ACCESS_RETRY, "nobody can tell who has access")
@@ -196,7 +196,7 @@ class Delivery:
         return await self._poster.post(row)
 
     async def _handle_refusal(self, row: OutboxRow, error: TelegramAPIError | ClientDecodeError) -> None:
-        """Reschedule a refused row; mark it failed if no retry can succeed or it is older than `GIVE_UP_AFTER`."""
+        """Reschedule a row that Telegram refused; mark it as failed if no retry can succeed or it is older than `GIVE_UP_AFTER`."""
         wait = calculate_retry_wait(error, row.attempts)
         if wait is not None and self._clock.now() - row.created_at <= GIVE_UP_AFTER:
             await self._store.reschedule_outbox(row.id, self._clock.now() + timedelta(seconds=wait), type(error).__name__)
@@ -207,29 +207,32 @@ class Delivery:
         await self._store.mark_outbox_failed(row.id, f"{type(error).__name__}: {error.message}")
 
     async def report_trouble(self, session: str, notice: Notice) -> None:
-        """Tell a chat directly when not even the outbox can be written; may fail silently."""
+        """Send a notice to a chat without the outbox, for example when the database cannot be written; may fail silently."""
         if session.startswith("tg:"):
             chat, thread = parse_chat(session)
             text = self._people.build_translator(session).translate_notice(notice)
             self._start_beside(SendMessage(chat_id=chat, text=text, message_thread_id=thread), chat, Rank.FINAL)
 
     def reply_to_click(self, callback_id: str, text: str | None) -> None:
-        """Answer a click without the outbox; may fail silently."""
+        """Answer a click at once, without the outbox, with a text if there is one; may fail silently."""
         self._start_beside(AnswerCallbackQuery(callback_query_id=callback_id, text=text), 0, Rank.TOAST)
 
     def remove_buttons(self, session: str, message: int) -> None:
-        """Replace a duplicate card message further up in the chat by a text without buttons; may fail silently."""
+        """Replace an older message of a card by a text without buttons, which points to the newer message; may fail silently."""
         chat = parse_chat(session)[0]
         text = self._people.build_translator(session).translate("card-moved")
         self._start_beside(EditMessageText(text=text, chat_id=chat, message_id=message, entities=[], parse_mode=None), chat, Rank.CARD)
 
     async def report_partial(self, session: str, said: str | Notice) -> None:
-        """Show the progress of a running turn; returns at once and may fail."""
+        """Show the progress of a running turn (text so far, or a notice); returns at once, and the showing may fail."""
         if session.startswith("tg:"):
             await self.progress.tell(session, said)
 
     def _start_beside(self, method: TelegramMethod[T], chat: int, rank: Rank) -> None:
-        """Send in the background, so that neither intake nor turns wait for Telegram."""
+        """Make the call in the background, so that neither the intake of updates nor turns wait for Telegram.
+
+        The call is dropped if `MAX_SIDE_CALLS` are running.
+        """
         if len(self._side_calls) < MAX_SIDE_CALLS:
             task = asyncio.ensure_future(_run_silently(self._for_anyone.send(method, chat, rank)))
             self._side_calls.add(task)

@@ -1,6 +1,7 @@
-"""Delivery state beside the outbox that must survive a restart.
+"""What delivery must remember over a restart besides the outbox: message ids, one small value per session, never text.
 
-It holds the delivered parts of a long answer and the placeholder of a running turn: one small value per session, message ids, no text.
+These are the ids of the messages of a long answer delivered so far, and of the placeholder, the message that shows a running turn's
+progress and later becomes its answer.
 """
 
 from state.canonical import dumps, hash_text, loads
@@ -11,7 +12,7 @@ _MAX_PLACEHOLDERS = 5
 
 
 def parse_chat(session: str) -> tuple[int, int | None]:
-    """Return chat and thread of a session: "tg:1007:5" is chat 1007, thread 5; "tg:1007:toast" is chat 1007 without a thread."""
+    """Return chat id and topic of a session key: (1007, 5) for "tg:1007:5", (1007, None) for "tg:1007" and "tg:1007:toast"."""
     parts = session.split(":")
     thread = parts[2] if len(parts) > 2 else ""  # noqa: PLR2004 - channel, chat, thread
     return int(parts[1]), int(thread) if thread.isdecimal() else None
@@ -21,28 +22,28 @@ class DeliveryState:
     """Reads and writes the delivery state of one bot; every method may raise StoreError."""
 
     def __init__(self, store: AsyncStore, bot_id: int) -> None:
-        """Create the accessor; nothing is read yet."""
+        """Keep the state of the bot with that id in `store`."""
         self._store = store
         self._bot_id = bot_id
 
     async def load_arrived(self, session: str, row_id: str) -> list[int]:
-        """Return the ids of the messages already delivered for this row, in order."""
+        """Return the ids of the messages already delivered for this row, in order; empty if there are none."""
         noted = await self._load_notes("parts", session)
         return [int(ref) for ref in noted["refs"]] if noted.get("row") == row_id else []
 
     async def record_arrived(self, session: str, row_id: str, refs: list[int]) -> None:
-        """Store the ids of the row's messages delivered so far."""
+        """Store the ids of the messages delivered so far for this row."""
         await self._store.set_value(self._build_key("parts", session), dumps({"row": row_id, "refs": refs}))
 
     async def find_placeholder(self, session: str, turn: str) -> int:
-        """Return the message that holds the place of this turn's answer, 0 without one."""
+        """Return the id of the message that shows this turn's progress until the answer replaces it, 0 if there is none."""
         noted = await self._load_notes("placeholder", session)
         return int(noted.get(turn, 0))
 
     async def record_placeholder(self, session: str, turn: str, ref: int) -> None:
-        """Record the message that will become the turn's answer.
+        """Store the id of the message that shows the turn's progress until the answer replaces it.
 
-        A few turns' placeholders are kept, since their answers may still be pending.
+        Those of the last few turns are kept, since their answers may not be delivered yet.
         """
         noted = await self._load_notes("placeholder", session)
         newest = sorted(noted.items(), key=lambda item: item[1])[-(_MAX_PLACEHOLDERS - 1) :]

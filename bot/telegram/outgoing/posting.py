@@ -1,4 +1,7 @@
-"""Posts one outbox row to Telegram: edited in place or sent, part by part, files last. It raises Telegram's errors and retries nothing."""
+"""Posts one outbox row to Telegram: edits the message of an earlier version, or sends new ones, part by part, files last.
+
+It raises Telegram's errors and retries nothing.
+"""
 
 import asyncio
 import contextlib
@@ -27,19 +30,19 @@ log = logging.getLogger(__name__)
 
 _RANKS = {"toast": Rank.TOAST, "card": Rank.CARD}
 _TOAST, _ALERT = 200, 60
-"""Limits in UTF-16 units for the answer to a click: Telegram's maximum, and the length above which it opens as an alert window."""
+"""Lengths in UTF-16 units of the answer to a click: Telegram's maximum, and the length above which it is shown as an alert window."""
 _ACCESS_LOST = Notice(code="no-access-any-more")
-"""Answer to any click of a person who lost access, whatever the click led to."""
+"""The answer to every click of a person who has lost access, in place of the proper one."""
 _TURN = "turn:"
 _REMEMBERED = 4096
-"""Maximum number of messages whose shown content is remembered, so that an edit that changes nothing is skipped."""
+"""Maximum number of messages whose content is remembered, so that edits that would change nothing are skipped."""
 
 
 class Poster:
-    """Makes the calls of one row in order; rows of different sessions may be posted concurrently, one per session."""
+    """Posts outbox rows; rows of different sessions may be posted concurrently, but only one per session."""
 
     def __init__(self, outlet: Sender, store: AsyncStore, parts: DeliveryState, people: ChatPeople, progress: Progress) -> None:
-        """`progress` is finished before an answer takes its place."""
+        """Create the poster; `progress` shows running turns and is ended before the answer replaces its message."""
         self._outlet = outlet
         self._for_anyone = outlet.build_unrestricted()
         self._store = store
@@ -49,7 +52,10 @@ class Poster:
         self._shown_content: dict[tuple[int, int], str] = {}
 
     async def post(self, row: OutboxRow) -> str:
-        """Post the row and return its message reference for later edits. Raises aiogram's, the sender's, StoreError or rendering errors."""
+        """Post the row and return a reference to its message for later edits, "" if there is none to edit.
+
+        Raises errors of aiogram, of the sender (ChatClosed, NotAdmitted, NotDelivering) and of rendering, and StoreError.
+        """
         tr = self._people.build_translator(row.session)
         if row.kind == "toast":
             return await self._reply_to_click(row, tr)
@@ -67,7 +73,10 @@ class Poster:
         return _format_ref(ref, chat, self._outlet.find_current_chat(chat)) if ref else noted
 
     async def _remove_old_buttons(self, row: OutboxRow, known: int, tr: Translator) -> None:
-        """Remove the buttons of the row's earlier message, when it is shown anew at the end of the chat: only one may be clickable."""
+        """Remove the buttons of the row's earlier message, because the row is shown anew at the end of the chat.
+
+        Only one message of a card may be clickable.
+        """
         chat = parse_chat(row.session)[0]
         edit = EditMessageText(text=tr.translate("card-moved"), chat_id=chat, message_id=known, entities=[], parse_mode=None)
         self.discard_shown(chat, known)
@@ -85,27 +94,27 @@ class Poster:
         return ""
 
     async def load_arrived(self, row: OutboxRow) -> list[int]:
-        """Return the ids of messages that an earlier attempt delivered."""
+        """Return the ids of messages that an earlier attempt to post this row delivered, empty if there are none."""
         return await self._parts.load_arrived(row.session, row.id)
 
     async def record_arrived(self, row: OutboxRow, refs: list[int]) -> None:
-        """Record the messages of the row delivered so far."""
+        """Store the ids of the row's messages delivered so far."""
         await self._parts.record_arrived(row.session, row.id, refs)
 
     def has_content(self, chat: int, message_id: int, content: str) -> bool:
-        """Return whether this process last gave the message this content; Telegram would refuse such an edit as no change."""
+        """Return whether the message has this content already, as far as this process knows; Telegram would refuse such an edit."""
         return self._shown_content.get((self._outlet.find_current_chat(chat), message_id)) == content
 
     def discard_shown(self, chat: int, message_id: int) -> None:
-        """Forget the message's content, because it may have changed."""
+        """Forget the content of a message, because it may change."""
         self._shown_content.pop((self._outlet.find_current_chat(chat), message_id), None)
 
     def clear_shown(self) -> None:
-        """Forget all contents: another process may have delivered in between."""
+        """Forget the content of all messages; called when this process begins to deliver, since another one may have changed them."""
         self._shown_content.clear()
 
     def record_shown(self, chat: int, message_id: int, content: str) -> None:
-        """Record the content of a message; above `_REMEMBERED` the oldest is forgotten."""
+        """Remember the content (a hash) of a message; above `_REMEMBERED` messages the oldest is forgotten."""
         place = self._outlet.find_current_chat(chat)
         self.discard_shown(chat, message_id)
         self._shown_content[place, message_id] = content
@@ -114,7 +123,7 @@ class Poster:
 
 
 class _Posting:
-    """The posting of one row."""
+    """The posting of one outbox row."""
 
     def __init__(self, poster: Poster, outlet: Sender, row: OutboxRow, letter: RenderedMessage) -> None:
         self._poster = poster
@@ -126,9 +135,10 @@ class _Posting:
         self._silent = True if row.body.get("quiet") else None
 
     async def run(self, known: int, stands_in: int) -> int:
-        """Post the row and return the id of the message with the buttons.
+        """Post the row and return the id of the message with the buttons, which later edits change.
 
-        `known` is the message of an earlier version of the row; `stands_in` is the placeholder of its answer. Both may be 0.
+        `known` is the message of an earlier version of the row, `stands_in` the message that showed the turn's progress and that the
+        answer replaces. Both are 0 if there is none.
         """
         pieces, files = self._letter.pieces, self._letter.files
         if not pieces and not files:
@@ -142,7 +152,7 @@ class _Posting:
         return await self._send_all(stands_in)
 
     async def _send_all(self, stands_in: int) -> int:
-        """Send every part and file that no earlier attempt delivered; return the id of the last text part."""
+        """Send every text part and file that no earlier attempt delivered; return the id of the last text part, else of the last file."""
         pieces, files = self._letter.pieces, self._letter.files
         refs = await self._poster.load_arrived(self._row)
         for number in range(len(refs), len(pieces) + len(files)):
@@ -188,7 +198,7 @@ class _Posting:
         return (await self._outlet.send(document, self._chat, self._rank)).message_id
 
     async def _edit_in_place(self, message_id: int, piece: Piece) -> bool:
-        """Edit a message in place; return False if Telegram no longer allows it. An unchanged message counts as edited."""
+        """Edit a message and return True, also if it has this content already; return False if Telegram no longer allows it."""
         text, entities = piece
         markup = self._select_markup(piece)
         content = _hash_content(piece, markup)
@@ -213,25 +223,31 @@ class _Posting:
         return True
 
     async def _delete_placeholder(self, message_id: int) -> None:
-        """Delete the placeholder of an answer without text."""
+        """Delete the message that showed the turn's progress, because the answer has no text to replace it."""
         if message_id:
             with contextlib.suppress(TelegramBadRequest):
                 await self._outlet.send(DeleteMessage(chat_id=self._chat, message_id=message_id), self._chat, Rank.FINAL)
 
 
 def _format_ref(message_id: int, chat: int, place: int) -> str:
-    """Return the stored reference of a message; in a moved group it includes the chat id, since message ids restart after a move."""
+    """Return the reference by which a message is stored: its id, followed by "@" and the chat's id if the group has a new one.
+
+    In a group that became a supergroup, message ids begin anew.
+    """
     return str(message_id) if place == chat else f"{message_id}@{place}"
 
 
 def _find_editable(ref: str, chat: int, place: int) -> int:
-    """Return the message that can be edited, 0 if there is none: nothing was sent, or the message stayed in the group before its move."""
+    """Return the id of the message to which `ref` refers, 0 if it cannot be edited.
+
+    That is so if nothing was sent, or if the message was sent before the group became a supergroup.
+    """
     number, _, where = ref.partition("@")
     return int(number) if number.isdecimal() and (where or str(chat)) == str(place) else 0
 
 
 def _hash_content(piece: Piece, markup: Markup | None) -> str:
-    """Return a hash of text, entities and buttons."""
+    """Return a hash of a message's text, formatting and buttons."""
     entities = [entity.model_dump_json(exclude_none=True) for entity in piece[1]]
     return hash_text(dumps([piece[0], entities, markup.model_dump_json(exclude_none=True) if markup else ""]))
 
@@ -241,7 +257,7 @@ def _is_turn_answer(row: OutboxRow) -> bool:
 
 
 def _render_row(row: OutboxRow, tr: Translator) -> RenderedMessage:
-    """Render the row; a reply that cannot be rendered is replaced by a notice that says so."""
+    """Return the rendered row; for a reply that cannot be rendered, a notice that says so. Raises rendering errors for other rows."""
     try:
         return build_message(row, tr)
     except Exception:

@@ -1,6 +1,7 @@
-"""Shows the progress of a running turn: drafts in private chats, elsewhere one message that becomes the answer. Never delays a turn.
+"""Shows the progress of a running turn: in private chats as a draft, in groups as a placeholder, a message that the answer replaces.
 
-Anything shown here may be dropped, and nothing is shown once the answer is being sent: `finish` ensures that.
+It never delays a turn, and anything of it may get lost. After `finish`, which is called before the answer is sent, nothing more of the
+turn is shown.
 """
 
 import asyncio
@@ -31,26 +32,26 @@ log = logging.getLogger(__name__)
 
 DRAFT_EVERY = 0.7
 DRAFT_AGAIN = 20.0
-"""Seconds between repeats: Telegram shows a draft for 30 seconds."""
+"""Seconds after which an unchanged draft is sent again, because Telegram shows a draft for only 30 seconds."""
 TYPING_EVERY = 4.5
-"""Seconds between repeats: clients show "typing" for five seconds."""
+"""Seconds after which "typing" is sent again, because clients show it for only five seconds."""
 PLACEHOLDER_AFTER = 1.5
-"""Seconds; a turn that ends sooner shows nothing but its answer."""
+"""Seconds after which a turn gets a placeholder message; of a turn that ends sooner only the answer is shown."""
 EDIT_EVERY = {"private": 1.5, "group": 3.0}
 SILENCE_LIMIT = 300.0
-"""Seconds without news after which a turn is considered dead, because its process may be."""
+"""Seconds without news after which a turn's progress is no longer shown, because the process that runs it may have ended."""
 FINISH_TIMEOUT = 5.0
-"""Seconds that the answer waits for a progress call in flight."""
+"""Maximum number of seconds that the answer waits for a running call that shows progress."""
 RETRY = 1.0
-"""Seconds until the next attempt when the rate limit left no room."""
+"""Seconds until the next attempt if the rate limit did not allow a call."""
 
 BEGUN, STEP, OVER = "turn-begun", "step", "turn-over"
-"""Codes of control notices with their arguments: {turn}; {turn, number, state, verb, entity, title, url, method}; {turn}."""
+"""Codes of the notices that control the view; all have the argument turn, a step also number, state, verb, entity, title, url, method."""
 
 
 @dataclass(kw_only=True)
 class _TurnView:
-    """The view that a chat has of its session's running turn."""
+    """What a chat shows of the running turn of its session, and when it did so last."""
 
     session: str
     chat: int
@@ -63,7 +64,7 @@ class _TurnView:
     steps: dict[int, JsonObject] = field(default_factory=dict)
     drafts: bool = False
     fresh: bool = True
-    """Whether there is something not shown yet."""
+    """Whether there is news that is not shown yet."""
     shown_at: float = -math.inf
     typed_at: float = -math.inf
     message: int = 0
@@ -73,12 +74,12 @@ class _TurnView:
 
     @property
     def draft_id(self) -> int:
-        """The draft id of the turn: the same for all its drafts, so that Telegram updates one in place; never 0."""
+        """The id of the turn's draft, never 0; it is the same for all drafts of a turn, so that Telegram replaces the one shown."""
         return zlib.crc32(self.turn.encode()) % 0x7FFFFFFE + 1
 
 
 class Progress:
-    """All progress views of this process. Active while `run` runs; before and after, notices are dropped."""
+    """Shows the progress of all running turns of this process while `run` runs; before and after that, progress is dropped."""
 
     def __init__(
         self,
@@ -89,7 +90,7 @@ class Progress:
         hosts: frozenset[str] = frozenset(),
         seconds: Callable[[], float] = read_boottime,
     ) -> None:
-        """`hosts` are the hosts that links in an unfinished answer may lead to; `seconds` is a monotonic clock."""
+        """Create it; `hosts` are the hosts that links in an unfinished answer may lead to, `seconds` is a monotonic clock."""
         self._outlet = outlet
         self._parts = parts
         self._people = people
@@ -100,7 +101,7 @@ class Progress:
         self._group: asyncio.TaskGroup | None = None
 
     def set_hosts(self, hosts: frozenset[str]) -> None:
-        """Set the hosts that links in an unfinished answer may lead to, once they are known."""
+        """Set the hosts that links in an unfinished answer may lead to; called when the door gets the orchestrator, which knows them."""
         self._hosts = hosts
 
     async def run(self) -> None:
@@ -116,7 +117,7 @@ class Progress:
                 self._views.clear()
 
     def show_typing(self, session: str) -> None:
-        """Show "typing" at once for a new request, before anybody processes it."""
+        """Show "typing" in the chat at once, when a new request is stored and before its turn begins."""
         now = self._seconds()
         if now - self._typing_at.get(session, -math.inf) < TYPING_EVERY:
             return
@@ -126,7 +127,7 @@ class Progress:
         self._start(self._run_guarded(show, self._send_typing(show, now)))
 
     async def tell(self, session: str, said: str | Notice) -> None:
-        """Take the visible answer so far, or a notice, for the chat of `session`; returns at once."""
+        """Take news of the session's turn, the visible answer so far or a notice, and show it soon; returns at once."""
         if self._group is None:
             return
         show = self._views.get(session)
@@ -153,7 +154,10 @@ class Progress:
             self._schedule(show)
 
     async def finish(self, session: str, turn: str) -> int:
-        """End the view of `turn` before its answer is sent; return the message the answer replaces, 0 without one. Raises StoreError."""
+        """Show nothing more of `turn`, whose answer is about to be sent; return the id of the message that the answer replaces.
+
+        Returns 0 if there is no such message. Raises StoreError.
+        """
         show = self._views.get(session)
         if show is None or show.turn not in {turn, ""}:
             return await self._parts.find_placeholder(session, turn)
@@ -166,7 +170,7 @@ class Progress:
         return await self._parts.find_placeholder(session, turn)
 
     def refresh(self, session: str) -> None:
-        """Show the draft again: another message in the chat has removed it."""
+        """Show the draft of the session's turn again; called after another message, which removes the draft from the chat."""
         show = self._views.get(session)
         if show is not None and show.drafts and not show.is_over:
             show.fresh, show.shown_at = True, -math.inf
@@ -174,12 +178,12 @@ class Progress:
             self._schedule(show)
 
     def is_shown_elsewhere(self, session: str, message: int) -> bool:
-        """Return whether the chat's running turn is shown in another message than `message`, which an earlier turn left."""
+        """Return whether the running turn is shown in another message than `message`; then that belongs to an earlier turn."""
         show = self._views.get(session)
         return show is not None and not show.is_over and show.message not in {0, message}
 
     def show_due(self) -> None:
-        """Show what is due now; for tests whose clock is moved by hand."""
+        """Show at once everything whose time has come; only for tests, whose clock is moved by hand."""
         for show in list(self._views.values()):
             self._cancel_timer(show)
             self._show_if_due(show)
@@ -199,7 +203,7 @@ class Progress:
         self._cancel_timer(show)
 
     def _schedule(self, show: _TurnView) -> None:
-        """Schedule the next update of the view; at most one timer is pending."""
+        """Start the timer for the next call that shows the view, unless one or a call is running."""
         wait = max(0.0, self._find_due_time(show) - self._seconds())
         if show.timer is None and show.call_task is None and not show.is_over and wait < math.inf:
             show.timer = asyncio.get_running_loop().call_later(wait, self._show_if_due, show)
@@ -210,7 +214,7 @@ class Progress:
             show.timer = None
 
     def _find_due_time(self, show: _TurnView) -> float:
-        """Return when there may be something to show next, if no news arrives."""
+        """Return the time (on the monotonic clock) at which the next call may be made; infinity if none is needed without news."""
         if show.drafts:
             return show.shown_at + (DRAFT_EVERY if show.fresh else DRAFT_AGAIN)
         if show.message:
@@ -218,7 +222,7 @@ class Progress:
         return min(show.typed_at + TYPING_EVERY, self._find_placeholder_time(show))
 
     def _find_placeholder_time(self, show: _TurnView) -> float:
-        """Return when a placeholder message is due; never for a turn without id, since no answer could be matched to it."""
+        """Return the time at which the placeholder may be sent; infinity for a turn without id, whose answer could not replace it."""
         return max(show.began + PLACEHOLDER_AFTER, show.shown_at + RETRY) if show.turn else math.inf
 
     def _show_if_due(self, show: _TurnView) -> None:
@@ -252,7 +256,7 @@ class Progress:
         return self._group.create_task(work)
 
     def _build_next_call(self, show: _TurnView, now: float) -> Coroutine[None, None, None] | None:
-        """Return the call that is due, None where the rate limit leaves no room."""
+        """Return the next call that shows the view, None if the rate limit does not allow it now."""
         if not show.drafts and not show.message and now < self._find_placeholder_time(show):
             return self._send_typing(show, now)
         if not self._outlet.may_show(show.chat, draft=show.drafts):
@@ -263,7 +267,7 @@ class Progress:
         return self._edit_placeholder(show) if show.message else self._send_placeholder(show)
 
     async def _run_guarded(self, show: _TurnView, work: Coroutine[None, None, None]) -> None:
-        """Run the call; errors of Telegram or the store end in a log line. The rate limiter has recorded any flood wait already."""
+        """Run the call; errors of Telegram and of the database are only logged. The sender has recorded a wait that Telegram asked for."""
         try:
             await work
         except (TelegramBadRequest, TelegramNotFound) as error:  # TelegramNotFound: a server that is older than drafts
@@ -307,7 +311,7 @@ class Progress:
             await self._outlet.show(edit, show.chat)
 
     def _build_stop_keyboard(self, show: _TurnView) -> InlineKeyboardMarkup:
-        """Build the Stop button of a placeholder; drafts have one of their own, and the answer that replaces the message has none."""
+        """Return the Stop button of a placeholder message; on drafts Telegram itself shows one."""
         return build_stop_keyboard(self._people.build_translator(show.session))
 
     async def _send_typing(self, show: _TurnView, now: float) -> None:
@@ -317,7 +321,10 @@ class Progress:
             await self._outlet.show(typing, show.chat)
 
     def _render_content(self, show: _TurnView) -> Piece:
-        """Render the progress with the renderer of the answer itself; of a long text the last part, where it grows."""
+        """Return the progress rendered as the answer will be; of a text too long for one message the last part, to which words are added.
+
+        The text is "" if there is nothing visible to show.
+        """
         tr = self._people.build_translator(show.session)
         words = strip_unknown_links(show.text, self._hosts, locale=tr.locale)
         steps = [Step.model_validate(step) for step in show.steps.values()]

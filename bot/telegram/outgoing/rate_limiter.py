@@ -1,6 +1,7 @@
-"""Rate limiter for Telegram: one bucket per chat, one for all chats, and the waits that Telegram names. It sends nothing itself.
+"""Rate limiter for calls to Telegram: one token bucket per chat, one for all chats, and the waits that Telegram asks for. It sends nothing.
 
-Telegram publishes no exact limits (about 1/s a chat with short bursts, 20/min a group, 30/s in all; edits count); these stay below them.
+Telegram publishes no exact limits. They are about one call a second per chat with short bursts, 20 a minute per group and 30 a second in
+all, edits included; the limits here are below these.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from state.clock import read_boottime
 
 
 class Rank(IntEnum):
-    """Priority among waiting calls. A toast is no message: it waits only while Telegram accepts nothing from the bot at all."""
+    """Priority among waiting calls. A toast (answer to a click) is not a message: it waits only while all chats are held."""
 
     TOAST = 0
     CARD = 1
@@ -24,7 +25,7 @@ class Rank(IntEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class BucketRate:
-    """A bucket's long-term rate, and how many calls may go out at once after a silence."""
+    """The long-term rate of a bucket, and how many calls may be made at once after a silence."""
 
     per_second: float
     burst: int
@@ -32,7 +33,7 @@ class BucketRate:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The limits in force: a group gets at most `burst` + 60 * `per_second` = 18 a minute, all chats together 27 in any second."""
+    """The limits: with these a group gets at most 4 + 14 = 18 calls in any minute, all chats together 25 + 2 = 27 in any second."""
 
     private: BucketRate = BucketRate(per_second=1.0, burst=3)
     group: BucketRate = BucketRate(per_second=14 / 60, burst=4)
@@ -42,16 +43,16 @@ class Limits:
 
 FLOOD_CHATS = 3
 FLOOD_WINDOW = 2.0
-"""This many chats told to wait within this many seconds mean that the bot as a whole is too fast, though Telegram does not say so."""
+"""If Telegram asks for a wait in `FLOOD_CHATS` chats within `FLOOD_WINDOW` seconds, the bot as a whole is too fast, so all chats wait."""
 _FORGET_ABOVE = 2048
 
 
 class Stopped(Exception):
-    """The rate limiter is stopped; no call goes out any more."""
+    """The rate limiter was stopped, so the call must not be made."""
 
 
 class _Bucket:
-    """A token bucket: fills at its rate up to its burst; each call takes one token."""
+    """A token bucket: it fills at its rate up to its burst, and each call takes one token."""
 
     def __init__(self, rate: BucketRate, now: float) -> None:
         self._rate = rate
@@ -61,7 +62,7 @@ class _Bucket:
         return min(float(self._rate.burst), self._level + max(0.0, now - self._at) * self._rate.per_second)
 
     def wait(self, now: float, keep: int = 0) -> float:
-        """Return the seconds until one token can be taken with `keep` left."""
+        """Return the seconds until one token can be taken and `keep` are left, 0 if that is possible now."""
         return max(0.0, (1 + keep - self.measure_level(now)) / self._rate.per_second)
 
     def take(self, now: float) -> None:
@@ -74,7 +75,7 @@ class _Bucket:
 
 @dataclass(order=True)
 class _Waiter:
-    """A waiting call; sorts by rank, then by order of arrival."""
+    """A waiting call; calls are sorted by rank, then by order of arrival."""
 
     rank: Rank
     number: int
@@ -83,10 +84,10 @@ class _Waiter:
 
 
 class RateLimiter:
-    """Admits calls one after the other; `seconds` is a monotonic clock."""
+    """Decides when each call may be made."""
 
     def __init__(self, limits: Limits | None = None, *, seconds: Callable[[], float] = read_boottime) -> None:
-        """Create a limiter with full buckets."""
+        """Create a limiter with full buckets; `seconds` is a monotonic clock."""
         self._limits = limits or Limits()
         self._seconds = seconds
         now = seconds()
@@ -102,11 +103,11 @@ class RateLimiter:
         self._stopped = False
 
     def start(self) -> None:
-        """Admit calls (again)."""
+        """Admit calls again after `stop`."""
         self._stopped = False
 
     def stop(self) -> None:
-        """Admit nothing more: waiting calls fail with Stopped at once, calls in flight are not touched."""
+        """Admit no more calls: those that wait fail with Stopped at once; those that were admitted are not affected."""
         self._stopped = True
         for waiter in self._waiting:
             if not waiter.free.done():
@@ -115,7 +116,7 @@ class RateLimiter:
         self._schedule_release(0.0)
 
     async def admit(self, chat: int, rank: Rank) -> None:
-        """Return when this call may go out; it is counted from then on. Raises Stopped."""
+        """Wait until the call may be made, and count it. Raises Stopped."""
         if self._stopped:
             raise Stopped
         self._sequence += 1
@@ -130,7 +131,10 @@ class RateLimiter:
             raise
 
     def may_show_now(self, chat: int) -> bool:
-        """Return whether a progress message may go out at once, and count it if so. One token is always left for the answer itself."""
+        """Return whether a message that shows progress may be sent at once, and count it if so.
+
+        One token of the chat is always left for the answer itself.
+        """
         now = self._seconds()
         keep = min(1, self._find_bucket(chat, now).burst - 1)
         if self._stopped or self._waiting or self.measure_hold(chat) or self._all.wait(now) or self._find_bucket(chat, now).wait(now, keep):
@@ -139,7 +143,7 @@ class RateLimiter:
         return True
 
     def may_draft_now(self, chat: int) -> bool:
-        """Return whether a draft may go out at once, and count it if so; drafts are no messages and have a bucket of their own."""
+        """Return whether a draft may be shown at once, and count it if so; drafts are not messages and have a bucket of their own."""
         now = self._seconds()
         if self._stopped or self.measure_hold(chat) or self._drafts.wait(now):
             return False
@@ -147,11 +151,11 @@ class RateLimiter:
         return True
 
     def measure_hold(self, chat: int) -> float:
-        """Return the seconds for which Telegram accepts nothing in this chat."""
+        """Return the seconds for which the chat is still held, because Telegram asked for a wait; 0 if it is not."""
         return max(0.0, max(self._closed.get(chat, 0.0), self._all_closed) - self._seconds())
 
     def hold(self, chat: int, seconds: float) -> None:
-        """Hold the chat for the wait that Telegram named; the same from several chats at once holds all chats."""
+        """Make no calls in the chat for the wait that Telegram asked for; if several chats are held at once, hold all chats."""
         now = self._seconds()
         self._closed[chat] = max(self._closed.get(chat, 0.0), now + seconds)
         self._flood_marks.append((now, chat))
@@ -160,11 +164,11 @@ class RateLimiter:
         self.release_due()
 
     def hold_all(self, seconds: float) -> None:
-        """Hold all chats for `seconds`."""
+        """Make no calls in any chat for `seconds`."""
         self._all_closed = max(self._all_closed, self._seconds() + seconds)
 
     def release_due(self) -> None:
-        """Admit every call that may go now, and schedule the next check for when another one may."""
+        """Admit every waiting call that may be made now, and start a timer for the time at which the next one may be."""
         now, soonest = self._seconds(), 0.0
         for waiter in list(self._waiting):
             wait = self._wait(waiter, now)
@@ -201,6 +205,6 @@ class RateLimiter:
         return found
 
     def _drop_idle(self, now: float) -> None:
-        """Drop the buckets of chats silent long enough to be full again."""
+        """Drop the buckets that are full again and the holds that are over, to limit the use of memory."""
         self._chats = {chat: bucket for chat, bucket in self._chats.items() if bucket.wait(now, bucket.burst - 1) > 0}
         self._closed = {chat: until for chat, until in self._closed.items() if until > now}

@@ -1,6 +1,7 @@
-"""Sends calls to Telegram: rate-limited, respecting Telegram's waits, to the chat's present id. Every visible message goes through it.
+"""Makes calls to Telegram within the rate limit, and to the present id of a chat. Everything that a person sees goes through it.
 
-It retries nothing: a failed attempt raises aiogram's error, and the caller decides whether to repeat it.
+A call that fails raises aiogram's error, and the caller decides whether to repeat it; only a message of which Telegram refuses a part is
+sent again without that part.
 """
 
 import contextlib
@@ -33,7 +34,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 LONGEST_WAIT = 3600
-"""Seconds; upper bound for a wait that Telegram names, so that a nonsensical value cannot silence a chat for years."""
+"""Maximum number of seconds that a wait asked for by Telegram may take; a nonsensical value would silence a chat for years."""
 SEND_WITHIN = 20
 """Timeout in seconds for one call.
 
@@ -41,7 +42,7 @@ Telegram answers within tenths of a second; after a timeout the message may or m
 """
 UPLOAD_WITHIN = 120
 _FLOOD = "Too Many Requests"
-"""Text of a 429 without a wait, or with 0: aiogram raises it as a generic error and keeps only Telegram's text."""
+"""Text of a 429 answer that does not say how long to wait; aiogram raises it as a generic error, recognizable only by this text."""
 _STRIPPABLE: tuple[tuple[str, dict[str, None]], ...] = (
     ("entit", {"entities": None, "caption_entities": None}),
     ("button", {"reply_markup": None}),
@@ -51,11 +52,11 @@ _STRIPPABLE: tuple[tuple[str, dict[str, None]], ...] = (
     ("topic_", {"message_thread_id": None}),
     ("message to be replied not found", {"reply_parameters": None}),
 )
-"""Phrases of Telegram's refusals (any case) with the fields to drop before a retry: a plain message is better than none."""
+"""Phrases of Telegram's refusals (in any case), each with the fields to drop before a retry, since a plain message is better than none."""
 
 
 class NotDelivering(Exception):
-    """While the call waited, this process stopped being the one that delivers, or began to shut down."""
+    """While the call waited, this process stopped being the one that delivers, or began to shut down; no call was made."""
 
 
 class ChatClosed(Exception):
@@ -67,12 +68,15 @@ class NotAdmitted(Exception):
 
 
 class Sender:
-    """Makes rate-limited calls for one bot."""
+    """Makes calls for one bot within the rate limit."""
 
     def __init__(
         self, bot: Bot, pacer: RateLimiter, chats: Chats, may_send: Callable[[], bool], admits: Callable[[int], bool] = lambda _: True
     ) -> None:
-        """Create the sender; `may_send`, and `admits` for the chat, are checked again after each wait."""
+        """Create the sender.
+
+        After each wait it checks again `may_send` (whether this process delivers) and `admits` (whether the chat may see company data).
+        """
         self._bot = bot
         self._pacer = pacer
         self._chats = chats
@@ -80,13 +84,14 @@ class Sender:
         self._admits = admits
 
     def build_unrestricted(self) -> "Sender":
-        """Return a sender without the access check, for the few texts that strangers may read."""
+        """Return a sender that does not check `admits`, for the few texts that people without access may read."""
         return Sender(self._bot, self._pacer, self._chats, self._may_send)
 
     async def send(self, method: TelegramMethod[T], chat: int, rank: Rank) -> T:
-        """Make the call when the rate limit admits it. Parts that Telegram refuses are dropped and the rest is sent.
+        """Make the call when the rate limit allows it, and return Telegram's answer.
 
-        Raises aiogram's errors, ChatClosed, NotAdmitted or NotDelivering.
+        Parts that Telegram refuses (formatting, buttons, topic) are dropped and the rest is sent. Raises aiogram's errors, ChatClosed,
+        NotAdmitted or NotDelivering.
         """
         if rank is not Rank.TOAST and self._chats.find_closed_reason(chat):
             raise ChatClosed(self._chats.find_closed_reason(chat))
@@ -109,11 +114,11 @@ class Sender:
             return await self.send(mended, chat, rank)  # each retry has fewer parts, so this ends
 
     def find_current_chat(self, chat: int) -> int:
-        """Return the chat's present id."""
+        """Return the present id of a chat, which is another one if Telegram has made the group a supergroup."""
         return self._chats.find_current_id(chat)
 
     def is_open(self, chat: int) -> bool:
-        """Return whether the chat may be shown anything now and Telegram accepts it."""
+        """Return whether something may be shown in the chat now: it may see company data, and is neither closed nor held."""
         return (
             self._admits(chat)
             and not self._chats.find_closed_reason(chat)
@@ -121,14 +126,14 @@ class Sender:
         )
 
     def may_show(self, chat: int, *, draft: bool) -> bool:
-        """Return whether a progress message may be shown now; if so it is counted, and `show` must follow."""
+        """Return whether progress may be shown in the chat now; if so it is counted, and the caller must call `show`."""
         place = self._chats.find_current_id(chat)
         if self._chats.find_closed_reason(chat) or not self._admits(chat):
             return False
         return self._pacer.may_draft_now(place) if draft else self._pacer.may_show_now(place)
 
     async def show(self, method: TelegramMethod[T], chat: int) -> T:
-        """Make an optional call without rate limiting; raises AiogramError if Telegram refused it."""
+        """Make a call that shows progress, which `may_show` has allowed, without waiting; raises AiogramError if Telegram refuses it."""
         return await self._call(method, chat)
 
     async def _send_in_turn(self, method: TelegramMethod[T], chat: int, rank: Rank) -> T:
@@ -157,18 +162,18 @@ class Sender:
 
 
 def parse_flood_wait(error: Exception) -> float | None:
-    """Return the seconds to wait that a 429 asks for, at least one; None for any other error."""
+    """Return how many seconds a 429 answer asks to wait, at least one; None for any other error."""
     if isinstance(error, TelegramRetryAfter):
         return min(max(error.retry_after, 1), LONGEST_WAIT)
     return 1 if isinstance(error, TelegramAPIError) and _FLOOD in str(error.message) else None
 
 
 def calculate_retry_wait(error: Exception, attempts: int) -> float | None:
-    """Return the seconds until the next attempt; None if no retry can succeed.
+    """Return the seconds until the next attempt after `attempts` failed ones; None if no retry can succeed.
 
-    A refused token is no fault of the message: it waits, and the door ends by itself. After a broken connection, a 5xx or an unreadable
-    answer (a proxy's page) it is unknown whether the message was shown: it is sent again and may appear twice. A duplicate message is a
-    nuisance, a lost answer is a broken promise.
+    If Telegram rejects the token, the message waits, since it is not to blame; the door ends for another reason. After a broken
+    connection, a 5xx or an unreadable answer (a proxy's page) it is unknown whether the message was shown. It is sent again and may
+    appear twice, since a duplicate message is a nuisance, but a lost answer is a broken promise.
     """
     wait = parse_flood_wait(error)
     if isinstance(error, TelegramRetryAfter):
@@ -181,7 +186,7 @@ def calculate_retry_wait(error: Exception, attempts: int) -> float | None:
 
 
 def _strip_rejected(method: TelegramMethod[T], error: TelegramBadRequest) -> TelegramMethod[T] | None:
-    """Return the message without the part that Telegram refused; None if the refusal names another part, or one that is not set."""
+    """Return the message without the part that Telegram refused; None if the refusal is about something else, or the part is not set."""
     for words, without in _STRIPPABLE:
         mine = {name: value for name, value in without.items() if getattr(method, name, None)}
         if words in error.message.lower() and mine:

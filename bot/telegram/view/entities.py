@@ -1,6 +1,6 @@
-"""Converts spans to Telegram text with entities (offsets in UTF-16 units) and splits long texts into messages Telegram accepts. Pure.
+"""Converts spans to text with Telegram's entities (formatting at UTF-16 offsets), and splits long texts into several messages. Pure.
 
-Cuts are made at paragraphs and between entities where possible.
+Texts are split between paragraphs and between entities if possible.
 """
 
 import re
@@ -19,26 +19,26 @@ _TONES, _FLAGS = range(0x1F3FB, 0x1F400), range(0x1F1E6, 0x1F200)
 
 
 def is_blank(text: str) -> bool:
-    """Return whether the text has no visible character, including zero-width marks: Telegram refuses such a message as empty."""
+    """Return whether the text has no visible character (spaces and zero-width marks only); Telegram refuses such a message as empty."""
     return all(mark.isspace() or mark in _BLANK_LETTERS or unicodedata.category(mark) in _UNSEEN for mark in text)
 
 
 def trim_text(text: str, limit: int) -> str:
-    """Return `text` cut to at most `limit` UTF-16 units, with "…" where something is missing."""
+    """Return `text` cut to at most `limit` UTF-16 units, with "…" at the end if something is missing."""
     if count_units(text) <= limit:
         return text
     return text.encode("utf-16-le")[: (limit - 1) * 2].decode("utf-16-le", "ignore") + "…"
 
 
 def count_units(text: str) -> int:
-    """Return the length in UTF-16 units, as Telegram counts it."""
+    """Return the length of `text` in UTF-16 units, as Telegram counts it."""
     return len(text.encode("utf-16-le")) // 2
 
 
 def split_entities(text: str, entities: list[MessageEntity], *, limit: int = LIMIT) -> list[tuple[str, list[MessageEntity]]]:
-    """Split a text into parts of at most `limit` UTF-16 units, each with its entities; a surrogate pair is never cut.
+    """Return the text in parts of at most `limit` UTF-16 units, each with its entities; a surrogate pair is never divided.
 
-    An entity that would be cut moves to the next part as a whole if it fits; a longer one continues there.
+    An entity that would be divided moves to the next part as a whole if it fits there; a longer one continues in the next part.
     """
     raw = text.encode("utf-16-le")
     pieces: list[tuple[str, list[MessageEntity]]] = []
@@ -51,14 +51,14 @@ def split_entities(text: str, entities: list[MessageEntity], *, limit: int = LIM
 
 
 def _move_before_entities(raw: bytes, entities: list[MessageEntity], start: int, end: int, limit: int) -> int:
-    """Return a cut before all entities that cross `end`, unless that leaves a tiny part or the entity does not fit into the next one."""
+    """Return the position before all entities that cross the cut at `end` and fit into a part; `end` if the part would become tiny."""
     across = [item for item in entities if item.offset < end < item.offset + item.length and item.length <= limit]
     before = min((item.offset for item in across), default=end)
     return before if before - start >= _MIN_PIECE and not _is_inside_surrogate(raw, before) else end
 
 
 def _find_border(raw: bytes, start: int, limit: int) -> int:
-    """Return the cut at the last paragraph, line or space before the limit, else at the limit, never inside a surrogate pair."""
+    """Return where to cut: after the last paragraph, line or space before the limit, else at it, never inside a visible character."""
     window = raw[start * 2 : (start + limit) * 2]
     for mark in ("\n\n", "\n", " "):
         place = _find_last(window, mark.encode("utf-16-le"))
@@ -69,7 +69,7 @@ def _find_border(raw: bytes, start: int, limit: int) -> int:
 
 
 def _keep_signs_whole(raw: bytes, start: int, end: int) -> int:
-    """Move a cut back where it would divide one visible sign: a family emoji, a flag, a letter and its accent."""
+    """Return the cut, moved back if it would divide one visible character such as a family emoji, a flag, or a letter and its accent."""
     window = raw[start * 2 : end * 2].decode("utf-16-le")
     after = raw[end * 2 : (end + 2) * 2].decode("utf-16-le", "ignore")[:1]
     kept = len(window)
@@ -79,7 +79,7 @@ def _keep_signs_whole(raw: bytes, start: int, end: int) -> int:
 
 
 def _is_joined(before: str, mark: str) -> bool:
-    """Return whether `mark` is drawn together with the character before it."""
+    """Return whether the character `mark` is drawn as one with the end of `before`, the text in front of it."""
     if not before:
         return False
     if mark == _JOINER or before[-1] == _JOINER or unicodedata.combining(mark) or unicodedata.category(mark) in {"Mn", "Me"}:
@@ -111,11 +111,11 @@ def _select_entities(entities: list[MessageEntity], start: int, end: int) -> lis
 
 _ENTITY_TYPES = {"quote": "expandable_blockquote", "strike": "strikethrough"}
 _DIRECTION_MARKS = re.compile("[\u202a-\u202e\u2066-\u2069]")
-"""Characters that reverse the text after them: one in a name would also reverse the sum beside it. Cards show them escaped."""
+"""Characters that reverse the direction of the text after them; one in a name would also reverse the sum beside it. They are removed."""
 
 
 def render_entities(text: Spans) -> tuple[str, list[MessageEntity]]:
-    """Return the plain text and its entities; characters of the text are never read as formatting."""
+    """Return the plain text of the spans and its entities; characters of the text are never read as formatting."""
     words: list[str] = []
     entities: list[MessageEntity] = []
     offset = 0

@@ -1,7 +1,7 @@
 """Inline keyboards for each kind of outbox row. Pure.
 
-A button that runs something dangerous never stands where the usual one does, and its second tap stands elsewhere than its first: a finger
-that taps twice denies.
+The approve button of a dangerous call is not where it is on other cards, and for the second confirmation it changes its place again.
+A person who taps twice at the same place out of habit therefore denies the call.
 """
 
 from collections.abc import Callable, Mapping
@@ -42,13 +42,16 @@ _LONGEST_LABEL = 128
 
 
 def build_keyboard(kind: str, body: JsonObject, tr: Translator) -> Markup | None:
-    """Return the buttons for a row of `kind`, None for kinds without any."""
+    """Return the buttons of an outbox row with this kind and body, None if it has none."""
     draw = _KEYBOARDS.get(kind)
     return draw(body, tr) if draw is not None else None
 
 
 def build_reply_keyboard(reply: Reply, tr: Translator) -> InlineKeyboardMarkup | None:
-    """Return the buttons of a reply: choices of a question, checks of unknown outcomes, actions, undo and example requests."""
+    """Return the buttons of a reply, None if it has none.
+
+    These are the choices of a question, checks of unknown outcomes, actions, undo, and example requests.
+    """
     rows: Buttons = []
     for choice in reply.choices:
         question, _, option = choice.token.rpartition(":")
@@ -68,12 +71,12 @@ def build_reply_keyboard(reply: Reply, tr: Translator) -> InlineKeyboardMarkup |
 
 
 def build_stop_keyboard(tr: Translator) -> InlineKeyboardMarkup:
-    """Return the Stop button for a message that holds the place of an answer."""
+    """Return the Stop button for a message that shows the progress of a turn."""
     return InlineKeyboardMarkup(inline_keyboard=[[_build_button(tr.translate("button-stop"), StopClick())]])
 
 
 def build_card_keyboard(view: CardView, tr: Translator) -> InlineKeyboardMarkup | None:
-    """Return the buttons of an open card, or the actions still possible on a decided one."""
+    """Return the buttons of an open card, or those of actions that are still possible on a decided one; None if there are none."""
     return _build_markup(_build_waiting_rows(view, tr) if view.card.is_waiting else _build_settled_rows(view, tr))
 
 
@@ -97,13 +100,13 @@ def _build_waiting_rows(view: CardView, tr: Translator) -> Buttons:
 
 
 def _build_deny_reason_button(view: CardView, tr: Translator) -> InlineKeyboardButton:
-    """Build the button on a lead's copy that makes the lead's next message in this chat the reason of a refusal."""
+    """Return a button of the copy of a card that a lead (head of sales) sees; the lead's next message is then the reason of a refusal."""
     words = ("why", view.card.confirmation_id, view.card.nonce, _format_origin(view))
     return _build_button(tr.translate("button-deny-why"), ActionClick(words=words))
 
 
 def _build_remote_details_button(view: CardView, tr: Translator) -> InlineKeyboardButton:
-    """Build the details button of a lead's copy; it names the session of the card, where the call is known."""
+    """Return the details button on the lead's copy of a card; it names the card's own session, in which the call is stored."""
     words = ("details", view.card.confirmation_id, _format_origin(view))
     return _build_button(tr.translate("button-details"), ActionClick(words=words))
 
@@ -120,7 +123,7 @@ def _build_decision_rows(view: CardView, no: InlineKeyboardButton, tr: Translato
 
 
 def _is_fixed(view: CardView) -> bool:
-    """Return whether the card has no single value that an answer could change."""
+    """Return whether the card cannot be edited: it is for a batch or an undo, or shows no values."""
     return bool(view.preview.items) or not view.preview.lines or is_undo(view.card)
 
 
@@ -139,7 +142,7 @@ def _build_settled_rows(view: CardView, tr: Translator) -> Buttons:
 
 
 def _build_copy_rows(view: CardView, tr: Translator) -> Buttons:
-    """Build the button that copies the record's number."""
+    """Return the row with the button that copies the record's number; no row if the record has none yet."""
     number = view.preview.id
     if not number:
         return []
@@ -161,7 +164,10 @@ def _build_decision_button(view: CardView, text: str, *, approve: bool, nonce: s
 
 
 def build_edit_keyboard(body: JsonObject, tr: Translator) -> Markup | None:
-    """Return the buttons for a question of a card edit: its fields, the possible meanings of an answer, or a prompt to reply."""
+    """Return the buttons of a question that is asked when a card is edited, None for the outcome of an edit.
+
+    These are the card's fields, the possible meanings of an answer, or a prompt to type one.
+    """
     edit = EditBody.model_validate(body)
     confirmation_id = edit.confirmation_id
     if edit.what == "fields":
@@ -207,7 +213,7 @@ def _build_button(text: str, press: ButtonClick, style: str = "") -> InlineKeybo
 
 
 def format_label(text: str) -> str:
-    """Return a button label: one line of bounded length, never blank, since Telegram would refuse the whole message."""
+    """Return the text as a button label: one line of at most `_LONGEST_LABEL` units, "…" if it is blank, which Telegram would refuse."""
     line = trim_text(" ".join(text.split()), _LONGEST_LABEL)
     return "…" if is_blank(line) else line
 

@@ -1,4 +1,4 @@
-"""Builds the Telegram content of an outbox row: text parts, buttons, files. Pure; first posts and edits use the same renderer."""
+"""Builds the Telegram messages of an outbox row: text parts, buttons and files, both for sending and for editing. Pure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,19 +20,19 @@ from orchestrator.domain.outputs import File, Notice, Reply, Table, build_reply
 from state.journal.store import OutboxRow
 
 MOST_PIECES = 3
-"""Maximum number of messages; a longer text is sent as its beginning and a file."""
+"""Maximum number of messages for one text; of a longer one the beginning is sent, and all of it as a file."""
 FIRST_ROWS = 10
-"""Rows shown in the message when a longer list is sent as a file."""
+"""Number of rows shown in the message if a long list is sent as a file."""
 
 CAPTION = 1024
-"""Maximum UTF-16 units of a file's caption."""
+"""Maximum length of a file's caption in UTF-16 units."""
 
 Piece = tuple[str, list[MessageEntity]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attachment:
-    """A file; `build` creates its content, which takes time and must run in a thread."""
+    """A file to send; `build` returns its content, takes some time and must be called in a thread."""
 
     name: str
     caption: str
@@ -41,7 +41,7 @@ class Attachment:
 
 @dataclass(frozen=True, kw_only=True)
 class RenderedMessage:
-    """Content of one row in posting order; the buttons are under the last text part."""
+    """The messages of one outbox row: text parts in order, buttons under the last of them, then files."""
 
     pieces: tuple[Piece, ...]
     markup: Markup | None = None
@@ -49,7 +49,7 @@ class RenderedMessage:
 
 
 def build_message(row: OutboxRow, tr: Translator) -> RenderedMessage:
-    """Return the row's content in its reader's language; raises if the body does not fit its kind."""
+    """Return the messages of an outbox row in the language of `tr`; raises pydantic's ValidationError if the body does not fit the kind."""
     safe = disable_message_links(row.kind, row.body, locale=tr.locale)  # for the text only: buttons and files keep the original values
     match row.kind:
         case "card":
@@ -68,19 +68,25 @@ def build_message(row: OutboxRow, tr: Translator) -> RenderedMessage:
 
 
 def build_fallback_message(row: OutboxRow, tr: Translator) -> RenderedMessage:
-    """Return the notice sent in place of a reply that cannot be shown: a turn, which may have changed data, never ends in silence."""
+    """Return the notice that is sent in place of a reply that cannot be shown.
+
+    The turn may have changed data, so it must not end without an answer.
+    """
     said = build_reply(Notice(code="answer-unshown", args={"id": row.id[-8:]}))
     return RenderedMessage(pieces=_split_text(render_reply(said, tr)))
 
 
 def _find_topic(row: OutboxRow) -> str:
-    """Return the session of a card in a topic: where that is closed, the card is shown outside, and its buttons must still lead to it."""
+    """Return the row's session if it is in a topic of a group, else "".
+
+    If the topic is closed the card is shown outside it, and its buttons must still name its session.
+    """
     chat, thread = parse_chat(row.session)
     return row.session if thread and chat < 0 else ""
 
 
 def _attach_batch_sheet(view: CardView, tr: Translator) -> tuple[Attachment, ...]:
-    """Attach the list of everything a batch of many commands will write."""
+    """Return the file that lists everything a batch of many commands will write; empty if the card itself lists the commands."""
     sheet = build_batch_sheet(view, tr)
     if sheet is None:
         return ()
@@ -93,7 +99,7 @@ def _attach_batch_sheet(view: CardView, tr: Translator) -> tuple[Attachment, ...
 
 
 def _build_reply(reply: Reply, safe: Reply, tr: Translator) -> RenderedMessage:
-    """Build the content of a reply; `safe` is the same reply with links disabled, for the text."""
+    """Return the messages of a reply; `safe` is the same reply with foreign links disabled, from which the text is rendered."""
     tables = [(tr.translate("file-list"), part) for part in reply.parts if isinstance(part, Table)]
     tables += [(tr.translate_notice(title), table) for title, table in reply.sections]
     files = tuple(_attach_table(title, table, tr) for title, table in tables if len(table.rows) > MAX_ROWS)
@@ -101,7 +107,7 @@ def _build_reply(reply: Reply, safe: Reply, tr: Translator) -> RenderedMessage:
 
 
 def _build_trimmed(text: Spans, markup: Markup | None, files: Sequence[Attachment], tr: Translator) -> RenderedMessage:
-    """Build at most `MOST_PIECES` messages; a longer text becomes its beginning and a file with all of it."""
+    """Return at most `MOST_PIECES` messages; of a longer text one message with the beginning and a file with all of it."""
     pieces = _split_text(text)
     if len(pieces) <= MOST_PIECES:
         return RenderedMessage(pieces=pieces, markup=markup, files=tuple(files))
@@ -111,14 +117,14 @@ def _build_trimmed(text: Spans, markup: Markup | None, files: Sequence[Attachmen
 
 
 def _build_beginning(text: Spans, closing: str) -> Piece:
-    """Return one message: as much of the text as fits, and a line that says where the rest is."""
+    """Return one message: as much of the text as fits, and the line `closing`, which says where the rest is."""
     head, marks = split_entities(*render_entities(text), limit=LIMIT - count_units(closing) - 1)[0]
     said = MessageEntity(type="bold", offset=count_units(head) + 1, length=count_units(closing))
     return f"{head}\n{closing}", [*marks, said]
 
 
 def _split_text(text: Spans) -> tuple[Piece, ...]:
-    """Split the text into messages without blank ones, which Telegram refuses."""
+    """Return the text as messages of allowed length, without blank ones, which Telegram refuses."""
     return tuple(piece for piece in split_entities(*render_entities(text)) if not is_blank(piece[0]))
 
 
@@ -141,6 +147,6 @@ def _build_file(file: File, tr: Translator) -> Attachment:
 
 
 def _build_file_name(words: str) -> str:
-    """Return `words` without characters that file systems reserve."""
+    """Return `words` as a file name without extension: at most 60 harmless characters, "list" if none are left."""
     kept = "".join(mark if mark.isalnum() or mark in " -_.,№«»" else " " for mark in words)
     return " ".join(kept.split())[:60].strip(". ") or "list"
