@@ -1,6 +1,6 @@
 """The settings of one installation, read once and not changed after that. No other module reads the environment.
 
-It imports no Telegram library, because `sdelka doctor` uses it too.
+This module imports no Telegram library, because `sdelka doctor` uses it too.
 """
 
 import re

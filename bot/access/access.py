@@ -223,7 +223,7 @@ class Access:
         )
 
     async def _fetch_new_zones(self) -> None:
-        """Fetch the time zones of people who are new in the file; those of the others are refreshed hourly."""
+        """Fetch the time zones of people who are new in the access file; those of the others are refreshed hourly."""
         for number, person in list(self._by_telegram.items()):
             if person.time_zone is None and number not in self._zones and self._zone_of is not None:
                 self._zones[number] = await self._zone_of(user_id=person.bitrix_user_id)

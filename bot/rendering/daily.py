@@ -24,7 +24,7 @@ _REMINDER: Final = {
 }
 _ON_BUTTON: Final = 30
 ROWS: Final = 5
-"""Maximum number of rows shown of each list in a digest."""
+"""Maximum number of rows shown of each list in the morning digest (summary of the day's work)."""
 
 
 class ReminderButton(NamedTuple):

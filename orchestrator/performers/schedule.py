@@ -76,7 +76,7 @@ def _count_waiting(store: Store, session: str) -> int:
 
 
 def _is_kept(store: Store, session: str, known: str) -> bool:
-    """Return whether the reminder of effect `known` waits in the inbox for the chat's worker, or is set already."""
+    """Return whether the reminder of the effect with the id `known` waits in the inbox for the chat's worker, or is set already."""
     if any(row.kind == KIND and row.body["effect_id"] == known for row in store.list_waiting_inbox(session, LANE, 1000)):
         return True
     after = 0

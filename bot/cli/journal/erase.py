@@ -69,7 +69,7 @@ def _collect_survey(store: "SqlStore", key: str, place: "ErasureFiles", name: st
 
 
 def _ask_confirmation(found: "PersonSurvey", *, yes: bool, force: bool) -> None:
-    """Exit with code REFUSED if the person has open cards or inputs and `force` is not set, or if the key is not typed to confirm."""
+    """Exit with code REFUSED if the person has open cards or waiting inbox rows without `force`, or if the key is not typed to confirm."""
     if found.obstacles and not force:
         _write_line("Refused: decide these first (or wait for them), or give --force to withdraw them.")
         raise typer.Exit(REFUSED)

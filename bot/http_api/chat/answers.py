@@ -1,4 +1,4 @@
-"""Builds the answer to one input (inbox row) from stored events.
+"""Builds the answer to one inbox row (stored message) from stored events.
 
 It is therefore the same for a repeated request, after a restart and in another process.
 """
@@ -67,7 +67,7 @@ class ChatAnswer(BaseModel):
 
 
 def read_events(store: Store, row: InboxRow) -> list[Event]:
-    """Return the events that an answer consists of and that the journal holds for the input; empty if none. Raises StoreError."""
+    """Return the events that an answer consists of and that the journal holds for the inbox row; empty if none. Raises StoreError."""
     stream = f"session:{row.session}"
     after = _find_start(store, stream, row.id)
     found: list[Event] = []
@@ -81,9 +81,9 @@ def read_events(store: Store, row: InboxRow) -> list[Event]:
 
 
 def _find_start(store: Store, stream: str, row_id: str) -> int:
-    """Return the number of a record in the stream that lies before all events of the input; 0 for the beginning.
+    """Return the number of a record in the stream that lies before all events of the inbox row; 0 for the beginning.
 
-    It is found by binary search, since ids of inputs and of events grow with time.
+    It is found by binary search, since ids of inbox rows and of events grow with time.
     """
     low, high = 0, store.read_head(stream)[0]
     if high <= _PAGE:
@@ -108,7 +108,7 @@ def trim_to_answer(happened: Sequence[Event]) -> Sequence[Event]:
 
 
 def read_befores(store: Store, session: str) -> BeforeImages:
-    """Return the before-images of the session's cards; raises StoreError."""
+    """Return, by confirmation id, the records that each card of the session changes, as they were when it was made; raises StoreError."""
     state, _ = load_state(store, f"session:{session}")
     return {key: entry.before or {} for key, entry in state.cards.items()}
 

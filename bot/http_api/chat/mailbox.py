@@ -1,7 +1,7 @@
-"""Lets callers wait for the answer to an input (inbox row), and stores the inputs of many callers in one commit.
+"""Lets callers wait for the answer to an inbox row (stored message), and stores the inbox rows of many callers in one commit.
 
-A waiting caller is notified by the commit that closes the input, or by polling the database if another process closed it. Nothing is
-lost with this module's memory: all of it is in the database too.
+A waiting caller is notified by the commit that closes the inbox row (marks it as processed), or by polling the database if another
+process closed it. Nothing is lost with this module's memory: all of it is in the database too.
 """
 
 import asyncio
@@ -28,13 +28,13 @@ MOST_STEPS: Final = 50
 
 
 class Ticket:
-    """One caller's wait for the answer to one input."""
+    """One caller's wait for the answer to one inbox row."""
 
     def __init__(self, row: InboxRow) -> None:
         """Create a ticket for the answer to `row`, with no events yet."""
         self.row = row
         self.is_over = row.status != "new"
-        """Whether the input is closed, so that its answer is available."""
+        """Whether the inbox row is closed (processed), so that its answer is available."""
         self.is_complete = row.kind != TextMessage.KIND and not self.is_over
         """Whether `events` has all events of the turn, because the turn began after the ticket was opened."""
         self.events: list[Event] = []
@@ -66,12 +66,12 @@ class Mailbox:
         self._tickets: dict[str, list[Ticket]] = {}
         self._followed: dict[str, list[Ticket]] = {}
         self._turns: dict[str, str] = {}
-        """By session: the id of the input (turn) that is being worked on in it."""
+        """By session: the id of the inbox row (turn) that is being worked on in it."""
         self._look = asyncio.Event()
 
     @contextlib.contextmanager
     def open_ticket(self, row: InboxRow) -> Iterator[Ticket]:
-        """Yield a ticket for the input, which is notified when the input is closed or nothing can be stored, but not of single steps."""
+        """Yield a ticket for the inbox row, which is notified when the row is closed or nothing can be stored, but not of single steps."""
         ticket = Ticket(row)
         with _register_ticket(self._tickets, ticket):
             yield ticket
@@ -99,13 +99,13 @@ class Mailbox:
             self._store.listeners.remove(self._look.set)
 
     async def check_closed(self, ticket: Ticket) -> None:
-        """Mark the ticket as over if its input had been closed before the ticket was opened. Raises StoreError."""
+        """Mark the ticket as over if its inbox row had been closed before the ticket was opened. Raises StoreError."""
         closed = await self._store.read(_select_closed, [ticket.row.source])
         if closed and not ticket.is_over:
             ticket.is_over, ticket.is_complete = True, False
 
     async def _check_all(self) -> None:
-        """Mark as over the tickets whose inputs another process has closed, and notify them. Raises StoreError."""
+        """Mark as over the tickets whose inbox rows another process has closed, and notify them. Raises StoreError."""
         sources = {tickets[0].row.source: row_id for row_id, tickets in self._tickets.items() if not tickets[0].is_over}
         if not sources:
             return
@@ -163,7 +163,7 @@ class Mailbox:
 
 @contextlib.contextmanager
 def _register_ticket(tickets: dict[str, list[Ticket]], ticket: Ticket) -> Iterator[None]:
-    """Keep the ticket in `tickets`, under the id of its input, for the duration of the block."""
+    """Keep the ticket in `tickets`, under the id of its inbox row, for the duration of the block."""
     of_input = tickets.setdefault(ticket.row.id, [])
     of_input.append(ticket)
     try:
@@ -180,22 +180,22 @@ def _select_closed(store: Store, sources: list[str]) -> list[str]:
 
 
 BATCH_SIZE: Final = 100
-"""Maximum number of inputs per commit."""
+"""Maximum number of inbox rows per commit."""
 
 Receive = Callable[[Sequence[InboxRow]], Awaitable[list[bool]]]
 
 
 class InputBatcher:
-    """Stores inputs in batches: a hundred callers at once cost two disk flushes, not a hundred. A single caller does not wait."""
+    """Stores inbox rows in batches: a hundred callers at once cost two disk flushes, not a hundred. A single caller does not wait."""
 
     def __init__(self, receive: Receive) -> None:
-        """Create the batcher; `receive` stores inputs in one commit and returns for each whether it is new."""
+        """Create the batcher; `receive` stores inbox rows in one commit and returns for each whether it is new."""
         self._receive = receive
         self._waiting: list[tuple[InboxRow, asyncio.Future[bool]]] = []
         self._drain_task: asyncio.Task[None] | None = None
 
     async def take(self, row: InboxRow) -> bool:
-        """Store the input and return whether it is new (False: one with the same source was stored before); raises StoreError."""
+        """Store the inbox row and return whether it is new (False: one with the same source was stored before); raises StoreError."""
         stored: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting.append((row, stored))
         if self._drain_task is None:
@@ -211,7 +211,7 @@ class InputBatcher:
             self._drain_task = None
 
     async def _store(self, batch: Sequence[tuple[InboxRow, "asyncio.Future[bool]"]]) -> None:
-        """Store all inputs of the batch or none; the input of a caller who has disconnected is stored too."""
+        """Store all inbox rows of the batch or none; the inbox row of a caller who has disconnected is stored too."""
         try:
             fresh = await self._receive([row for row, _ in batch])
         except Exception as error:  # noqa: BLE001 - every error is passed on to the waiting callers

@@ -1,4 +1,4 @@
-"""Waits for the answer to an input and sends it, either whole or as server-sent events.
+"""Waits for the answer to an inbox row and sends it, either whole or as server-sent events.
 
 A caller who disconnects does not stop the turn. Before an answer is sent the caller's rights are checked again, since they may have
 been revoked while the turn ran.
@@ -65,7 +65,7 @@ class ChatContext:
 
 
 async def store_request(row: InboxRow, chat: ChatContext) -> InboxRow:
-    """Store the input and return it, or return the input stored before if the caller repeats a request with its Idempotency-Key.
+    """Store the inbox row and return it, or return the inbox row stored before if the caller repeats a request with its Idempotency-Key.
 
     Raises ApiError 422 if the earlier request with this key was different, 409 if it was erased, 503 and StoreError.
     """
@@ -82,7 +82,10 @@ async def store_request(row: InboxRow, chat: ChatContext) -> InboxRow:
 
 
 async def wait_for_answer(row: InboxRow, client: Client, chat: ChatContext) -> Response:
-    """Store the input and return the whole answer: 200, or 202 if it is not ready in time; raises ApiError 401, 409, 422, 500 or 503."""
+    """Store the inbox row and return the whole answer: 200, or 202 if it is not ready in time.
+
+    Raises ApiError 401, 409, 422, 500 or 503.
+    """
     with chat.mailbox.open_ticket(row) as ticket:  # opened before the input is stored, or its end could be missed
         known = await store_request(row, chat)
         if known is row:
@@ -171,7 +174,7 @@ class _AnswerStream:
         return found
 
     def format_event(self, name: str, data: Mapping[str, object]) -> bytes:
-        """Return one server-sent event, whose id consists of the input's id and a running number."""
+        """Return one server-sent event, whose id consists of the inbox row's id and a running number."""
         self._count += 1
         return format_event(name, f"{self._row.id}:{self._count}", data)
 
@@ -196,7 +199,7 @@ def _count_common_prefix(one: str, other: str) -> int:
 
 
 async def _collect_answer(ticket: Ticket, client: Client, chat: ChatContext) -> ChatAnswer:
-    """Return the answer to a closed input, from the ticket's events if they are complete, else from the journal. Raises StoreError."""
+    """Return the answer to a closed inbox row, from the ticket's events if they are complete, else from the journal. Raises StoreError."""
     row, store = ticket.row, chat.tools.store
     happened = trim_to_answer(ticket.events if ticket.is_complete else await store.read(read_events, row))
     missing = any(not card.has("before") for card in collect_open_cards(happened))
