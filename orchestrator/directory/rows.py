@@ -1,8 +1,9 @@
 """Gives the portal's rows named fields: records and employees, in classic (TITLE) or new (title) spelling."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import AliasChoices, AliasGenerator, BeforeValidator, ConfigDict, Field
+from pydantic import AliasChoices, AliasGenerator, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from orchestrator.domain.frozen import View
@@ -25,6 +26,13 @@ class RecordRow(View):
     model_config = ConfigDict(
         alias_generator=AliasGenerator(validation_alias=lambda name: AliasChoices(name.upper(), to_camel(name))), validate_by_name=True
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_blanks(cls, row: object) -> object:
+        """Leave out what is blank, so that a value in one spelling counts although the other spelling stands there empty."""
+        return {name: value for name, value in row.items() if value is not None and value != ""} if isinstance(row, Mapping) else row
+
     id: Number = 0
     title: Text = Field("", validation_alias=AliasChoices("TITLE", "title", "SUBJECT"))
     name: Text = ""
