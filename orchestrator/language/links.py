@@ -1,4 +1,7 @@
-"""Removes unknown links, so that text cannot carry data out: links may lead to the portal, to listed hosts, or where the person pointed."""
+"""Removes links to unknown hosts from text, because whoever opens such a link may send data out.
+
+Callers allow links to the portal, to hosts that an administrator listed, and to hosts that the person wrote.
+"""
 
 import re
 from collections.abc import Set as AbstractSet
@@ -16,7 +19,7 @@ _REMOVED_MARK = load_lexicon("records").read_table("removed_link")
 
 
 def strip_unknown_links(text: str, hosts: AbstractSet[str], *, locale: str) -> str:
-    """Replace every address of a host not in `hosts` by a mark, so that no such link can be opened with one press."""
+    """Return the text with a mark in place of every address whose host is not in `hosts`, so that nobody can open it with one press."""
     return _ADDRESS.sub(lambda found: found[0] if _parse_host(found[0]) in hosts else _REMOVED_MARK[locale], text)
 
 
