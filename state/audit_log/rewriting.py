@@ -111,7 +111,7 @@ class _LogRewrite:
         return b"".join(self._transform_line(line) for line in io.BytesIO(text) if line.strip())
 
     def build_note(self, user: str, clock: Clock, n: int, digest: str) -> bytes:
-        """Return the line that reports the rewriting; `n` and `digest` are the number and hash of the last record of the old chain."""
+        """Return the line that reports the rewriting; `n` and `digest` are number and hash of the last record before the rewriting."""
         record = {
             "timestamp": format_iso(clock.now()),
             "user": user,

@@ -37,7 +37,7 @@ class Backlog:
     """What waits in each table at one moment."""
 
     inbox: Mapping[str, Waiting] = field(default_factory=dict)
-    """Unhandled inbox rows by lane, the queue of a session that they wait in."""
+    """New inbox rows by lane; lanes are the separate queues of one session."""
     outbox: Mapping[tuple[str, str], Waiting] = field(default_factory=dict)
     """Outbox rows by channel and status (new, failed)."""
     effects: Mapping[str, Waiting] = field(default_factory=dict)

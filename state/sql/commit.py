@@ -92,7 +92,7 @@ def write_commit(transaction: Transaction, statements: Statements, steps: Sequen
     """
     numbered: list[tuple[StoredEvent, str]] = []
     named: list[IndexEntry] = []
-    # The owner and epoch of the last step count. The end of the stream is read once: within the transaction nobody else moves it.
+    # The last step's owner and epoch are used, and the end of the stream is read once: within the transaction nobody else moves it.
     whose: tuple[str, int] | None = None
     fence = Fence(0, "", None)
     for commit, made in steps:

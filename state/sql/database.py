@@ -66,7 +66,7 @@ class Transaction:
         """The error to raise if the statement that runs at present violates a unique key."""
 
     def translate_code(self, code: str) -> type[StoreError] | None:
-        """Return the error to raise for an error code of PostgreSQL; None for codes after which the transaction may not be undone."""
+        """Return the error to raise for an error code of PostgreSQL; None for codes that do not say for certain that nothing was stored."""
         return UNDONE.get(code)
 
     def run(self, statement: Statement, params: Params) -> int:
