@@ -17,6 +17,7 @@ from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.engines.base import ChosenOption, Engine, TurnEnd, TurnInput
 from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.call.modes import resolve_mode
+from orchestrator.language.foreign_text import announces_foreign_text, split_foreign_text
 from orchestrator.replies.code_notes import add_forward_buttons, add_made_lines, add_own_only_notices
 from orchestrator.replies.turn_outcome import add_change_notices, build_early_end, strip_foreign_links
 from orchestrator.runtime import outbox
@@ -140,7 +141,24 @@ def _build_turn_input(row: InboxRow, said: Input | None, session: Session) -> Tu
         choice = ChosenOption(question=question, value=option["value"], label=option["label"], targets=targets)
         return TurnInput(turn_id=row.id, text=question.text, origin=said.origin or "typed", answers=said.answers, choice=choice)
     said = said if isinstance(said, TextMessage) else TextMessage()
-    return TurnInput(turn_id=row.id, text=said.text, quoted=said.quoted, origin=said.origin or "typed", ref=said.message_id)
+    own, quoted = _separate_foreign_text(said, row, session)
+    return TurnInput(turn_id=row.id, text=own, quoted=quoted, origin=said.origin or "typed", ref=said.message_id)
+
+
+def _separate_foreign_text(said: TextMessage, row: InboxRow, session: Session) -> tuple[str, str]:
+    """Return the person's own words and the text of others, whether the door told them apart or the person pasted them in.
+
+    The request of a button is written by code. What a message announces («клиент пишет:») may come as the next message.
+    """
+    if said.origin == "button" or not said.text:
+        return said.text, said.quoted
+    own, pasted = split_foreign_text(said.text)
+    lines = [line for line in session.state.history if line.role == "user"]
+    if lines and session.state.turn_id == row.id and lines[-1].text == own:
+        lines.pop()  # resumed after a crash: it is this message
+    if lines and not lines[-1].quoted and announces_foreign_text(lines[-1].text):
+        own, pasted = "", said.text
+    return own, "\n\n".join(filter(None, (said.quoted, pasted)))
 
 
 async def _may_answer(turn: TurnInput, actor: Actor, session: Session, tools: Tools) -> bool:
