@@ -153,10 +153,11 @@ def _separate_foreign_text(said: TextMessage, row: InboxRow, session: Session) -
     if said.origin == "button" or not said.text:
         return said.text, said.quoted
     own, pasted = split_foreign_text(said.text)
-    lines = [line for line in session.state.history if line.role == "user"]
-    if lines and session.state.turn_id == row.id and lines[-1].text == own:
-        lines.pop()  # resumed after a crash: it is this message
-    if lines and not lines[-1].quoted and announces_foreign_text(lines[-1].text):
+    history = list(session.state.history)
+    if history and session.state.turn_id == row.id and history[-1].role == "user" and history[-1].text == own:
+        history.pop()  # resumed after a crash: it is this message
+    before = next((line for line in reversed(history[-2:]) if line.role == "user"), None)  # older ones were followed by other turns
+    if before is not None and not before.quoted and announces_foreign_text(before.text):
         own, pasted = "", said.text
     return own, "\n\n".join(filter(None, (said.quoted, pasted)))
 
