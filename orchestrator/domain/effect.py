@@ -14,10 +14,12 @@ class Provenance(Frozen):
     """The origin of the words in an effect; the gate reads it to find taint.
 
     `targets` are the records ("deal:481") that the person named or selected, that were the current object, or that this turn
-    created. `external` holds the label texts read in this turn. `prose` says whether free text written by others was read.
+    created. `external` holds the label texts read in this turn. `prose` says whether free text written by others was read, `pasted`
+    whether it came with the person's message.
     """
 
     prose: bool = False
+    pasted: bool = False
     targets: frozenset[str] = frozenset()
     external: tuple[str, ...] = ()
     person_text: str = ""

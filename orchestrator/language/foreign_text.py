@@ -45,6 +45,7 @@ _LABELS: Final = _compile_words("labels")
 _ORDERS_FOLLOW: Final = re.compile(rf"(?:{_WORDS.join_patterns('orders_follow')})[\s{_COLONS}]*")
 _ACTS: Final = _compile_words("acts")
 _ACT_STEMS: Final = re.compile(rf"(?<!\w)\w{{0,3}}(?:{_WORDS.join_patterns('act_stems')})")
+_DELETING: Final = _compile_words("deleting")
 _COMMANDS: Final = _compile_words("commands")
 _RECORDS: Final = _compile_words("records")
 _NUMBERED_RECORD: Final = re.compile(rf"(?:{_WORDS.join_patterns('records')})\W{{0,3}}(?:id\W?)?[0-9]|[№#]\s?[0-9]")
@@ -59,6 +60,8 @@ _SEPARATOR: Final = re.compile(rf"[-_=*>\s]*(?:{_WORDS.join_patterns('separators
 _DAY: Final = r"[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{2,4},?\s+(?:at |в )?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[ap]m)?"
 _CHAT_LINE: Final = re.compile(rf"\s*(?:\[{_DAY}\]|{_DAY}\s?[-–—]).{{1,80}}|.{{1,80}}\[{_DAY}\][{_COLONS}]?\s*$")
 """A message as messengers copy it: «Пётр, [23.11.2026 10:00]» or «[23.11.2026, 10:00] Пётр: …»."""
+_ATTRIBUTION: Final = re.compile(r"[0-9]{1,2}:[0-9]{2}|\w@\w")
+"""A mail program wrote the line above the letter («On Mon, 23 Nov 2026 at 10:00, P wrote:»), not the person."""
 _QUOTED_LINE: Final = re.compile(r"\s{0,3}(?:[>＞❯›〉》▌▎│┃]|&gt;|\|\s(?!.*\|))")
 _LEAD_END: Final = re.compile(rf"[{_COLONS}]+[\s*_)👇⬇️↓]*$|\s[–—-]+>?\s*$|[👇⬇↓→]️?\s*$")
 _INLINE_COLON: Final = re.compile(rf"(?<![0-9])[{_COLONS}]|[{_COLONS}](?![0-9])|→|\s[–—-]+>?(?=\s)")
@@ -116,6 +119,17 @@ def split_foreign_text(text: str) -> SplitText:
     if not merged:
         return SplitText(own=text, foreign="")
     return SplitText(own=_cut_out(text, merged), foreign="\n\n".join(text[start:end].strip() for start, end in merged))
+
+
+def gives_order(text: str) -> bool:
+    """Return whether the person's own words ask the bot to change something."""
+    folded = fold(text)
+    return any(words.search(folded) for words in (_ORDERS, _ACTS, _ORDERS_FOLLOW))
+
+
+def asks_to_delete(text: str) -> bool:
+    """Return whether the person's own words ask to delete something or to take it away."""
+    return _DELETING.search(fold(text)) is not None
 
 
 def announces_foreign_text(text: str) -> bool:
@@ -203,7 +217,7 @@ def _find_signed(lines: Sequence[_Line]) -> int | None:
     if not any(_SIGN_OFF.match(line.folded) for line in spoken[1:]):
         return None
     first = spoken[0].folded
-    lead = _ORDERS.search(first) and (_REPORTING_OR_LETTERS.search(first) or _LEAD_END.search(first))
+    lead = _ORDERS.search(first) and (_REPORTING_OR_LETTERS.search(first) or (_LEAD_END.search(first) and not _is_instruction(first)))
     return spoken[1].start if lead else spoken[0].start
 
 
@@ -214,7 +228,7 @@ def _find_led_in(lines: Sequence[_Line]) -> int | None:
             continue
         rest = [other for other in lines[number + 1 :] if not other.is_blank]
         if rest and not _is_value_list(line.folded, rest):
-            return rest[0].start
+            return line.start if _ATTRIBUTION.search(line.folded) else rest[0].start
     return None
 
 
