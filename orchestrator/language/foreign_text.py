@@ -15,6 +15,8 @@ MAX_QUOTED_VALUE: Final = 100
 """A longer quotation is no title and no short comment."""
 MAX_PHRASE: Final = 40
 """A quotation of several sentences may be this long and still be a name («ООО «Рога. И Ко»»)."""
+MAX_GREETING: Final = 20
+"""A quotation that only greets («добрый день») is a value."""
 MAX_VALUE_LINE: Final = 80
 MAX_VALUE_LINES: Final = 30
 MAX_LEAD_WORDS: Final = 8
@@ -64,7 +66,7 @@ _ATTRIBUTION: Final = re.compile(r"[0-9]{1,2}:[0-9]{2}|\w@\w")
 """A mail program wrote the line above the letter («On Mon, 23 Nov 2026 at 10:00, P wrote:»), not the person."""
 _QUOTED_LINE: Final = re.compile(r"\s{0,3}(?:[>＞❯›〉》▌▎│┃]|&gt;|\|\s(?!.*\|))")
 _LEAD_END: Final = re.compile(rf"[{_COLONS}]+[\s*_)👇⬇️↓]*$|\s[–—-]+>?\s*$|[👇⬇↓→]️?\s*$")
-_INLINE_COLON: Final = re.compile(rf"(?<![0-9])[{_COLONS}]|[{_COLONS}](?![0-9])|→|\s[–—-]+>?(?=\s)")
+_INLINE_COLON: Final = re.compile(rf"(?<![0-9])[{_COLONS}](?!//)|[{_COLONS}](?![0-9/])|→|\s[–—-]+>?(?=\s)")
 _SENTENCE_END: Final = re.compile(r"[.!?…;\n](?=\s|$|[»”\"])")
 _CLAUSE_END: Final = re.compile(r"[.!?…;\n](?=\s)|,(?! (?:что|чтобы|цитирую|that)\b)")
 _SENTENCE_BREAK: Final = re.compile(r"[.!?…]\s+\S")
@@ -217,8 +219,8 @@ def _find_signed(lines: Sequence[_Line]) -> int | None:
     if not any(_SIGN_OFF.match(line.folded) for line in spoken[1:]):
         return None
     first = spoken[0].folded
-    lead = _ORDERS.search(first) and (_REPORTING_OR_LETTERS.search(first) or (_LEAD_END.search(first) and not _is_instruction(first)))
-    return spoken[1].start if lead else spoken[0].start
+    of_letter = _GREETING.match(first) or _COMMANDS.search(first) or _NUMBERED_RECORD.search(first)
+    return spoken[1].start if _is_lead_in(first) and not of_letter else spoken[0].start
 
 
 def _find_led_in(lines: Sequence[_Line]) -> int | None:
@@ -319,7 +321,9 @@ def _is_foreign_quotation(before: str, inner: str) -> bool:
     """Whether a quotation is no value of the person's own request but a letter, an instruction or the words of somebody else."""
     if not _WORD.search(inner):
         return False
-    if len(inner) > MAX_QUOTED_VALUE or "\n" in inner.strip() or _GREETING.match(inner) or _is_instruction(inner):
+    if len(inner) > MAX_QUOTED_VALUE or "\n" in inner.strip() or _is_instruction(inner):
+        return True
+    if len(inner) > MAX_GREETING and _GREETING.match(inner):
         return True
     if len(inner) > MAX_PHRASE and _SENTENCE_BREAK.search(inner):
         return True
