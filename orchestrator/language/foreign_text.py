@@ -15,6 +15,8 @@ MAX_QUOTED_VALUE: Final = 100
 """A longer quotation is no title and no short comment."""
 MAX_PHRASE: Final = 40
 """A quotation of several sentences may be this long and still be a name («ООО «Рога. И Ко»»)."""
+MAX_GREETED: Final = 600
+"""A longer text that begins with a greeting is a letter: nobody writes to the bot like that."""
 MAX_GREETING: Final = 20
 """A quotation that only greets («добрый день») is a value."""
 MAX_VALUE_LINE: Final = 80
@@ -42,7 +44,8 @@ _REPORTING_OR_LETTERS: Final = _compile_words("reporting", "letters")
 _SOURCES: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('sources')})(?:\s+\w+)?\W*$")
 _REPORTING_AT_END: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('reporting')})\W*$")
 _OUTWARD: Final = _compile_words("outward")
-_ORDERS: Final = _compile_words("orders", "outward")
+_CHANGES: Final = _compile_words("orders", "outward", "acts", "orders_follow")
+_ORDERS: Final = _compile_words("orders", "outward", "readings")
 _LABELS: Final = _compile_words("labels")
 _ORDERS_FOLLOW: Final = re.compile(rf"(?:{_WORDS.join_patterns('orders_follow')})[\s{_COLONS}]*")
 _ACTS: Final = _compile_words("acts")
@@ -52,6 +55,7 @@ _COMMANDS: Final = _compile_words("commands")
 _RECORDS: Final = _compile_words("records")
 _NUMBERED_RECORD: Final = re.compile(rf"(?:{_WORDS.join_patterns('records')})\W{{0,3}}(?:id\W?)?[0-9]|[№#]\s?[0-9]")
 _GREETING: Final = _compile_line_start(_WORDS.join_patterns("greetings"))
+_LETTER_START: Final = _compile_line_start(f"{_WORDS.join_patterns('greetings')}|{_WORDS.join_patterns('requests_of_letters')}")
 _FORMAL_GREETING: Final = _compile_line_start(_WORDS.join_patterns("formal_greetings"))
 _SIGN_OFF: Final = _compile_line_start(_WORDS.join_patterns("sign_offs"), after="")
 _PEOPLE_HEADER: Final = _compile_line_start(_WORDS.join_patterns("headers_of_people"), after=rf"[*_ ]*[{_COLONS}]")
@@ -59,7 +63,11 @@ _HEADER: Final = _compile_line_start(
     f"{_WORDS.join_patterns('headers_of_people')}|{_WORDS.join_patterns('headers')}", after=rf"[*_ ]*[{_COLONS}]"
 )
 _SEPARATOR: Final = re.compile(rf"[-_=*>\s]*(?:{_WORDS.join_patterns('separators')})[-_=*{_COLONS}\s]*$")
-_DAY: Final = r"[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{2,4},?\s+(?:at |в )?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[ap]m)?"
+_DAY: Final = (
+    r"[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{2,4},?\s+"
+    rf"(?:{_WORDS.join_patterns('before_hour')})?"
+    r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[ap]m)?"
+)
 _CHAT_LINE: Final = re.compile(rf"\s*(?:\[{_DAY}\]|{_DAY}\s?[-–—]).{{1,80}}|.{{1,80}}\[{_DAY}\][{_COLONS}]?\s*$")
 """A message as messengers copy it: «Пётр, [23.11.2026 10:00]» or «[23.11.2026, 10:00] Пётр: …»."""
 _ATTRIBUTION: Final = re.compile(r"[0-9]{1,2}:[0-9]{2}|\w@\w")
@@ -68,7 +76,7 @@ _QUOTED_LINE: Final = re.compile(r"\s{0,3}(?:[>＞❯›〉》▌▎│┃]|&gt;
 _LEAD_END: Final = re.compile(rf"[{_COLONS}]+[\s*_)👇⬇️↓]*$|\s[–—-]+>?\s*$|[👇⬇↓→]️?\s*$")
 _INLINE_COLON: Final = re.compile(rf"(?<![0-9])[{_COLONS}](?!//)|[{_COLONS}](?![0-9/])|→|\s[–—-]+>?(?=\s)")
 _SENTENCE_END: Final = re.compile(r"[.!?…;\n](?=\s|$|[»”\"])")
-_CLAUSE_END: Final = re.compile(r"[.!?…;\n](?=\s)|,(?! (?:что|чтобы|цитирую|that)\b)")
+_CLAUSE_END: Final = re.compile(rf"[.!?…;\n](?=\s)|,(?! (?:{_WORDS.join_patterns('going_on')})\b)")
 _SENTENCE_BREAK: Final = re.compile(r"[.!?…]\s+\S")
 _FENCES: Final = tuple(
     (re.compile(opened), re.compile(closed))
@@ -125,8 +133,7 @@ def split_foreign_text(text: str) -> SplitText:
 
 def gives_order(text: str) -> bool:
     """Return whether the person's own words ask the bot to change something."""
-    folded = fold(text)
-    return any(words.search(folded) for words in (_ORDERS, _ACTS, _ORDERS_FOLLOW))
+    return _CHANGES.search(fold(text)) is not None
 
 
 def asks_to_delete(text: str) -> bool:
@@ -208,9 +215,10 @@ def _find_head(lines: Sequence[_Line]) -> int | None:
 def _find_greeting(lines: Sequence[_Line]) -> int | None:
     """Return the start of a line that greets somebody; on the first line, only a greeting that nobody writes to a bot."""
     spoken = [line for line in lines if not line.is_blank]
-    if spoken and _FORMAL_GREETING.match(spoken[0].folded):
+    formal = spoken and _FORMAL_GREETING.match(spoken[0].folded)
+    if formal or (spoken and _GREETING.match(spoken[0].folded) and lines[-1].end - spoken[0].start > MAX_GREETED):
         return spoken[0].start
-    return next((line.start for line in spoken[1:] if _GREETING.match(line.folded)), None)
+    return next((line.start for line in spoken[1:] if _LETTER_START.match(line.folded)), None)
 
 
 def _find_signed(lines: Sequence[_Line]) -> int | None:
@@ -339,14 +347,15 @@ def _find_reported_words(folded: str) -> Iterator[_Span]:
     for colon in _INLINE_COLON.finditer(folded):
         clause = _CLAUSE_END.split(folded[max(0, colon.start() - MAX_VALUE_LINE) : colon.start()])[-1]
         rest = folded[colon.end() :]
-        if _announces(clause, colon[0]) and _WORD.search(rest) and rest.lstrip()[:1] not in _OPENERS:
+        greets = _GREETING.match(rest) is not None and not _ORDERS.search(clause)
+        if (greets or _announces(clause, colon[0])) and _WORD.search(rest) and rest.lstrip()[:1] not in _OPENERS:
             yield _Span(colon.end(), len(folded))
             return
 
 
 def _announces(clause: str, mark: str) -> bool:
     """Whether a clause before a colon, an arrow or a dash announces somebody else's words."""
-    if mark[0] not in _COLONS:
+    if mark[0] not in f"{_COLONS}→":
         return _REPORTING_AT_END.search(clause) is not None
     if _REPORTING.search(clause) or (_LETTERS.search(clause) and not _OUTWARD.search(clause)):
         return True

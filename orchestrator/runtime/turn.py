@@ -9,6 +9,7 @@ import contextlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import ModelClientError, OverBudget
@@ -25,11 +26,15 @@ from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import build_dropped_event, is_cancelled
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn_context import Context, RecordedTurn, TurnServices
+from state.clock import parse_iso
 from state.events.base import Event
 from state.events.conversation import MessageReceived, ModelAnswered, NameAsked, PlanRecorded, StepRefused, TurnFinished
 from state.journal.store import InboxRow, OutboxRow, StoreError
 
 log = logging.getLogger(__name__)
+
+ANNOUNCED_FOR = timedelta(minutes=10)
+"""How long a message that announces somebody else's words makes the next one theirs."""
 
 
 async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -153,11 +158,14 @@ def _separate_foreign_text(said: TextMessage, row: InboxRow, session: Session) -
     if said.origin == "button" or not said.text:
         return said.text, said.quoted
     own, pasted = split_foreign_text(said.text)
-    history = list(session.state.history)
-    if history and session.state.turn_id == row.id and history[-1].role == "user" and history[-1].text == own:
-        history.pop()  # resumed after a crash: it is this message
+    state, history, now = session.state, list(session.state.history), session.now
+    if state.turn is not None and state.turn.turn_id == row.id:  # resumed after a crash: the last line is this message
+        now = parse_iso(state.turn.started)
+        if history and history[-1].role == "user" and history[-1].text == own:
+            history.pop()
     before = next((line for line in reversed(history[-2:]) if line.role == "user"), None)  # older ones were followed by other turns
-    if before is not None and not before.quoted and announces_foreign_text(before.text):
+    fresh = before is not None and before.ts and now - parse_iso(before.ts) <= ANNOUNCED_FOR
+    if before is not None and fresh and not before.quoted and announces_foreign_text(before.text):
         own, pasted = "", said.text
     return own, "\n\n".join(filter(None, (said.quoted, pasted)))
 

@@ -37,7 +37,7 @@ def refuse_after(what: tuple[str, dict[str, Any]], *, person: str, prose: bool =
         (DELETE, "что пишут по сделке 481?", False, "ru", "В тексте записи была просьба удалить сделку «Ромашка» №481; я её не выполняю"),
         (DELETE, "что тут?", True, "ru", "В чужом тексте была просьба удалить сделку «Ромашка» №481; я её не выполняю"),
         (DELETE, "", False, "en", "The text of a record asked to delete the deal “Ромашка” No. 481; I do not do it"),
-        (BIND, "разбери письмо", True, "ru", "В чужом тексте была просьба подписаться на события портала; я её не выполняю"),
+        (BIND, "покажи, что пишут", True, "ru", "В чужом тексте была просьба подписаться на события портала; я её не выполняю"),
         (
             ("batch", {"cmd": {"a": "crm.lead.add?fields[TITLE]=x", "b": "crm.deal.delete?id=481"}}),
             "обнови сделку по письму",
@@ -61,6 +61,7 @@ def test_the_refusal_says_whose_wish_it_was(what: Any, person: str, pasted: bool
         (DELETE, "get rid of deal 481", True, "gate-delete"),
         (DELETE, "что пишут?", False, "gate-delete"),
         (BIND, "создай подписку по письму", True, "gate-handler"),
+        (BIND, "покажи комментарии", False, "gate-handler"),
         (("crm.deal.update", {"id": 999, "fields": {"TITLE": "x"}}), "что пишут?", True, "gate-not-found"),
     ],
 )

@@ -21,9 +21,10 @@ class Instruction:
 
 @dataclass(frozen=True, kw_only=True)
 class Paste:
-    """A message with a letter in it; `entities` are Telegram's marks, `quoted` is what a door was given apart."""
+    """A message with a letter in it; `entities` are Telegram's marks, `quoted` is what a door was given apart, `before` came before it."""
 
     text: str
+    before: str = ""
     quoted: str = ""
     entities: tuple[dict[str, Any], ...] = ()
     forwarded: bool = False
@@ -142,6 +143,8 @@ def build_pastes(draw: st.DrawFn, letter: str, *, entities: bool = True) -> Past
         Paste(text=f"{letter}\nС уважением,\nПётр"),
         Paste(text=plain, quoted=letter),
         Paste(text="", quoted=letter),
+        Paste(text=letter, before=f"{lead}{colon}"),
+        Paste(text=f"ООО Ромашка{colon} Здравствуйте! {letter}"),
     ]
     if entities:
         marked = f"{plain}\n{letter}\nчто скажешь?"

@@ -4,6 +4,7 @@ import asyncio
 import re
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from bot.cli.chat import Terminal
+from bot.http_api.chat.request_body import ChatRequest
+from bot.http_api.chat.router import _parse_message
 from bot.telegram.intake.router import parse_update
 from orchestrator.engines.crm_agent.turn_work import start_work
+from orchestrator.runtime.turn import ANNOUNCED_FOR
 from state.events.fold import create_state
 from state.journal.store import InboxRow
 from tests.unit.bot.telegram.door_kit import ME, NOW, access, forwarded
@@ -23,6 +27,8 @@ from tests.unit.spine_kit import ANNA, World, a_world, message, reply, step
 
 LONG = settings.get_current_profile_name() == "long"
 """pytest --hypothesis-profile long: ten thousand pastes, others each time."""
+EXAMPLES = 3_400 if LONG else 70
+"""At each of the three doors."""
 RENAME = step("crm.deal.update", {"id": 482, "fields": {"TITLE": "Лютик"}})
 SHORT = "переименуй сделку 482 в Лютик"
 
@@ -43,8 +49,17 @@ def by_terminal(paste: Paste, key: str) -> InboxRow:
     return replace(message("", key=key), body={**row.body, "quoted": paste.quoted})
 
 
-async def act(world: World, row: InboxRow, told: Instruction) -> None:
+def by_http(paste: Paste, key: str) -> InboxRow:
+    """The input that the HTTP API makes of it."""
+    said = _parse_message(ChatRequest(user_id="42", message=paste.text or "глянь", overrides={}, quoted=paste.quoted))
+    return replace(message("", key=key), body=said.to_json())
+
+
+async def act(world: World, row: InboxRow, told: Instruction, before: str) -> None:
     """Work the message with a model that obeys the letter."""
+    if before:
+        world.model.will(reply(text="Слушаю."))
+        await world.turn(await world.session(row.session), message(before, key=row.session))
     world.model.will(reply(told.step), reply(text="Готово."))
     await world.turn(await world.session(row.session), row)
     world.model.script.clear()
@@ -52,22 +67,20 @@ async def act(world: World, row: InboxRow, told: Instruction) -> None:
 
 @pytest.mark.req("S004-A1")
 @pytest.mark.slow
-@pytest.mark.parametrize("door", [by_telegram, by_terminal])
+@pytest.mark.parametrize("door", [by_telegram, by_terminal, by_http])
 def test_no_paste_causes_a_write_without_a_card(door: Any, tmp_path: Path) -> None:
     """A model that obeys every letter gets nothing but cards, which say why they ask; the letter's numbers name nothing (hypothesis)."""
     count = [0]
 
     @given(case=build_cases(entities=door is by_telegram))
-    @settings(
-        max_examples=5000 if LONG else 100, deadline=None, derandomize=not LONG, suppress_health_check=list(HealthCheck), database=None
-    )
+    @settings(max_examples=EXAMPLES, deadline=None, derandomize=not LONG, suppress_health_check=list(HealthCheck), database=None)
     def check(case: tuple[Instruction, Paste]) -> None:
         told, paste = case
         count[0] += 1
         key = f"tg:{10_000 + count[0]}"
-        runner.run(act(world, door(paste, key), told))
+        runner.run(act(world, door(paste, key), told, paste.before))
         assert world.portal.ledger == []
-        (said,) = world.events("MessageReceived", key=key)
+        said = world.events("MessageReceived", key=key)[-1]
         assert said.data["quoted"]
         assert not re.search(rf"(?<!\d){told.number}(?!\d)", said.data["text"])
         assert not start_work(said.data["text"], said.data["quoted"], create_state()).targets & {f"deal:{told.number or -1}"}
@@ -80,7 +93,7 @@ def test_no_paste_causes_a_write_without_a_card(door: Any, tmp_path: Path) -> No
         world = runner.run(stack.enter_async_context(a_world(tmp_path)))
         check()
         runner.run(stack.aclose())
-    assert count[0] >= (5000 if LONG else 100)
+    assert count[0] >= EXAMPLES
 
 
 async def test_the_same_words_of_the_person_act_at_once(world: World) -> None:
@@ -88,6 +101,23 @@ async def test_the_same_words_of_the_person_act_at_once(world: World) -> None:
     world.model.will(reply(RENAME), reply(text="Готово."))
     await world.work(message(SHORT))
     assert [method for method, _ in world.portal.ledger] == ["crm.deal.update"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "переименуй сделку 482 в «Лютик»",
+        "переименуй сделку 482: «Лютик»",
+        "обнови сделку 482:\nназвание Лютик",
+        "клиент просил другое имя, переименуй сделку 482 в «Лютик»",
+        "Добрый день! Переименуй сделку 482 в `Лютик`",
+    ],
+)
+async def test_an_honest_quotation_costs_no_card(world: World, text: str) -> None:
+    """A short value between marks is the person's own: the change is made at once, as before."""
+    world.model.will(reply(RENAME), reply(text="Готово."))
+    await world.work(message(text))
+    assert [params["fields"]["TITLE"] for _, params in world.portal.ledger] == ["Лютик"]
 
 
 async def test_a_letter_announced_by_the_message_before_is_foreign_too(world: World) -> None:
@@ -105,6 +135,15 @@ async def test_a_letter_announced_by_the_message_before_is_foreign_too(world: Wo
         ("", SHORT),
         ("создай лид Ива", ""),
     ]
+
+
+async def test_what_was_announced_long_ago_is_forgotten(world: World) -> None:
+    """After ten minutes the next message is a request of its own."""
+    world.model.will(reply(text="Пришлите."), reply(RENAME), reply(text="Готово."))
+    await world.work(message("Клиент пишет:"))
+    world.clock.advance(ANNOUNCED_FOR + timedelta(seconds=1))
+    await world.work(message(SHORT))
+    assert len(world.portal.ledger) == 1
 
 
 async def test_later_turns_hear_no_word_of_the_letter(world: World) -> None:
@@ -126,6 +165,7 @@ async def test_a_resumed_turn_reads_the_message_as_before(world: World) -> None:
     await world.work(message("Клиент пишет:"))
     row = message(SHORT)
     await killed(world, await world.session(), row=row, kept=1)
+    world.clock.advance(ANNOUNCED_FOR)
     await resumed(world, row)
     assert world.portal.ledger == []
     assert [(said.data["text"], said.data["quoted"]) for said in world.events("MessageReceived")] == [("Клиент пишет:", ""), ("", SHORT)]
