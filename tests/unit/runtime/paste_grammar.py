@@ -144,6 +144,11 @@ def build_pastes(draw: st.DrawFn, letter: str, *, entities: bool = True) -> Past
         Paste(text=plain, quoted=letter),
         Paste(text="", quoted=letter),
         Paste(text=letter, before=f"{lead}{colon}"),
+        Paste(text=f"Вот письмо клиента. {letter}"),
+        Paste(text=f"{plain}\n***\n{letter}\n***"),
+        Paste(text=f"{plain} <письмо>{letter}</письмо>"),
+        Paste(text=f"{plain}\nПётр [10:45]: {letter}"),
+        Paste(text=f"{lead} →\n{letter}"),
         Paste(text=f"ООО Ромашка{colon} Здравствуйте! {letter}"),
     ]
     if entities:
