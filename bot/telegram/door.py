@@ -111,7 +111,7 @@ class TelegramDoor:
         Raises for a wrong token and when a foreign program polls.
         """
         self._orchestrator = orchestrator
-        self.delivery.progress.set_hosts(orchestrator.tools.allowed_hosts)
+        self.delivery.progress.set_guard(orchestrator.tools.guard)
         orchestrator.listeners.append(self.delivery.wake)
         self._store.listeners.append(self.delivery.wake)
         try:

@@ -28,7 +28,6 @@ from bot.http_api.server.tokens import Client
 from bot.rendering.progress import Step, render_step
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.outputs import Notice
-from orchestrator.language.links import strip_unknown_links
 from orchestrator.reports.viewer import Viewer
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.worker import Orchestrator
@@ -147,7 +146,7 @@ class _AnswerStream:
     def __init__(self, row: InboxRow, client: Client, chat: ChatContext) -> None:
         """Create a stream that has sent nothing."""
         self._row, self._tr = row, build_translator(client)
-        self._hosts, self._locale = chat.tools.allowed_hosts, client.actor.locale
+        self._guard, self._locale = chat.tools.guard, client.actor.locale
         self._sent_text, self._count = "", 0
 
     def collect_news(self, ticket: Ticket) -> list[bytes]:
@@ -155,7 +154,7 @@ class _AnswerStream:
         found = []
         while ticket.steps:
             found.append(self.format_event("progress", {"text": self._translate_step(ticket.steps.popleft())}))
-        text = strip_unknown_links(ticket.text, self._hosts, locale=self._locale)
+        text = self._guard.clean_partial(ticket.text, locale=self._locale)
         if text != self._sent_text:
             kept = _count_common_prefix(text, self._sent_text)
             self._sent_text = text

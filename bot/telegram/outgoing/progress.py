@@ -22,7 +22,7 @@ from bot.telegram.view.entities import is_blank, render_entities, split
 from bot.telegram.view.keyboards import build_stop_keyboard
 from bot.telegram.view.message_builder import Piece
 from orchestrator.domain.outputs import Notice
-from orchestrator.language.links import strip_unknown_links
+from orchestrator.replies.text_guard import TextGuard
 from state.clock import read_boottime
 from state.journal.store import StoreError
 from state.stored import JsonObject
@@ -43,6 +43,9 @@ FINISH_TIMEOUT = 5.0
 """Seconds that the answer waits for a progress call in flight."""
 RETRY = 1.0
 """Seconds until the next attempt when the rate limit left no room."""
+
+CLOSED = TextGuard()
+"""Lets no link through."""
 
 BEGUN, STEP, OVER = "turn-begun", "step", "turn-over"
 """Codes of control notices with their arguments: {turn}; {turn, number, state, verb, entity, title, url, method}; {turn}."""
@@ -86,22 +89,22 @@ class Progress:
         parts: DeliveryState,
         people: ChatPeople,
         *,
-        hosts: frozenset[str] = frozenset(),
+        guard: TextGuard = CLOSED,
         seconds: Callable[[], float] = read_boottime,
     ) -> None:
-        """`hosts` are the hosts that links in an unfinished answer may lead to; `seconds` is a monotonic clock."""
+        """`guard` cleans an unfinished answer; `seconds` is a monotonic clock."""
         self._outlet = outlet
         self._parts = parts
         self._people = people
-        self._hosts = hosts
+        self._guard = guard
         self._seconds = seconds
         self._views: dict[str, _TurnView] = {}
         self._typing_at: dict[str, float] = {}
         self._group: asyncio.TaskGroup | None = None
 
-    def set_hosts(self, hosts: frozenset[str]) -> None:
-        """Set the hosts that links in an unfinished answer may lead to, once they are known."""
-        self._hosts = hosts
+    def set_guard(self, guard: TextGuard) -> None:
+        """Set what cleans an unfinished answer, once it is known."""
+        self._guard = guard
 
     async def run(self) -> None:
         """Show progress until cancelled."""
@@ -319,7 +322,7 @@ class Progress:
     def _render_content(self, show: _TurnView) -> Piece:
         """Render the progress with the renderer of the answer itself; of a long text the last part, where it grows."""
         tr = self._people.build_translator(show.session)
-        words = strip_unknown_links(show.text, self._hosts, locale=tr.locale)
+        words = self._guard.clean_partial(show.text, locale=tr.locale)
         steps = [Step.model_validate(step) for step in show.steps.values()]
         piece = split(*render_entities(render_progress(steps, show.note, words, tr)))[-1]
         return ("", []) if is_blank(piece[0]) else piece
