@@ -25,6 +25,7 @@ from bot.http_api.chat.request_body import BodyReader, Overrides
 from bot.http_api.server.endpoint_context import build_translator
 from bot.http_api.server.errors import MEANINGS, ApiError
 from bot.http_api.server.tokens import Client
+from bot.rendering.markdown import render_markdown
 from bot.rendering.progress import Step, render_step
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.outputs import Notice
@@ -154,7 +155,8 @@ class _AnswerStream:
         found = []
         while ticket.steps:
             found.append(self.format_event("progress", {"text": self._translate_step(ticket.steps.popleft())}))
-        text = self._guard.clean_partial(ticket.text, locale=self._locale)
+        cleaned = self._guard.clean_partial(ticket.text, locale=self._locale)
+        text = to_plain_text(render_markdown(cleaned, locale=self._locale))
         if text != self._sent_text:
             kept = _count_common_prefix(text, self._sent_text)
             self._sent_text = text

@@ -254,3 +254,14 @@ async def test_an_admin_token_is_described_nowhere(door: Door) -> None:
     for path, operations in description["paths"].items():
         for verb, operation in operations.items():
             assert {"401", "429"} <= operation["responses"].keys(), (verb, path)
+
+
+async def test_markdown_of_the_model_is_plain_words_in_the_answer_and_its_stream(door: Door) -> None:
+    """A site shows the text as it comes: signs of markup would stand in it."""
+    door.world.model.will(reply(text="**Итог**\n- `Ромашка`: 5*3 = 15\n- [жми](https://evil.example/?d=1)"))
+    told = await door.events("что там?")
+    said = ""
+    for name, _, data in told:
+        if name == "delta":
+            said = said[: data["at"]] + data["text"]
+    assert told[-1][2]["assistant"] == said == "Итог\n• Ромашка: 5*3 = 15\n• жми ⟨ссылка убрана⟩"
