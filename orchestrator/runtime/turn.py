@@ -104,7 +104,8 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
     if (warning := await _issue_budget_warning(context, actor, session, tools)) is not None:
         end = replace(end, reply=end.reply.model_copy(update={"notices": (*end.reply.notices, warning[0])}))
         warned.append(warning[1])
-    end = replace(end, reply=tools.guard.clean_reply(end.reply, turn.text, locale=actor.locale))
+    reply = tools.guard.clean_reply(end.reply, turn.text, locale=actor.locale)
+    end = replace(end, reply=reply, history=tools.guard.secrets.mask(end.history))
     await _finish(end, turn, actor, session, row, told=warned)
     await _record_audit(context, actor, session, tools)
 

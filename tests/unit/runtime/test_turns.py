@@ -324,3 +324,6 @@ async def test_an_answer_has_no_secret_and_no_address_but_what_the_person_wrote(
     assert CODE not in text
     assert text.endswith("см. https://client.example/price и ⟨ссылка убрана⟩")
     assert list(row.body["links"]) == ["https://client.example/price"]
+    world.model.will(reply(text="ещё раз"))
+    await world.work(message("а ещё?"))
+    assert MODEL_KEY[9:] not in str(world.model.prompts[-1])
