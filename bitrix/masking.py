@@ -133,7 +133,7 @@ def _is_secret_name(key: object) -> bool:
 
 
 _OWN_SHORTEST = 8
-_BETWEEN = r"[*_~`\\\u200b-\u200f\u2060-\u2064\ufeff\u00ad]*"
+_BETWEEN = r"[*_~`\\\u200b-\u200f\u2060-\u2064\ufeff\u00ad]{0,4}"
 """Formatting and invisible characters that would make a value look different from itself."""
 
 

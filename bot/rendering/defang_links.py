@@ -23,7 +23,7 @@ _CODE_FIELDS: Final = _URL_FIELDS | {"method", "commands"}
 _ADDRESSES_SHOWN: Final = frozenset({"card", "details", "edit", "waiting", "people"})
 _ADDRESSES_HIDDEN: Final = frozenset({"history", "news", "daily", "reminder"})
 _ADDRESS = re.compile(
-    r"[a-z][a-z0-9+.-]*://\S+|www\.\S+|(?:(?<![\w@.-])|(?<=(?<![\w.%+-])@))(?:[\w-]+\.)+[^\W\d_]{2,}(?![\w@-])(?:[/:?#]\S*)?",
+    r"[a-z][a-z0-9+.-]{0,20}://\S+|www\.\S+|(?:(?<![\w@.-])|(?<=(?<![\w.%+-])@))(?:[\w-]+\.)+[^\W\d_]{2,}(?![\w@-])(?:[/:?#]\S*)?",
     re.IGNORECASE,
 )
 _STOP = re.compile(r":(?=//)|\.(?=\w)")
@@ -31,7 +31,7 @@ _MENTION = re.compile(r"(?<!\w)@(?=\w)|(?<![\w/<>])/(?=\w)|(?<![\w&])#(?=\w*[^\W
 _ANY_STOP = re.compile(r":(?=//)|(?<=[\w-])\.(?=[^\W\d]{2})|@(?=\w)|(?<!\w)/(?=\w)|#(?=\w*[^\W\d])|\$(?=[A-Z])")
 """Where an address, a mention, a command or a tag can be ended."""
 _CONTACT = re.compile(
-    r"[\w.%+-]+@(?:[\w-]+\.)+[^\W\d_]{2,}"  # an e-mail address
+    r"[\w.%+-]{1,64}@(?:[\w-]{1,63}\.){1,20}[^\W\d_]{2,24}"  # an e-mail address
     r"|(?<![\w+])\+\d(?:[ \u00a0().-]{0,2}\d){8,16}(?!\w)"  # +7 901 123-45-67
     r"|(?<![\w.,+-])[78][ \u00a0-]?\(?\d{3}\)?[ \u00a0-]?\d{3}[ \u00a0-]?\d{2}[ \u00a0-]?\d{2}(?![\w,.]\d|\w)"  # 8 (901) 123-45-67
     r"|(?<![\w.,])\d{4}[ \u00a0-]\d{4}[ \u00a0-]\d{4}[ \u00a0-]\d{4,7}(?!\w)"  # the number of a bank card
@@ -62,7 +62,7 @@ def disable_links(text: str, hosts: AbstractSet[str] = frozenset()) -> str:
     kept = _ADDRESS.sub(
         lambda found: found[0] if extract_hosts(found[0]) & hosts else _STOP.sub(lambda stop: stop[0] + JOINER, found[0]), text
     )
-    return _MENTION.sub(lambda found: found[0] + JOINER, kept) if "@" in kept or "/" in kept else kept
+    return _MENTION.sub(lambda found: found[0] + JOINER, kept) if any(sign in kept for sign in "@/#$") else kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,8 @@ _AROUND_MASK: Final = frozenset("=/:?&-")
 _TOO_DEEP: Final = re.compile(r"^(?:[ \t]*(?:>|[-+*]|[0-9]{1,9}[.)])){40}|^[ \t]{80}", re.MULTILINE)
 """Lines that nest deeper than the parser follows: it would leave their text out."""
 _DEEPEST: Final = 100
+_MOST_BRACKETS: Final = 1000
+"""Beyond this the parser takes seconds."""
 _LANGUAGE: Final = re.compile(r"[A-Za-z0-9+#._-]{0,20}")
 _CELL_BORDER: Final = re.compile(r"(?<!\\)\|")
 _LOOKS_LIKE_ADDRESS: Final = re.compile(r"[.:/\\?#]")
@@ -47,7 +49,7 @@ def render_markdown(text: str, *, locale: Locale, links: Sequence[str] | None = 
     if links is None:
         links = [found.address for found in find_addresses(text) if "/" in found.address]
     writer = _Writer(locale=locale, links=frozenset(map(normalize_address, links)), lines=tuple(_LINE_END.split(text)))
-    if _TOO_DEEP.search(text):
+    if text.count("[") > _MOST_BRACKETS or _TOO_DEEP.search(text):
         return writer.render_plain(text)
     return _trim(writer.render_blocks(_Tokens(_build_parser().parse(text))))
 

@@ -14,8 +14,9 @@ from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import RUSSIAN_SMALL_LETTERS
 
 _STOPS = r"\s<>\"'»)\]"
-_HOST = rf"(?<![\w@./-])(?:[\w-]+\.)+[a-z{RUSSIAN_SMALL_LETTERS}]{{2,}}"
-_FULL = rf"(?:[a-z][a-z0-9+.-]*://|www\.)[^{_STOPS}]+|{_HOST}(?::[0-9]+)?(?:/|[?#](?=[\w%&=/]))[^{_STOPS}]*"
+# Bounded, since a text of 30,000 characters without a space must not take seconds.
+_HOST = rf"(?<![\w@./-])(?:[\w-]{{1,63}}\.){{1,130}}[a-z{RUSSIAN_SMALL_LETTERS}]{{2,}}"
+_FULL = rf"(?:[a-z][a-z0-9+.-]{{0,20}}://|www\.)[^{_STOPS}]+|{_HOST}(?::[0-9]+)?(?:/|[?#](?=[\w%&=/]))[^{_STOPS}]*"
 _ADDRESS: Final = re.compile(_FULL, re.IGNORECASE)
 _ANY_ADDRESS: Final = re.compile(rf"{_FULL}|{_HOST}(?::[0-9]+)?(?![\w@-])", re.IGNORECASE)
 _LABELLED: Final = re.compile(rf"!?\[([^\[\]\n]{{0,300}})\]\(\s*<?({_FULL})>?(?:\s+\"[^\"\n]*\")?\s*\)", re.IGNORECASE)
