@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from bot.i18n.translate import Translator
 from bot.rendering.defang_links import disable_links
+from bot.rendering.markdown import render_markdown
 from bot.rendering.spans import Span, Spans, build_spans, format_title, join_blocks
 from orchestrator.domain.frozen import View
 from orchestrator.domain.outputs import Notice
@@ -34,7 +35,7 @@ def render_progress(steps: Sequence[Step], note: Notice | None, text: str, tr: T
     lines.extend(render_step(step, tr) for step in steps[-MAX_STEPS:])
     if note is not None:
         lines.append(build_spans(tr.translate_notice(note)))
-    return join_blocks([join_blocks(lines, "\n"), build_spans(text)], "\n\n")
+    return join_blocks([join_blocks(lines, "\n"), render_markdown(text, locale=tr.locale)], "\n\n")
 
 
 def render_step(step: Step, tr: Translator) -> Spans:

@@ -1,17 +1,15 @@
-"""Completes the reply at the end of a turn: why it was cut short, what became of its changes, and where links may lead."""
+"""Completes the reply at the end of a turn: why it was cut short, and what became of its changes."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect_record import EffectOutcome
 from orchestrator.domain.outcome import Outcome, Pending
-from orchestrator.domain.outputs import Notice, Reply, Text
-from orchestrator.engines.base import EndReason, PlanStep, TurnEnd, TurnInput
+from orchestrator.domain.outputs import Notice, Reply
+from orchestrator.engines.base import EndReason, PlanStep, TurnEnd
 from orchestrator.gate.call.serialization import StoredOrder, build_doubt_args
-from orchestrator.language.links import extract_hosts, strip_unknown_links
 from orchestrator.runtime.turn_context import Context
 from state.events.conversation import StepRefused
 from state.events.fold import list_open_confirmations
@@ -177,12 +175,3 @@ def _build_request_key(step: PlanStep) -> str:
 
 def _parse_plan(slot: str) -> str:
     return slot.rpartition("/")[0]
-
-
-def strip_foreign_links(reply: Reply, turn: TurnInput, actor: Actor, known: frozenset[str]) -> Reply:
-    """Return the reply without links to hosts other than those in `known` or in the person's own text."""
-    hosts = known | extract_hosts(turn.text)
-    parts = tuple(
-        Text(text=strip_unknown_links(part.text, hosts, locale=actor.locale)) if isinstance(part, Text) else part for part in reply.parts
-    )
-    return reply.model_copy(update={"parts": parts})

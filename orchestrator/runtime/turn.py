@@ -20,7 +20,7 @@ from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.language.foreign_text import announces_foreign_text, split_foreign_text
 from orchestrator.replies.code_notes import add_forward_buttons, add_made_lines, add_own_only_notices
-from orchestrator.replies.turn_outcome import add_change_notices, build_early_end, strip_foreign_links
+from orchestrator.replies.turn_outcome import add_change_notices, build_early_end
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import build_dropped_event, is_cancelled
@@ -103,7 +103,7 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
     )
     engine = said.engine if isinstance(said, TextMessage) else DEFAULT_ENGINE
     end = await _run_engine(tools.engines[engine], context, tools, session)
-    end = replace(end, reply=add_forward_buttons(strip_foreign_links(end.reply, turn, actor, tools.allowed_hosts), turn))
+    end = replace(end, reply=add_forward_buttons(end.reply, turn))
     deps = tools.gate.deps
     end = replace(end, reply=await add_made_lines(add_own_only_notices(end.reply, context, deps.catalogue), context, deps.names))
     undo = await undo_policy.find_undoable(context.results, session, policy=deps.policy, catalogue=deps.catalogue)
@@ -113,6 +113,8 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
     if (warning := await _issue_budget_warning(context, actor, session, tools)) is not None:
         end = replace(end, reply=end.reply.model_copy(update={"notices": (*end.reply.notices, warning[0])}))
         warned.append(warning[1])
+    reply = tools.guard.clean_reply(end.reply, turn.text, locale=actor.locale)
+    end = replace(end, reply=reply, history=tools.guard.secrets.mask(end.history))
     await _finish(end, turn, actor, session, row, told=warned)
     await _record_audit(context, actor, session, tools)
 
