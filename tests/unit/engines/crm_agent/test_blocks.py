@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.engines.crm_agent.blocks import AssistantStream, Blocks, Step, parse
-from orchestrator.engines.crm_agent.grammar import HEADER, HEADER_LITERALS, HEADER_PREFIXES
+from orchestrator.engines.crm_agent.grammar import HEADER, HEADER_LITERALS, HEADER_PREFIXES, match_header, may_become_header
 from orchestrator.engines.crm_agent.lenient_json import MAX_TOKENS
 
 CORPUS = [json.loads(line) for line in (Path(__file__).parents[3] / "corpus" / "model_outputs.jsonl").read_text("utf-8").splitlines()]
@@ -189,6 +189,15 @@ def test_header_literals_and_pattern_agree() -> None:
     assert all(HEADER.fullmatch(literal) for literal in HEADER_LITERALS)
     assert not HEADER_LITERALS & HEADER_PREFIXES
     assert not any(HEADER.fullmatch(prefix) for prefix in HEADER_PREFIXES)
+
+
+@pytest.mark.parametrize("form", ["{}:", "**{}:**", "**{}**", "1. **{}**:", "- {} :", "## {}", "`{}:`", "\u200b{}\uff1a", "  __{}__: "])
+@pytest.mark.parametrize("word", ["THOUGHT", "Action", "assistant"])
+def test_every_beginning_of_a_header_may_become_one(form: str, word: str) -> None:
+    """The stream holds back each of them, so that no header is ever shown as text."""
+    line = form.format(word)
+    assert match_header(line, 0, len(line))
+    assert all(may_become_header(line[:size]) or match_header(line[:size], 0, size) for size in range(len(line)))
 
 
 ADVERSARIAL: dict[str, Callable[[int], str]] = {
