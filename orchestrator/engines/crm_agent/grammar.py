@@ -23,40 +23,6 @@ FOREIGN = (
 )
 """Headers of other agent formats: an answer that contains one has invented a result that only the portal can give."""
 
-OPENING_FENCE = re.compile(r"```[A-Za-z0-9]{0,20}[ \t\r]{0,8}\n")
-CLOSING_FENCE = re.compile(r"\n```\s{0,32}\Z")
-"""The end of a code fence around the whole answer. The bounds in both fence patterns keep the streaming reader's look-ahead short."""
-
-_BLOCKS = ("THOUGHT", "ACTION", "ASSISTANT")
-_WORDS = "|".join((*_BLOCKS, *FOREIGN))
-_MARKS = r"(?:\#{1,6}[ ])?"
-_HEADER = (
-    rf"{_MARKS}(?:(?P<plain>{_WORDS})[ ]?:"
-    rf"|\*\*(?P<bold>{_WORDS})(?::\*\*|\*\*:)"
-    rf"|__(?P<under>{_WORDS})(?::__|__:))"
-)
-HEADER = re.compile(_HEADER)
-LINE_HEADER = re.compile("^" + _HEADER, re.MULTILINE)
-
-_DECOR = "[#*_`\u200b-\u200f\u2060\ufeff]"
-NEAR_HEADER = re.compile(
-    rf"^(?:{_DECOR}++[ \t]*+{_DECOR}*+)?(?:{'|'.join(_BLOCKS)}){_DECOR}*+[ \t]*+(?:[:\uff1a]|\r?$)",
-    re.MULTILINE,
-)
-"""A line that starts like a header but is none: read as text, it would silently drop the plan below it."""
-
-_SHAPES = ("{}:", "{} :", "**{}:**", "**{}**:", "__{}:__", "__{}__:")
-HEADER_LITERALS = frozenset(
-    marks + shape.format(word)
-    for marks in ("", *("#" * level + " " for level in range(1, 7)))
-    for shape in _SHAPES
-    for word in (*_BLOCKS, *FOREIGN)
-)
-"""Every string that `HEADER` matches, spelled out, so that the streaming reader can tell an unfinished header from text."""
-
-HEADER_PREFIXES = frozenset(literal[:size] for literal in HEADER_LITERALS for size in range(1, len(literal)))
-
-
 ZERO_WIDTH = "\u200b-\u200f\u2060\ufeff\u00ad"
 """Invisible marks, for the inside of a character class; some models write them around headers and brackets."""
 
@@ -66,6 +32,12 @@ BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u300
 """Whitespace and invisible marks: what is cut off at both ends of a block."""
 
 FENCE_LINE = re.compile(r"^[ ]{0,3}(?:`{3,}|~{3,})", re.MULTILINE)
+CLOSING_FENCE = re.compile(r"[ ]{0,3}(?:`{3,}|~{3,})[ \t\r]*")
+"""A whole line that can only close a fence, since it names no language."""
+
+_BLOCKS = ("THOUGHT", "ACTION", "ASSISTANT")
+_WORDS = "|".join((*_BLOCKS, *FOREIGN))
+_MARKS = r"(?:\#{1,6}[ ])?"
 _PLAIN_HEADER = re.compile(
     rf"{_MARKS}(?:(?:{_WORDS})[ ]?:"
     rf"|\*\*(?:{_WORDS})(?::\*\*|\*\*:)"
@@ -77,14 +49,14 @@ _Z = f"[{ZERO_WIDTH}]{{0,3}}"
 _ITEM = rf"(?:[-+*•‣◦][ ]|\(?\d{{1,2}}[.)][ ]?|\#{{1,6}}[ ]?|[ {ZERO_WIDTH}])"
 _OPENING = rf"(?:{_ITEM}){{0,8}}+(?P<mark>\*{{1,3}}|_{{1,3}}|`{{1,2}})?(?:{_ITEM}){{0,4}}+"
 _END_OF_LINE = r"[ \t]{0,8}(?=\r?\n|\r?\Z)"
-_ANY_HEADER = (
+_HEADER = (
     rf"(?:(?P<decor>{_OPENING})(?P<word>(?i:{'|'.join(_BLOCKS)})|{'|'.join(FOREIGN)}){_Z}"
     rf"(?(mark)(?:[ ]?[:\uff1a]{_Z}(?P=mark)|(?P=mark){_Z}[ ]?[:\uff1a]|(?P=mark){_END_OF_LINE})"
     rf"|(?:[ \t]{{0,3}}[:\uff1a]|(?P<bare>){_END_OF_LINE})))"
 )
 _INDENTED = re.compile(r"[ ]{4}|[ ]{0,3}\t")
-_LINE_HEADER = re.compile("^" + _ANY_HEADER, re.MULTILINE)
-_ONE_HEADER = re.compile(_ANY_HEADER)
+_LINE_HEADER = re.compile("^" + _HEADER, re.MULTILINE)
+_ONE_HEADER = re.compile(_HEADER)
 _LONGEST_UNDECIDED = 80
 
 
@@ -147,11 +119,6 @@ def may_become_header(line: str) -> bool:
         word.startswith(tail.upper()) or (tail.upper().startswith(word) and _CLOSING_SIGNS.fullmatch(tail, len(word)))
         for word in (*_BLOCKS, *map(str.upper, FOREIGN))
     )
-
-
-def extract_word(header: re.Match[str]) -> str:
-    """Return the header word of a match of `HEADER` or `LINE_HEADER`."""
-    return str(header[header.lastgroup or 0])
 
 
 def build_format_error(text: str, at: int, what: str, cure: str) -> ModelClientError:
