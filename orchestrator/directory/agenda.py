@@ -1,6 +1,7 @@
-"""Loads the agenda for `/today` and the morning digest: what is overdue, due, closing and idle; counts and sums are computed by code.
+"""Loads the agenda for `/today` and the daily morning message: overdue, due, closing and idle deals and tasks, with counts and sums.
 
-The lists hold the person's own records only; of a team there are only numbers. The reads are fixed, normally one request for everything.
+The lists hold only the person's own records; for a team there are only numbers. The model takes no part: the reads are always the same,
+normally one request for all lists, and code computes the counts and sums.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +33,7 @@ from state.stored import JsonObject
 IDLE: Final = timedelta(days=7)
 AHEAD: Final = timedelta(days=7)
 MOST: Final = 500
-"""The most rows of one list that are added up; a longer list shows no sum."""
+"""The most rows of one list that are read; a longer list shows no sum."""
 TEAM: Final = 10
 """The largest team whose members are counted one by one; a larger team is counted as a whole."""
 _DONE: Final = 5
@@ -50,12 +51,12 @@ _TEAM_NUMBERS: Final = {
     "today-closing": "closing",
     "today-idle": "idle",
 }
-"""For each list, by its heading's code, the team number that it counts."""
+"""By the code of each list's heading, the field of TeamLine that holds the team's count for that list."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Agenda:
-    """A person's day: the lists that are not empty with their headings, the team's numbers, and the lists that could not be read."""
+    """A person's day: (heading, table) of each list that is not empty, the team's counts, and the codes of lists that could not be read."""
 
     sections: tuple[tuple[Notice, Table], ...] = ()
     team: tuple[TeamLine, ...] = ()
@@ -72,7 +73,7 @@ class _List:
     entity: str
     filter: Mapping[str, object]
     date: str
-    """The date field that the list is sorted by and that each row shows."""
+    """The field with the date by which the list is sorted and that each row shows."""
 
     def build_command(self, key: str, owner: int | Sequence[int], *, select: Sequence[str]) -> Command:
         wanted = {_OWNER[self.entity]: owner, **self.filter}
@@ -89,7 +90,7 @@ async def load_agenda(
     team: Sequence[int] = (),
     priority: Priority = Priority.INTERACTIVE,
 ) -> Agenda:
-    """Load the day of `actor` and the numbers of the employees in `team`. An actor without a Bitrix24 user gets no lists.
+    """Load the agenda of `actor`, with counts for the employees in `team`. An actor without a Bitrix24 user gets no lists.
 
     May raise BitrixError.
     """
@@ -116,7 +117,7 @@ async def load_agenda(
 
 
 def _build_lists(here: datetime) -> tuple[_List, ...]:
-    """Return the lists to read at this moment of the person's day, most urgent first."""
+    """Return the lists to read, most urgent first; `here` is the present time in the person's zone."""
     day = here.date()
     tomorrow = datetime.combine(day + timedelta(days=1), time.min, here.tzinfo)
     idle = to_bitrix_datetime(here - IDLE)
@@ -161,7 +162,7 @@ async def _read_batch(reads: PortalReader, commands: Sequence[Command], priority
 
 @dataclass(frozen=True, kw_only=True)
 class _ViewContext:
-    """The person a list is shown to, and the readers for its further pages."""
+    """The person to whom a list is shown, the time, and the readers for the list's further pages and names."""
 
     reads: PortalReader
     naming: Naming
@@ -192,7 +193,7 @@ async def _build_row(one: _List, row: JsonObject, shown: _ViewContext) -> Row:
 
 
 async def _format_when(one: _List, row: JsonObject, shown: _ViewContext) -> str:
-    """Return the date the list is about, or the time where that is today; "" where the record has none."""
+    """Return the date by which the list is sorted, or the time if it is today; "" if the record has none."""
     text = str(row.get(one.date) or row.get(one.date.lower()) or "")
     here = shown.now.astimezone(ZoneInfo(shown.actor.time_zone))
     if one.date == "CLOSEDATE":
@@ -226,7 +227,7 @@ async def _format_sums(rows: Sequence[JsonObject], shown: _ViewContext) -> str:
 async def _count_team(
     reads: PortalReader, naming: Naming, lists: Sequence[_List], users: Sequence[int], priority: Priority
 ) -> tuple[TeamLine, ...] | None:
-    """Return one line for each member of a small team, busiest first, then one for the whole team; None if not all could be counted."""
+    """Return one line for each member of a small team, busiest first, then one for the whole team; None if a count could not be read."""
     people: list[int | list[int]] = list(users) if len(users) <= TEAM else [list(users)]
     if not users:
         return ()

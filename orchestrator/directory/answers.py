@@ -1,4 +1,4 @@
-"""Defines what the directory returns: references that are resolved, ambiguous or unresolved, and outcomes as people read them."""
+"""Defines what the directory returns: the meanings of references ("@deal:Ромашка"), and outcomes of calls as people read them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from state.stored import JsonObject
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved:
-    """A reference with exactly one meaning.
+    """A reference ("@deal:Ромашка") with exactly one meaning, `value`.
 
     `target` is "deal:481" for records, else ""; `named_by_person` says whether the person's own words name it.
     """
@@ -22,7 +22,7 @@ class Resolved:
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """One of several meanings, shown as a button."""
+    """One of several meanings of a reference, shown as a button."""
 
     value: object
     label: str
@@ -41,7 +41,7 @@ class Ambiguous:
 
 @dataclass(frozen=True, kw_only=True)
 class Unresolved:
-    """A reference with no meaning, too many, or an impossible one (a day in the past); `notice` tells the person."""
+    """A reference with no meaning, too many meanings, or an impossible one (a day in the past); `notice` says so to the person."""
 
     notice: Notice
     detail: str
@@ -55,8 +55,8 @@ Resolution = Resolved | Ambiguous | Unresolved
 class OutcomeView:
     """The outcome of a call as the model and the person read it.
 
-    `rows` go into the model's observation; `labels` are the texts of other people in them; `prose` says whether they contain free text;
-    `titles` maps "deal:481" to its title, so that code can tell which of the records the person named.
+    `rows` are shown to the model; `labels` are the names and titles in them, `prose` says whether they contain free text of other people;
+    `titles` maps "deal:481" to the record's title, so that code can find out which of the records the person named.
     """
 
     rows: tuple[JsonObject, ...] = ()

@@ -1,6 +1,6 @@
 """Searches the portal for a record with the same phone or e-mail before a lead, contact or company is created. Reads only.
 
-Of records that the person may not see, only the owner's name is told.
+If the person may not see a record that was found, only its owner's name is shown.
 """
 
 import logging
@@ -27,7 +27,7 @@ CREATE: Final = "create"
 _KINDS: Final = ("CONTACT", "COMPANY", "LEAD")
 _MOST: Final = 4
 _VALUES: Final = 20
-"""The most values that the portal compares in one call."""
+"""The most phones or e-mails that the portal compares in one call."""
 _NAME: Final = 60
 _WORDS: Final = load_lexicon("records")
 _TAKE_LABEL: Final = _WORDS.read_titles("duplicates", "take")
@@ -45,9 +45,9 @@ class DuplicateFinder:
         self._naming = naming
 
     async def find(self, points: ContactPoints, actor: Actor) -> Ambiguous | None:
-        """Return the question that the person must answer first; None if there is no duplicate.
+        """Return the question that the person must answer before a record is created; None if there is no duplicate.
 
-        If the portal fails, the error is logged and the result is None, so that it blocks nobody.
+        If the portal fails, the error is logged and the result is None, so that the failure prevents nobody from creating a record.
         """
         try:
             found = await self._find_known(points)
@@ -94,7 +94,7 @@ class DuplicateFinder:
         return Option(value=f"{place} {named or which}", label=_TAKE_LABEL[actor.locale].format(label=label), target=place)
 
     async def _find_company(self, kind: str, row: JsonObject) -> str:
-        """Return the company of a lead or contact, "" for none."""
+        """Return the name of the company of a lead or contact, "" for none."""
         record = RecordRow.model_validate(row)
         if kind == "lead":
             return to_visible_line(record.company_title, limit=_NAME)
@@ -102,7 +102,7 @@ class DuplicateFinder:
 
 
 def extract_contact_points(params: JsonObject) -> dict[str, list[str]]:
-    """Return the phones and e-mails of a new record, in whichever form the parameters give them."""
+    """Return the phones and e-mails of a new record from the call's parameters, which may give them in any of the portal's forms."""
     fields = next((value for name, value in params.items() if name.lower() == "fields" and isinstance(value, Mapping)), {})
     found: dict[str, list[str]] = {}
     for name, value in fields.items():
@@ -118,7 +118,7 @@ def extract_contact_points(params: JsonObject) -> dict[str, list[str]]:
 
 
 def _extract_values(value: object) -> list[str]:
-    """Return the values of a multifield, which is a text, or a list of texts or of {VALUE}."""
+    """Return the values of a field with several values, given as a string, as a list of strings or as a list of {"VALUE": …}."""
     if isinstance(value, str | int):
         return [str(value)] if str(value).strip() else []
     if isinstance(value, Mapping):

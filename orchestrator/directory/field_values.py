@@ -1,6 +1,6 @@
 """Describes values of the portal's fields for people: list values, money, flags, people, linked records.
 
-It returns None where the words would say no more than the value, which the caller then shows; a value it cannot parse is shown as it is.
+`describe_value` returns None if words would say no more than the value itself, which the caller then shows.
 """
 
 import re
@@ -42,7 +42,7 @@ _WORDS: Final = {locale: _TITLES.read_table("own_values", locale) for locale in 
 
 
 class ValueNames(Protocol):
-    """Looks up the names that a description of a value may need."""
+    """Looks up the names that may appear in the description of a value."""
 
     async def find_user_name(self, user_id: int) -> str:
         """Return the employee's name."""
@@ -62,7 +62,7 @@ class ValueNames(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class ValueContext:
-    """The record kind of a field, and the reader's locale and time zone; a time without an offset is in `portal_zone`."""
+    """The record kind of a field, the locale and time zone of the person who reads, and the zone of times that have no offset."""
 
     entity: str
     locale: Locale
@@ -71,7 +71,7 @@ class ValueContext:
 
 
 async def describe_value(value: object, field: Field, names: ValueNames, place: ValueContext) -> str | None:
-    """Describe the value of a field in words, each value of a multiple field; None where the value needs no words.
+    """Describe the value of a field in words, with commas between several values; None if the value needs no words.
 
     May raise BitrixError.
     """
@@ -112,7 +112,7 @@ def _format_file(value: object, locale: Locale) -> str:
 
 
 async def _find_name(text: str, field: Field, names: ValueNames, place: ValueContext) -> str | None:
-    """Return the name behind a code or id; where the portal gives none, a word for its type with the id."""
+    """Return the name of what a code or id stands for; if the portal gives none, a word for its type with the id. None for other values."""
     match field.type:
         case "crm_status" if field.status_entity_id:
             return await names.find_status_name(field.status_entity_id, text)
@@ -130,7 +130,7 @@ def _is_id(text: str) -> bool:
 
 
 async def _find_linked_titles(values: Sequence[object], field: Field, names: ValueNames) -> dict[str, str]:
-    """Return the titles of the linked records by value, read together; "№" and the id if that fails."""
+    """Return by value the titles of the linked records, read in one request; if the read fails, "№" and the id instead."""
     linked = {text: target for value in values if (target := _parse_link(text := str(value).strip(), field)) is not None}
     if not linked:
         return {}
@@ -142,7 +142,10 @@ async def _find_linked_titles(values: Sequence[object], field: Field, names: Val
 
 
 def _parse_link(text: str, field: Field) -> tuple[str, int] | None:
-    """Return the record that a value links to; its kind comes from the field type, the settings or the prefix of the value ("D_10")."""
+    """Return (kind, id) of the record that a value links to, None if it links to none.
+
+    The kind follows from the field's type, from its settings or from the prefix of the value ("D_10").
+    """
     found = _CODED.fullmatch(text)
     if found is None:
         return None
@@ -159,7 +162,7 @@ def _parse_link(text: str, field: Field) -> tuple[str, int] | None:
 
 
 def _find_only_kind(settings: JsonObject) -> str:
-    """Return the kind of record that the settings allow; "" unless it is exactly one, in which case values have no prefix."""
+    """Return the only kind of record that the field's settings allow; "" if they allow several, in which case values have a prefix."""
     allowed = [name for name, value in settings.items() if value == "Y"]
     if len(allowed) != 1:
         return ""
@@ -168,7 +171,7 @@ def _find_only_kind(settings: JsonObject) -> str:
 
 
 def _format_moment(text: str, kind: str, place: ValueContext) -> str | None:
-    """Format a day, which no time zone shifts, or a time in the reader's zone; None for other text."""
+    """Format a day, which is not shifted between time zones, or a time, in the reader's zone; None for other text."""
     if kind == "date":
         try:
             return format_day(parse_portal_date(text), today=_LONG_AGO, locale=place.locale)

@@ -1,6 +1,6 @@
-"""Formats one line per record for people, and the link to its card. Text of a record cannot imitate the other parts of the line.
+"""Formats one line per record for people, and the link to its page. A record's own text cannot pass for another part of the line.
 
-Missing values are left out.
+Values that the record does not have are left out of the line.
 """
 
 from collections.abc import Sequence
@@ -26,14 +26,14 @@ _DISGUISE: Final = str.maketrans(dict.fromkeys("·•∙⋅・‧᛫", "-"))
 def format_deal_label(
     row: RecordRow, *, stage_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: CurrencyBook = NO_CURRENCY_BOOK
 ) -> str:
-    """Format «Ромашка · 1,2 млн ₽ · Договор · №481»; a long title is cut, while sum, stage and number stay."""
+    """Format a deal as «Ромашка · 1,2 млн ₽ · Договор · №481»; a long title is cut, but never the sum, the stage and the number."""
     return _join_line(_find_title(row, locale), (_format_sum(row, locale, book), _clean_detail(stage_name), _format_number(row)), limit)
 
 
 def format_lead_label(
     row: RecordRow, *, status_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: CurrencyBook = NO_CURRENCY_BOOK
 ) -> str:
-    """Format «Заявка с сайта · Иван Петров · 90 000 ₽ · Новый · №12»; without a sum of zero, and without a name equal to the title."""
+    """Format a lead as «Заявка с сайта · Иван Петров · 90 000 ₽ · Новый · №12», without a zero sum or a name equal to the title."""
     title, person = _find_title(row, locale), _clean_detail(row.full_name)
     amount = _format_sum(row, locale, book) if parse_amount(row.opportunity) else ""
     return _join_line(title, ("" if person == title else person, amount, _clean_detail(status_name), _format_number(row)), limit)
@@ -48,30 +48,33 @@ def format_item_label(
     limit: int = LIMIT,
     book: CurrencyBook = NO_CURRENCY_BOOK,
 ) -> str:
-    """Format «Поставка · 100 ₽ · Подготовка · №12» for a smart process, an invoice or a quote; the kind replaces a missing title."""
+    """Format an element of a smart process, an invoice or a quote as «Поставка · 100 ₽ · Подготовка · №12».
+
+    The name of its kind replaces a missing title.
+    """
     title = _clean_text(row.title) or _clean_text(kind_name) or _UNTITLED[locale]
     return _join_line(title, (_format_sum(row, locale, book), _clean_detail(stage_name), _format_number(row)), limit)
 
 
 def format_company_label(row: RecordRow, *, locale: Locale = "ru", limit: int = LIMIT) -> str:
-    """Format «ООО Ромашка · №3»."""
+    """Format a company as «ООО Ромашка · №3»."""
     return _join_line(_find_title(row, locale), (_format_number(row),), limit)
 
 
 def format_contact_label(row: RecordRow, *, company_name: str | None = None, locale: Locale = "ru", limit: int = LIMIT) -> str:
-    """Format «Анна Ковалёва · ООО Ромашка · директор · №43»."""
+    """Format a contact as «Анна Ковалёва · ООО Ромашка · директор · №43»."""
     details = (_clean_detail(company_name), _clean_detail(row.post), _format_number(row))
     return _join_line(_clean_text(row.full_name) or _UNTITLED[locale], details, limit)
 
 
 def format_user_label(row: RecordRow, *, department: str | None = None, locale: Locale = "ru", limit: int = LIMIT) -> str:
-    """Format «Борис Орлов · менеджер · Отдел продаж · №7»."""
+    """Format an employee as «Борис Орлов · менеджер · Отдел продаж · №7»."""
     details = (_clean_detail(row.work_position), _clean_detail(department), _format_number(row))
     return _join_line(_clean_text(row.full_name) or _UNTITLED[locale], details, limit)
 
 
 def build_card_url(portal: str, entity: str, record_id: int, *, user: int = 0) -> str:
-    """Return the address of a record's card on the portal, "" for kinds without a card.
+    """Return the address of a record's page on the portal; "" for kinds of records without a page.
 
     Raises ValueError for an id below one, or if `portal` has no host. Only scheme and host of `portal` are used, so that a webhook
     address given by mistake does not reveal its secret code.
@@ -87,7 +90,7 @@ def build_card_url(portal: str, entity: str, record_id: int, *, user: int = 0) -
 
 
 def _build_path(entity: str, record_id: int, user: int) -> str:
-    """Return the path of a card. Invoices are the smart process 31; quotes have a page of their own."""
+    """Return the path of a record's page. Invoices are the smart process 31; quotes have a page of their own."""
     match entity:
         case "deal" | "lead" | "contact" | "company" | "quote":
             return f"/crm/{entity}/details/{record_id}/"

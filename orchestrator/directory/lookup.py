@@ -1,4 +1,4 @@
-"""Resolves the model's references ("@deal:Ромашка") to values, by code and without guessing.
+"""Resolves the model's references ("@deal:Ромашка") to values, such as a record's id, by code and without guessing.
 
 One match is used and shown to the person, two to six become buttons, more lead to «Уточните», none to «Не нашёл». Names with one or two
 other letters become buttons too, even a single one. Choosing a record is no consent to a change.
@@ -39,7 +39,7 @@ _CURRENT = {"deal": "current_deal_id", "contact": "current_contact_id", "company
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceContext:
-    """The context of a reference: the step that contains it, the speaker, and what they wrote."""
+    """The context of a reference: the step that contains it, the person who speaks, the session's state and the person's text."""
 
     method: str
     params: JsonObject
@@ -59,7 +59,7 @@ class Lookup:
         self._clock = clock
 
     async def resolve(self, reference: str, place: ReferenceContext) -> Resolution:
-        """Return the meaning of `reference` in its context."""
+        """Return the meaning of `reference` in the context `place`."""
         kind, _, words = reference[1:].partition(":")
         words = words.strip()
         match kind:
@@ -106,7 +106,7 @@ class Lookup:
                 assert_never(found)
 
     async def find_named_records(self, titles: Mapping[str, str], text: str, actor: Actor) -> set[str]:
-        """Return those records of `titles` ("deal:481" → title) that the person's text names and whose title fits no other record."""
+        """Return the keys of `titles` ("deal:481" → title) whose title the person's text names and fits no other record."""
         found: set[str] = set()
         for target, title in list(titles.items())[:100]:
             if len(found) < 3 and is_mentioned(title, text):  # noqa: PLR2004 - a request names a few records, not dozens
@@ -159,9 +159,9 @@ class Lookup:
         return Resolved(value=place.actor.bitrix_user_id, label=place.actor.name, named_by_person=True)
 
     def _resolve_current(self, place: ReferenceContext, field: str) -> Resolution:
-        """Return the current record of the conversation.
+        """Return the record that the conversation is about at present.
 
-        Its kind is the one that the field holds (CONTACT_ID of a deal, `deal` of a reminder), else the kind that the call is about.
+        Its kind is the one whose id `field` holds (contact for CONTACT_ID, deal for a reminder's `deal`), else that of the call's record.
         """
         entity = _find_held_kind(field) or self._naming.find_entity(place.method, place.params)
         number = place.state.agent.objects.get(_CURRENT.get(entity, ""))
@@ -239,7 +239,7 @@ class Lookup:
                 assert_never(found)
 
     async def _find_category(self, entity: str, params: JsonObject) -> int | None:
-        """Return the funnel a step is about: from its parameters, else from its record; None means the default funnel."""
+        """Return the id of the funnel that a step is about, from its parameters or else from its record; None means the default funnel."""
         if entity == "lead":
             return None
         for place in ("fields", "filter"):
@@ -278,7 +278,7 @@ class Lookup:
         )
 
     async def _resolve_sum(self, words: str, reference: str, place: ReferenceContext) -> Resolution:
-        """Resolve a sum; the currency is added wherever the field could otherwise take the number for another currency."""
+        """Resolve a sum; its currency is added if the portal could otherwise take the number for a sum in another currency."""
         method = self._reads.catalogue.find(place.method)
         currency = find_currency(words, place.actor)
         if not currency or method is None or method.reads_only:
@@ -305,19 +305,19 @@ class Lookup:
             return NO_CURRENCY_BOOK
 
     async def _find_field_type(self, field: str, place: ReferenceContext) -> str:
-        """Return the type of a custom field, "" for a standard field, whose type follows from its name."""
+        """Return the portal's type of a custom field; "" for a standard field, whose type follows from its name."""
         code = field.lstrip("<>=!@%")
         if not code.lower().startswith("uf"):
             return ""
         return await self._naming.find_field_type(self._naming.find_entity(place.method, place.params), code)
 
     def _is_write(self, place: ReferenceContext) -> bool:
-        """Return whether the step may change something; the data that such a step is checked against must then be read afresh."""
+        """Return whether the step may change something, so that data it is checked against must be read from the portal, not the cache."""
         method = self._reads.catalogue.find(place.method)
         return method is None or not method.reads_only
 
     async def _find_departments(self, words: str) -> frozenset[int] | None:
-        """Return the departments that the words name; None if there are none, so that «из Казани» stays part of a name."""
+        """Return the ids of the departments that the words name; None if they name none: «из Казани» may be part of a person's name."""
         try:
             departments = await self._reference.load_departments()
         except BitrixError:  # departments need a permission of their own: without it the words count as part of the name
@@ -352,14 +352,14 @@ def _parse_numbers(value: object) -> frozenset[int]:
 
 
 def _build_search_start(word: str) -> str:
-    """Return the search text: the beginning that all case forms share, up to the first е, since a title may have ё there."""
+    """Return the search text for a word: the beginning that all its case forms share, up to the first е, since a title may have ё there."""
     start = find_shared_start(word)
     place = start.find(PLAIN_YE)
     return start[:place] if place >= _SHORTEST else start
 
 
 def _find_held_kind(field: str) -> str:
-    """Return "contact" for CONTACT_ID and contactId, "" for fields whose name tells no kind of record."""
+    """Return the kind of record whose id the field holds: "contact" for CONTACT_ID and contactId; "" if its name names no kind."""
     kind = re.sub(r"_?ids?$", "", field, flags=re.IGNORECASE).lower()
     return kind if kind in _CURRENT else ""
 
@@ -370,7 +370,7 @@ def _has_field(value: object, key: str) -> bool:
 
 
 def _find_field(reference: str, value: object, name: str = "") -> str:
-    """Return the name of the field whose value is `reference`."""
+    """Return the name of the field whose value is `reference`, at any depth of the parameters; "" if there is none."""
     if value == reference:
         return name
     if isinstance(value, Mapping):

@@ -32,7 +32,7 @@ _SMART = _WORDS.read_titles("smart_item")
 
 
 class Naming:
-    """Names of portal objects. What has no known name is shown by its number, never guessed; reads may raise BitrixError."""
+    """Finds names of portal objects. An object without a known name is shown by its number, not by a guess. Reads may raise BitrixError."""
 
     def __init__(self, reads: PortalReader) -> None:
         """Keep the reader."""
@@ -56,7 +56,7 @@ class Naming:
         return to_visible_line(found.name, limit=60) if found else ""
 
     async def find_stage_name(self, entity: str, stage_id: str, category_id: int = 0) -> str:
-        """Return a stage's name, "Договор". If the stage id contains the funnel ("C1:NEW"), `category_id` is not needed."""
+        """Return a stage's name, "Договор". `category_id`, its funnel, is not needed if the stage id contains the funnel ("C1:NEW")."""
         stage = await self._reference.find_stage(entity, stage_id, category_id)
         return to_visible_line(stage.name, limit=40) if stage else stage_id
 
@@ -66,12 +66,15 @@ class Naming:
         return next((to_visible_line(item.name, limit=60) for item in items if item.id == category_id), f"№{category_id}")
 
     async def find_status_name(self, book: str, code: str) -> str:
-        """Return the name of an entry of a CRM status list: "CALL" of SOURCE is «Звонок»."""
+        """Return the name of an entry of the CRM status list `book`: for "CALL" in SOURCE it is «Звонок»."""
         stages = await self._reference.load_status_entries(book, has=lambda stages: any(stage.id == code for stage in stages))
         return next((to_visible_line(stage.name, limit=60) for stage in stages if stage.id == code), code)
 
     async def find_kind_name(self, entity: str, locale: Locale) -> str:
-        """Return «элемент смарт-процесса «Договоры»», «счёт» or "quote"; "" for the common kinds, whose names the text catalogues have."""
+        """Return the name of a kind of record: «элемент смарт-процесса «Договоры»», «счёт» or "quote"; "" for deals and other common kinds.
+
+        The names of the common kinds stand in the text catalogues (bot/i18n).
+        """
         number = to_type_number(entity)
         if entity in _FIXED_KINDS or to_own_kind(entity) != entity or number is None or not entity.startswith("item:"):
             return _FIXED_KINDS.get(entity, {}).get(locale, "")
@@ -89,7 +92,7 @@ class Naming:
         return (await self.find_titles([(entity, record_id)]))[entity, record_id]
 
     async def find_titles(self, targets: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], str]:
-        """Return the titles of several records, fifty per request."""
+        """Return the titles of several records by (kind, id), read fifty per request."""
         records = await self._reads.load_records([(to_own_kind(entity), number) for entity, number in targets])
         found: dict[tuple[str, int], str] = {}
         for entity, number in targets:
@@ -98,7 +101,7 @@ class Naming:
         return found
 
     def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
-        """Return the address of the record's card, "" for kinds without a card. A task's address contains `user`, whoever opens it."""
+        """Return the address of the record's page; "" for kinds without one. A task's address contains `user`, an employee id."""
         return build_card_url(self._reads.client.base_url, to_own_kind(entity), record_id, user=user) if record_id > 0 else ""
 
     def extract_title(self, entity: str, record: JsonObject) -> str:
@@ -107,7 +110,7 @@ class Naming:
         return trim_text(to_visible_line(row.full_name if entity in {"contact", "user"} else row.title), limit=80)
 
     async def build_label(self, entity: str, row: JsonObject, locale: Locale) -> str:
-        """Return one line for a list or a button."""
+        """Return one line that describes the record in a list or on a button."""
         entity, record = to_own_kind(entity), RecordRow.model_validate(row)
         book = await self.load_currency_book() if record.opportunity is not None else NO_CURRENCY_BOOK
         match entity:
@@ -129,7 +132,7 @@ class Naming:
                 return f"{self.extract_title(entity, row)} · №{record.id}" if record.id else self.extract_title(entity, row)
 
     async def load_currency_book(self) -> CurrencyBook:
-        """Return how the portal writes its currencies; an empty book if it fails, so that a sum can always be shown."""
+        """Return how the portal writes its currencies; an empty book if the portal fails, so that a sum can always be shown."""
         try:
             return await self._reference.load_currency_book()
         except BitrixError:
@@ -143,17 +146,17 @@ class Naming:
         return format_sum(found, to_visible_line(currency, limit=12) or None, locale=locale, book=await self.load_currency_book())
 
     async def find_field_title(self, entity: str, name: str) -> str:
-        """Return the portal's title of a field, by either spelling of its code; "" if it has no title or the portal fails."""
+        """Return the portal's title of the field `name` (STAGE_ID or stageId); "" if it has no title or the portal fails."""
         found = await self._find_field(entity, name)
         return to_visible_line(found.title, limit=80) if found else ""
 
     async def find_field_type(self, entity: str, name: str) -> str:
-        """Return the portal's type of a field (date, money, enumeration), "" where it is not known."""
+        """Return the portal's type of a field ("date", "money", "enumeration"); "" if it is not known."""
         found = await self._find_field(entity, name)
         return found.type if found else ""
 
     async def describe_field_value(self, entity: str, name: str, value: object, *, locale: Locale, zone: str) -> str | None:
-        """Describe the value of a portal field in words; None where the value needs no words or the field is not known."""
+        """Describe the value of a portal field in words; None if the value needs no words or the field is not known."""
         field = await self._find_field(entity, name)
         if field is None:
             return None
@@ -164,7 +167,7 @@ class Naming:
             return None
 
     async def format_choice(self, entity: str, name: str, value: object) -> str:
-        """Return the names of the values chosen in a list field, joined by commas; "" for fields of another type and unknown values."""
+        """Return the names of the values chosen in a list field, separated by commas; "" for other fields and unknown values."""
         field = await self._find_field(entity, name)
         if field is None or field.type != "enumeration":
             return ""
@@ -179,7 +182,7 @@ class Naming:
             return DEFAULT_ZONE
 
     async def find_zone(self, user_id: int | None) -> str:
-        """Return an employee's own time zone, else the portal's; never raises."""
+        """Return an employee's own time zone, or the portal's if they have none or the portal fails; never raises."""
         try:
             user = await self._reference.find_user(user_id) if user_id is not None else None
         except BitrixError:
@@ -187,7 +190,7 @@ class Naming:
         return user.time_zone if user and is_zone(user.time_zone) else await self.load_portal_zone()
 
     def build_candidate(self, entity: str, row: JsonObject) -> ranking.Candidate[JsonObject]:
-        """Build the candidate of a portal's row."""
+        """Build from a portal's row the candidate (id, title, owner, whether it is closed) that `ranking` compares with a query."""
         record = RecordRow.model_validate(row)
         return ranking.Candidate(
             id=record.id,
@@ -198,7 +201,7 @@ class Naming:
         )
 
     def find_owner(self, entity: str, row: JsonObject) -> int:
-        """Return the owner of a record, 0 where the row names none."""
+        """Return the employee id of a record's owner; 0 if the row names none."""
         field = self._reads.catalogue.entities[entity.partition(":")[0]].owner_field
         return to_number(row.get(field) or row.get(names.to_universal(field, entity)))
 
@@ -238,7 +241,7 @@ class Naming:
             return record.stage  # a smart process may have no stages, or no names for them
 
     async def _find_field(self, entity: str, name: str) -> Field | None:
-        """Return the portal's field by its code in either spelling."""
+        """Return the portal's field named `name` (STAGE_ID or stageId); None if it is not known."""
         kind = to_own_kind(entity)
         try:
             fields = await self._reference.load_fields(kind, has=lambda fields: _pick_field(fields, name, kind) is not None)
@@ -259,7 +262,7 @@ def _to_kind(type_id: object) -> str:
 
 
 def _list_visible_users(actor: Actor) -> frozenset[int] | None:
-    """Return the users whose records `actor` may see; None means everybody."""
+    """Return the employee ids of the people whose records `actor` may see; None means everybody."""
     if actor.sees == "all":
         return None
     own = {actor.bitrix_user_id} if actor.bitrix_user_id is not None else set()

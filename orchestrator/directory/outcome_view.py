@@ -1,7 +1,7 @@
-"""Renders outcomes for the model and the person: labels, links, counts and sums by code, with prose kept apart.
+"""Renders outcomes of calls for the model and the person; code adds labels, links, counts and sums, and prose is mostly withheld.
 
-Prose (comments, descriptions, any text that is no known label) is withheld unless the step asked for that field by name, since the model
-can only be misled by text that it reads. Text that is shown taints the turn.
+Prose (comments, descriptions, any text that is not a known label such as a title) is shown to the model only if the step asked for that
+field by name, since the model can only be misled by text that it reads. Text that is shown taints the turn: later changes may need a card.
 """
 
 import re
@@ -33,9 +33,9 @@ _ADDRESS = re.compile(
     rf"\+?[0-9][0-9 ().-]{{2,30}}(?:[0-9]|[0-9] ?(?:{load_lexicon('records').join_patterns('phone_extension')}) ?[0-9]{{1,8}})"
     r"|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"
 )
-"""A phone number or an e-mail address; any other text in such a field counts as free text."""
+"""Matches a phone number or an e-mail address; any other text in a field of phones or addresses counts as prose."""
 _CHOSEN = re.compile(r"\[?'?[0-9]{1,15}'?(?:, '?[0-9]{1,15}'?)*\]?", re.ASCII)
-"""The ids of the chosen list values, one or several."""
+"""Matches the ids of the values chosen in a list field, one or several."""
 _PLAIN = re.compile(r"[-+\d.,:TZ ]{1,40}|[A-Z][A-Z0-9_:]{0,40}|[YN]|true|false|")
 
 
@@ -47,9 +47,9 @@ async def render_outcome(outcome: Outcome, naming: Naming, actor: Actor) -> Outc
 
 
 async def _render_result(outcome: Outcome, naming: Naming, actor: Actor) -> OutcomeView:
-    """Render the result. Parts of a record (its products, its checklist) have ids of their own and are not treated as records."""
+    """Render the portal's answer. Parts of a record (its products, its checklist) have ids, too, but are not treated as records."""
     rows = extract_rows(outcome.result)
-    # of a smart process only the call tells the kind of its records
+    # for an element of a smart process, the kind of record is known only from the call
     entity = naming.find_entity(outcome.method, outcome.call) if outcome.entity == "item" else outcome.entity
     if rows and _OWN_RECORDS.fullmatch(outcome.method) and (entity in _CRM or entity.startswith("item:")):
         return await _render_records(outcome.model_copy(update={"entity": entity}), rows, naming, actor)
@@ -110,7 +110,10 @@ async def _render_users(rows: Sequence[JsonObject], naming: Naming, actor: Actor
 
 
 def _select_fields(row: JsonObject, asked: frozenset[str]) -> tuple[dict[str, object], list[str], bool]:
-    """Select the fields of a record that the model sees: plain values, labels, and prose only where the step asked for it by name."""
+    """Return what the model sees of a record: the fields, the texts of other people in them, and whether one of them is prose.
+
+    Plain values and labels are selected always, prose only if the step asked for its field by name (`asked`, in capitals).
+    """
     fields: dict[str, object] = {}
     labels: list[str] = []
     prose = False
@@ -133,7 +136,7 @@ def _select_fields(row: JsonObject, asked: frozenset[str]) -> tuple[dict[str, ob
 
 
 async def _name_choices(entity: str, row: JsonObject, naming: Naming) -> dict[str, str]:
-    """Return the names of chosen list values by field. An administrator defined them, so they are labels and not prose."""
+    """Return by field the names of chosen list values. An administrator defined them, so they are labels and not prose."""
     found: dict[str, str] = {}
     for key, value in row.items():
         if key.lower().startswith("uf") and _CHOSEN.fullmatch(str(value)):
@@ -144,7 +147,7 @@ async def _name_choices(entity: str, row: JsonObject, naming: Naming) -> dict[st
 
 
 def _extract_addresses(value: object) -> list[str]:
-    """Return the phones and addresses of a field if it holds nothing else; the comments and names beside them are left out."""
+    """Return the phones and addresses in a field, without comments beside them; an empty list if the field holds any other text."""
     elements = value if isinstance(value, list) else [value]
     values = [item.get("VALUE", item.get("value")) if isinstance(item, Mapping) else item for item in elements]
     known = [item for item in values if isinstance(item, str) and len(item) <= MAX_LABEL and _ADDRESS.fullmatch(item.strip())]
@@ -152,7 +155,7 @@ def _extract_addresses(value: object) -> list[str]:
 
 
 def _count_records(outcome: Outcome, rows: Sequence[JsonObject]) -> tuple[int, Mapping[str, Decimal]]:
-    """Return the number of records and their sums by currency; no sums if only some of the records were read."""
+    """Return the number of records, and their sums by currency; {} in place of sums if only some of the records were read."""
     if outcome.sums and outcome.total is not None:
         return outcome.total, {currency: Decimal(amount) for currency, amount in outcome.sums.items()}
     total = max(outcome.total or 0, len(rows))
@@ -175,7 +178,7 @@ def _format_sums(sums: Mapping[str, Decimal], actor: Actor, book: CurrencyBook) 
 
 
 def _render_other(outcome: Outcome) -> OutcomeView:
-    """Render any other result as masked data; text in it counts as prose."""
+    """Render an answer that holds no known records as data with secrets hidden; text in it counts as prose."""
     if outcome.commands:
         lines = [f"{item.key} {item.method}: {item.status}{' ' + item.error if item.error else ''}" for item in outcome.commands]
         return OutcomeView(text="; ".join(lines), prose=_has_prose(outcome.result))
@@ -190,7 +193,7 @@ def _render_other(outcome: Outcome) -> OutcomeView:
 
 
 def _shorten(value: object) -> object:
-    """Return the value cut to a size that cannot fill the prompt; a long structure becomes the beginning of its text."""
+    """Return the value cut to a size that cannot fill the prompt; a large list or mapping is replaced by the beginning of its text form."""
     if isinstance(value, str):
         return trim_text(value, limit=MAX_PROSE)
     return value if len(str(value)) <= MAX_PROSE else trim_text(str(value), limit=MAX_PROSE)

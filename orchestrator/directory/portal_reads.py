@@ -1,6 +1,6 @@
-"""Reads the portal for the program's own needs: records, lists, and through `reference` the data behind names. Never writes.
+"""Reads the portal for the program's own needs: records, lists, and through `reference` its stages, employees and fields. Never writes.
 
-Records are always read afresh; reference data is cached as `reference` says.
+Records are read from the portal at every call; reference data is cached, as the module `reference` describes.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -47,10 +47,10 @@ class PortalReader:
         return found
 
     async def load_each_record(self, targets: Sequence[Target], priority: Priority) -> dict[Target, RecordOrError]:
-        """Return each target's record or the error that prevented reading it.
+        """Return each target's record (None if it does not exist), or the error that prevented reading it.
 
-        One failed record does not affect the others and is retried once on its own. Raises errors that concern more than one record:
-        nothing was sent, or the status was neither 400 nor 404.
+        A failed record does not affect the others and is retried once on its own. Errors that concern all records are raised: nothing
+        was sent, or a status other than 400 and 404.
         """
         wanted = list(dict.fromkeys(targets))
         found: dict[Target, RecordOrError] = {}
@@ -80,11 +80,14 @@ class PortalReader:
             return error
 
     async def load_first_stages(self, wanted: Collection[str]) -> Mapping[str, str]:
-        """Return the first stage of each funnel, read afresh: "deal:1", "lead:0" or "item:177:10" → stage id."""
+        """Return the id of the first stage of each funnel by its name ("deal:1", "lead:0", "item:177:10"), read from the portal now."""
         return await self.reference.load_first_stages(wanted)
 
     async def search(self, entity: str, start: str, extra: JsonObject) -> list[JsonObject]:
-        """Return rows with a word in the title that begins with `start`; the caller ranks them."""
+        """Return the rows of records whose title has a word that begins with `start`; `extra` is added to the filter.
+
+        The caller decides which of the rows fits best.
+        """
         spec = self.catalogue.entities[entity]
         method, params = _build_search(entity, spec.list, start, extra)
         return (await read_first_rows(self.client, method, params, max_rows=500)).rows
@@ -110,7 +113,7 @@ class PortalReader:
         return RecordRow.model_validate(found).id if isinstance(found, Mapping) else 0
 
     def discard_for_call(self, method: str) -> None:
-        """Mark reference data that a call of the bot may have changed as outdated, whether or not the call succeeded."""
+        """Mark reference data that a call of `method` by the bot may have changed as outdated, whether or not the call succeeded."""
         self.reference.discard_for_call(method)
 
     async def _read_record(self, target: Target, priority: Priority = Priority.INTERACTIVE) -> JsonObject | None:
@@ -124,13 +127,13 @@ class PortalReader:
         return _unwrap(answer.result, spec.result_key)
 
     def _build_read(self, target: Target) -> tuple[Entity, dict[str, object]]:
-        """Return how to read a record; "item:177" is the smart process with that number."""
+        """Return the description of the record's kind and the parameters of the call that reads it; "item:177" is the smart process 177."""
         kind, _, type_id = target[0].partition(":")
         spec = self.catalogue.entities[kind]
         return spec, {spec.id_param: target[1], **({"entityTypeId": int(type_id)} if type_id else {})}
 
     async def _read_chunk(self, targets: Sequence[Target], priority: Priority) -> dict[Target, RecordOrError]:
-        """Return the record or error of each target; raises if the batch as a whole failed."""
+        """Return the record or the error of each target, read in one batch; raises BitrixError if the batch as a whole failed."""
         commands = []
         for number, target in enumerate(targets):
             spec, params = self._build_read(target)
@@ -161,7 +164,7 @@ def _build_search(entity: str, method: str, start: str, extra: JsonObject) -> tu
 
 
 def _unwrap(result: object, key: str) -> JsonObject | None:
-    """Return the record in an answer; for a missing task the portal answers `[]` with success."""
+    """Return the record in an answer, None if there is none; for a missing task the portal reports success with `[]`."""
     if key and isinstance(result, Mapping):
         result = result.get(key)
     return to_storable(result) if isinstance(result, Mapping) and result else None

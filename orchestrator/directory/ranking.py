@@ -1,8 +1,8 @@
-"""Decides which records a query names: one, a few to choose from, too many, or none; also suggests field names similar to a wrong one.
+"""Decides which records a query names: one, a few to choose from, too many, or none. Also finds field codes similar to an unknown one.
 
-Records whose whole title or number («№481») is the query exclude those it names only in part. A title written word for word wins, unless
-the word may also be a case form of the other title: «Александра» may mean Александр, so both are offered. Buttons list open records first,
-then the person's own, then better matches; owner and state never decide which record is meant.
+If the query is the whole title or number («№481») of some records, records that it names only in part are left out. A title written word
+for word wins over a title in another case, unless the query may be a case form of that title, too: «Александра» may mean Александр, so both
+are offered. Buttons list open records first, then the person's own, then better matches; owner and state never decide which one is meant.
 """
 
 import re
@@ -33,7 +33,7 @@ class Candidate(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class OneMatch(Generic[T]):
-    """The only record that fits; it is used and shown to the person."""
+    """The only record that fits the query; the caller uses it and shows it to the person."""
 
     found: Candidate[T]
 
@@ -61,7 +61,7 @@ Match = OneMatch[T] | SeveralMatches[T] | TooManyMatches | NoMatch
 
 
 def find_match(query: str, candidates: Iterable[Candidate[T]], *, me: int | None, limit: int = LIMIT) -> Match[T]:
-    """Choose between candidates; `me` is the speaker's user id, None if there is none. Repeated ids count once."""
+    """Return which of the candidates the query names; `me` is the person's Bitrix24 user id (None: no user). Repeated ids count once."""
     unique = {one.id: one for one in candidates}
     scored = [
         (worth, one) for one in unique.values() if (worth := EXACT if _is_number_of(query, one.id) else measure_match(query, one.title)) > 0
@@ -85,7 +85,7 @@ def find_nearest(query: str, candidates: Iterable[Candidate[T]], *, me: int | No
 
 
 def _is_number_of(query: str, record_id: int) -> bool:
-    """Return whether the query is the number («481», «№481», «сделка 481») without another significant word."""
+    """Return whether the query is this record's number («481», «№481», «сделка 481») without another significant word."""
     found = _NUMBER.fullmatch(query.strip())
     return found is not None and int(found[1]) == record_id and extract_words(query) == (found[1],)
 

@@ -1,8 +1,8 @@
 """Caches the portal's reference data: employees, departments, funnels, stages, currencies, fields, smart processes.
 
-For display, a value is at most as old as `KINDS` allows, and older only while the portal fails. Checks of a write use `fresh=True`, which
-reads now or raises the portal's error. Portal events and the bot's own calls mark what they change as outdated; the vendor documents no
-events for statuses and funnels, so their lifetime is short.
+A value for display is at most as old as `KINDS` allows, or older while the portal fails. Checks of a write use `fresh=True`, which reads
+from the portal now or raises its error. Portal events and the bot's own calls mark what they change as outdated. For statuses and funnels
+Bitrix24 documents no events, so they are cached only for a short time.
 """
 
 import re
@@ -37,7 +37,10 @@ _ACTIVE = (True, "Y", "true", "1", None)
 
 
 class Reference:
-    """Cached reads of reference data. Every read may raise BitrixError; if `has` does not find its item, the data is read again once."""
+    """Cached reads of reference data. Every read may raise BitrixError.
+
+    `has` says whether cached data contains the item that the caller looks for; if it returns False, the data is read again once.
+    """
 
     def __init__(self, client: PortalCaller, clock: Clock) -> None:
         """Keep the client and the clock; nothing is read yet."""
@@ -50,14 +53,14 @@ class Reference:
         return await self._get(("users",), partial(reads.read_users, self._client), fresh=fresh, has=has)
 
     async def find_user(self, user_id: int, *, fresh: bool = False) -> User | None:
-        """Return one employee; one that is not in the list is read on its own."""
+        """Return one employee, who is read on their own if the cached list does not contain them; None for an unknown id."""
         read = partial(reads.read_user, self._client, user_id)
         if not fresh and (row := (await self.load_users()).get(user_id)) is not None:
             return row
         return await self._get(("user", str(user_id)), read, fresh=fresh)
 
     async def is_active(self, user_id: int) -> bool:
-        """Return whether the employee works here now; always read afresh, since a write depends on it."""
+        """Return whether the employee works here now. This is read from the portal at every call, since a write depends on it."""
         user = await self.find_user(user_id, fresh=True)
         return user is not None and is_employed(user)
 
@@ -73,7 +76,7 @@ class Reference:
         return await self._get(("categories", kind), partial(reads.read_categories, self._client, kind), fresh=fresh, has=has)
 
     async def find_default_category(self, entity: str, *, fresh: bool = False) -> int:
-        """Return the funnel that a new record of this kind is put into; 0 for deals."""
+        """Return the id of the funnel that a new record of this kind is put into; 0 for deals."""
         if not has_funnels(entity):
             return 0
         found = await self.load_categories(entity, fresh=fresh)
@@ -89,18 +92,18 @@ class Reference:
         return await self.load_status_entries(book, fresh=fresh, has=has) if book else ()
 
     async def find_stage(self, entity: str, stage_id: str, category: int | None = None, *, fresh: bool = False) -> Stage | None:
-        """Return the stage with this id; its funnel is taken from the id if it is there ("C1:NEW", "DT177_10:NEW")."""
+        """Return the stage with this id, None if there is none. A funnel in the id ("C1:NEW", "DT177_10:NEW") replaces `category`."""
         funnel = parse_funnel(stage_id)
         category = category if funnel is None else funnel
         stages = await self.load_stages(entity, category, fresh=fresh, has=lambda stages: any(stage.id == stage_id for stage in stages))
         return next((stage for stage in stages if stage.id == stage_id), None)
 
     async def load_status_entries(self, book: str, *, fresh: bool = False, has: Contains[Sequence[Stage]] | None = None) -> Sequence[Stage]:
-        """Return the entries of a CRM status list: SOURCE, DEAL_TYPE, DEAL_STAGE_1."""
+        """Return the entries of the CRM status list `book`, such as SOURCE, DEAL_TYPE or DEAL_STAGE_1."""
         return await self._get(("stages", book), partial(reads.read_stages, self._client, book), fresh=fresh, has=has)
 
     async def load_first_stages(self, wanted: Collection[str]) -> Mapping[str, str]:
-        """Return the current first stage of each funnel for checking a write: "deal:1", "lead:0" or "item:177:10" → stage id."""
+        """Return the id of each funnel's first stage by the funnel ("deal:1", "lead:0", "item:177:10"), read now for checking a write."""
         firsts: dict[str, str] = {}
         for key in dict.fromkeys(wanted):
             entity, _, category = key.rpartition(":")
@@ -119,7 +122,7 @@ class Reference:
     ) -> Mapping[str, Field]:
         """Return the fields of a kind of record by code; empty for kinds without fields.
 
-        "deal" gives the classic spelling, "item:2" that of crm.item.*.
+        For "deal" the codes are spelled as in the classic methods (STAGE_ID), for "item:2" as in crm.item.* (stageId).
         """
         return await self._get(("fields", entity), partial(reads.read_fields, self._client, entity), fresh=fresh, has=has)
 
@@ -139,12 +142,12 @@ class Reference:
             self._shelf.clear()
 
     def discard_for_event(self, event_name: str) -> None:
-        """Mark what a portal event changed as outdated; other events have no effect."""
+        """Mark the reference data that a portal event reports as changed as outdated; events about other things have no effect."""
         for key in find_outdated_by_event(event_name):
             self._shelf.discard(*key)
 
     def discard_for_call(self, method: str) -> None:
-        """Mark what a call of the bot may have changed as outdated, whether or not it succeeded."""
+        """Mark the reference data that a call of `method` by the bot may have changed as outdated, whether or not the call succeeded."""
         for key in find_outdated_by_call(method):
             self._shelf.discard(*key)
 
@@ -165,9 +168,9 @@ def is_employed(user: User) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceKind:
-    """How long one kind of data is cached, and the patterns of events and methods that outdate it.
+    """How long one kind of data is cached, and the patterns of the portal events and methods that make it outdated.
 
-    A group in a pattern captures the part that is outdated, such as the fields of deals.
+    A group in a pattern captures which part of the kind is outdated, such as "deal" for the fields of deals.
     """
 
     life: timedelta
@@ -204,12 +207,12 @@ KINDS: Final = {
 
 
 def find_outdated_by_event(name: str) -> tuple[Key, ...]:
-    """Return the cache keys that a portal event (ONCRMDEALUSERFIELDADD) outdates; none for events about records."""
+    """Return the cache keys of data that a portal event (ONCRMDEALUSERFIELDADD) makes outdated; none for events about records."""
     return tuple(_find_outdated(name, {kind: row.events for kind, row in KINDS.items()}))
 
 
 def find_outdated_by_call(method: str) -> tuple[Key, ...]:
-    """Return the cache keys that a call of the bot outdates, so that its own changes need no event."""
+    """Return the cache keys of data that a call of `method` by the bot makes outdated, so that its own changes need no portal event."""
     return tuple(_find_outdated(method, {kind: row.methods for kind, row in KINDS.items()}))
 
 

@@ -1,7 +1,7 @@
-"""Caches reads with one read at a time per key, and limits how long a read may take and when a read that timed out is retried.
+"""Caches portal reads, with one read at a time per key; limits how long a read may take and how soon one that timed out is retried.
 
-Three ways to read: `load` for display (an old value is used while the portal fails), `load_matching` for a lookup (a miss is read again
-once), `load_fresh` for checking a write (a value read after the call began, or the portal's error).
+There are three ways to read: `load` for display returns an old value while the portal fails; `load_matching` for a lookup reads again once
+if the item is missing; `load_fresh` for checking a write returns a value read after the call began, or raises the portal's error.
 """
 
 import asyncio
@@ -18,13 +18,13 @@ Key = tuple[str, ...]
 Read = Callable[[], Awaitable[T]]
 
 MAX_KEYS: Final = 500
-"""The most keys cached at once: there are few kinds, but requests from outside name any funnel or employee."""
+"""The most keys cached at once: there are few kinds of data, but requests from outside may name any funnel or employee."""
 FAILURE_PAUSE: Final = timedelta(seconds=30)
-"""How long a failed read is not retried if an older value can be shown."""
+"""How long a failed read is not repeated while an older value can be shown."""
 FIRST_FAILURE_PAUSE: Final = timedelta(seconds=5)
-"""How long a failed read is not retried if nothing can be shown: a table of a hundred rows must not wait for a hundred failures."""
+"""How long a failed read is not repeated while no value can be shown: a table of a hundred rows must not wait for a hundred failures."""
 MISS_RETRY_AGE: Final = timedelta(seconds=10)
-"""A missing item is searched again only if the cached value is older than this."""
+"""If the cached value lacks an item, it is read again only if it is older than this."""
 
 
 @dataclass
@@ -49,7 +49,7 @@ class ReadCache:
         self._reads = 0
 
     async def load(self, key: Key, read: Read[T], *, life: timedelta) -> T:
-        """Return a value at most `life` old; while the portal fails, the last one. Raises BitrixError if there is none."""
+        """Return a value at most `life` old; while the portal fails, the last value read. Raises BitrixError if nothing was read yet."""
         entry = self._get_entry(key)
         if not self._is_younger(entry, life):
             async with entry.lock:
@@ -58,16 +58,19 @@ class ReadCache:
         return cast("T", entry.value)
 
     async def load_matching(self, key: Key, read: Read[T], has: Callable[[T], bool], *, life: timedelta) -> T:
-        """Return the value as `load` does, but read it again once if `has` rejects it: the item may be newer than the cached value."""
+        """Return the value as `load` does, but read it again once if `has` returns False for it.
+
+        `has` says whether the value contains the item that the caller looks for, which may be newer than the cached value.
+        """
         value = await self.load(key, read, life=life)
         if has(value):
             return value
         return await self.load(key, read, life=min(life, MISS_RETRY_AGE))
 
     async def load_fresh(self, key: Key, read: Read[T]) -> T:
-        """Return a value read after this call began; raises BitrixError rather than return an older one.
+        """Return a value that was read after this call began. Raises BitrixError if that fails, even if an older value is cached.
 
-        Concurrent callers share a read.
+        Callers that wait at the same time share one read.
         """
         asked = self._reads
         entry = self._get_entry(key)
@@ -105,11 +108,11 @@ class ReadCache:
         value = await read()
         entry.value, entry.known, entry.began = value, True, began
         entry.failed_at = entry.failure = None
-        # If the key was discarded during the read, the value may be from before the change, so it counts as outdated.
+        # If the key was discarded during the read, the value may be from before the change that caused this, so it counts as outdated.
         entry.read_at = self._clock.now() if entry.forgotten == forgotten else None
 
     async def _read_or_keep(self, entry: _Entry, read: Read[object], life: timedelta) -> None:
-        """Read the value, or keep the old one: a refusal is not retried within `life`, another error not within a pause."""
+        """Read the value, or keep the old one if that fails; a refusal is not retried within `life`, another error not within a pause."""
         if self._is_resting(entry, life):
             if not entry.known and entry.failure is not None:
                 raise entry.failure.with_traceback(None)
@@ -132,22 +135,22 @@ class ReadCache:
 
 R = TypeVar("R")
 READ_TIMEOUTS: Final[Mapping[str, float]] = {"fields": 4.0, "stages": 4.0, "categories": 4.0, "user": 4.0}
-"""Timeout in seconds for reads that a write is checked against; the client alone would wait for minutes."""
+"""By kind of data, the timeout in seconds for reads that a write is checked against; the client alone would wait for minutes."""
 DEFAULT_READ_TIMEOUT: Final = 20.0
 """Timeout in seconds for other reads: the list of employees takes three requests."""
 TIMEOUT_PAUSE: Final = timedelta(seconds=60)
-"""How long a read that timed out is not retried, so that no second call waits for it."""
+"""How long a read that timed out is not retried, so that not every call waits for the timeout."""
 
 
 class ReadTimedOut(OutcomeUnknown):
-    """The portal did not answer in time, or did not a moment ago.
+    """The portal did not answer this read in time, or did not answer one of the same kind within the last minute.
 
-    Tells the caller, which checks a write or shows a value, that the data is not known now and that waiting would not help.
+    Callers that check a write or show a value thereby learn that the data is not known now and that waiting would not help.
     """
 
 
 class ReadTimeouts:
-    """Limits the time of reads, and rejects reads of a kind that has just timed out."""
+    """Limits the time of reads, and rejects reads of a kind of data that has just timed out."""
 
     def __init__(self, clock: Clock) -> None:
         """Start without any timeouts."""
@@ -155,7 +158,7 @@ class ReadTimeouts:
         self._hung: dict[tuple[str, ...], datetime] = {}
 
     def wrap(self, key: tuple[str, ...], read: Callable[[], Awaitable[R]]) -> Callable[[], Awaitable[R]]:
-        """Wrap `read` so that it raises ReadTimedOut if it takes too long, and at once while reads of its group are paused."""
+        """Return `read` wrapped so that it raises ReadTimedOut if it takes too long, and at once while reads of its kind are paused."""
         # Fifty funnels or employees of one batch must not time out one after the other.
         method = (key[0], key[1].partition(":")[0]) if key[0] == "fields" else key[:1]
 

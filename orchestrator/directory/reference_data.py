@@ -1,4 +1,4 @@
-"""Defines the portal's reference data after parsing: stages, funnels, departments, fields, smart processes."""
+"""Defines the portal's reference data as parsed objects: stages, funnels, departments, fields, smart processes."""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +20,10 @@ INVOICE: Final = "item:31"
 
 
 def _parse_choices(items: object) -> dict[str, str]:
-    """Return list values as "79" → «Элемент списка», from a list of {ID, VALUE} or from a map as tasks.task.getFields gives it."""
+    """Return the names of list values by id ("79" → «Элемент списка»).
+
+    The portal gives them as a list of {ID, VALUE}, or as a mapping in the answer of tasks.task.getFields.
+    """
     if isinstance(items, Mapping):
         return {str(key): str(value) for key, value in items.items() if isinstance(value, str | int)}
     return {str(item.get("ID")): str(item.get("VALUE")) for item in items if isinstance(item, Mapping)} if isinstance(items, list) else {}
@@ -33,7 +36,7 @@ _Settings = Annotated[JsonObject, BeforeValidator(lambda value: value if isinsta
 
 
 class ReferenceRow(View):
-    """A row of reference data, built from the portal's row or by its own names."""
+    """One row of reference data; its fields may be given by the portal's names or by their own."""
 
     model_config = ConfigDict(validate_by_name=True)
 
@@ -64,7 +67,7 @@ class Department(ReferenceRow):
 
 
 class SmartType(ReferenceRow):
-    """A smart process: the number of `item:177`, and the portal's title for it."""
+    """A smart process: its number (177 in "item:177"), and the portal's title for it."""
 
     id: int = pydantic.Field(validation_alias="entityTypeId")
     title: Text = ""
@@ -82,16 +85,16 @@ class Field(ReferenceRow):
     read_only: _Flag = pydantic.Field(False, validation_alias="isReadOnly")
     immutable: _Flag = pydantic.Field(False, validation_alias="isImmutable")
     upper_name: Text = pydantic.Field("", validation_alias="upperName")
-    """Its name in the classic methods; only crm.item.fields gives it."""
+    """The field's name in the classic methods (STAGE_ID); "" unless crm.item.fields gives it."""
     status_entity_id: Text = pydantic.Field("", validation_alias="statusType")
-    """The status list of a crm_status field: SOURCE, DEAL_STAGE."""
+    """The status list (SOURCE, DEAL_STAGE) that a field of the type crm_status takes its values from; "" for other types."""
     choices: _Choices = pydantic.Field({}, validation_alias=AliasChoices("items", "values"))
     """The values of a list field: id → name."""
     settings: _Settings = pydantic.Field({})
 
 
 def to_own_kind(entity: str) -> str:
-    """Return "deal" for "item:2": the four kinds with methods of their own are called by their own name."""
+    """Return the kind's own name: "deal" for "item:2". Only four kinds have one; other kinds are returned unchanged."""
     family, _, number = entity.partition(":")
     return _OWN_KINDS.get(number, entity) if family == "item" else entity
 
@@ -105,7 +108,7 @@ def to_type_number(entity: str) -> int | None:
 
 
 def find_stage_entity_id(entity: str, category: int) -> str:
-    """Return the ENTITY_ID of a funnel's stages, "" for kinds without stages."""
+    """Return the ENTITY_ID under which the portal lists a funnel's stages ("DEAL_STAGE_1"); "" for kinds without stages."""
     kind = to_own_kind(entity)
     match kind:
         case "lead":
@@ -121,12 +124,12 @@ def find_stage_entity_id(entity: str, category: int) -> str:
 
 
 def parse_funnel(stage_id: str) -> int | None:
-    """Return the funnel in a stage id ("C1:NEW", "DT177_10:NEW"), None if the id names none."""
+    """Return the id of the funnel in a stage id (1 in "C1:NEW", 10 in "DT177_10:NEW"); None if the stage id contains none."""
     found = _STAGE_FUNNEL.match(stage_id)
     return int(found[1]) if found else None
 
 
 def has_funnels(entity: str) -> bool:
-    """Return whether the stages of this kind belong to funnels, whose ids need not begin at 0."""
+    """Return whether the stages of this kind belong to funnels whose ids need not begin at 0."""
     kind = to_own_kind(entity)
     return kind.startswith("item:") and kind != QUOTE

@@ -19,15 +19,15 @@ MOST_USERS: Final = 5000
 _MOST_ROWS: Final = 500
 _PAGE: Final = 50
 _MAX_PASSES: Final = 3
-"""The most passes over the list of employees; after the last one, everybody seen in any pass is kept."""
+"""The most times that the list of employees is read; after the last time, everybody seen at any time is kept."""
 _BY_ID: Final = {"sort": "ID", "order": "ASC"}
-"""Sorted by id, a new employee comes last and moves nobody to another page."""
+"""Sorted by id, a new employee comes last, so nobody else moves to another page of the list."""
 
 
 async def read_users(client: PortalCaller) -> Mapping[int, User]:
     """Return employees by id, including the dismissed: the first 5,000, normally in three requests.
 
-    The list can only be read by offset, so when an employee leaves it between two pages, another one is skipped; then it is read again.
+    The list can only be read by offset. If an employee leaves the list between two pages, another one is skipped, so it is read again.
     """
     found: dict[int, User] = {}
     for _ in range(_MAX_PASSES):
@@ -79,7 +79,7 @@ async def read_types(client: PortalCaller) -> Mapping[int, SmartType]:
 
 
 async def read_fields(client: PortalCaller, entity: str) -> Mapping[str, Field]:
-    """Return the fields of a kind of record by the names that its methods take; "item:2" gives those of crm.item.* for deals.
+    """Return the fields of a kind of record by the names that its methods take; for "item:2", deals by the names that crm.item.* takes.
 
     Empty for kinds without a list of fields.
     """
@@ -100,7 +100,11 @@ async def read_fields(client: PortalCaller, entity: str) -> Mapping[str, Field]:
 
 
 async def read_zone(client: PortalCaller) -> str:
-    """Return the portal's time zone: that of its own user if it agrees with the server's clock, else a zone with the server's offset."""
+    """Return the portal's time zone.
+
+    It is the zone of the user in whose name the bot calls the portal, if that zone agrees with the offset of the server's clock; else a
+    zone with the server's offset.
+    """
     moment = datetime.fromisoformat(str((await client.call("server.time", {}, repeatable=True)).result))
     profile = (await client.call("profile", {}, repeatable=True)).result
     own = RecordRow.model_validate(profile).time_zone if isinstance(profile, Mapping) else ""
@@ -110,7 +114,7 @@ async def read_zone(client: PortalCaller) -> str:
 
 
 async def _read_employee_pass(client: PortalCaller) -> tuple[list[JsonObject], list[int]]:
-    """Read the list of employees once, including those who join meanwhile, and return it with the total that came with each page.
+    """Read the list of employees once, and return its rows and the total that each page gave. Employees added during the read are included.
 
     The total of the first page is 0 if the portal gives none.
     """
@@ -123,7 +127,7 @@ async def _read_employee_pass(client: PortalCaller) -> tuple[list[JsonObject], l
         rows += [row for page in pages for row in _extract_rows(page.result)]
         totals += [page.total for page in pages if page.total is not None]
         beyond = starts[-1] + _PAGE
-        # Past its end the portal may start over, so a next offset that is not greater than this one is ignored.
+        # After the end of the list the portal may begin again, so a next offset that is not greater than this one is ignored.
         at = beyond if beyond < ends or (pages[-1].next or 0) >= beyond else None
     return rows, totals
 
@@ -145,7 +149,10 @@ def _extract_rows(result: object) -> list[JsonObject]:
 
 
 def _build_field(code: str, row: JsonObject) -> Field:
-    """Build a field. Its title is the form label, since the classic methods give only the code as `title` of custom fields."""
+    """Build a field from the portal's row.
+
+    Its title is the form label, since the classic methods give only the code as the `title` of a custom field.
+    """
     made = Field.model_validate({**row, "code": code, "title": ""})
     labels = (row.get(name) for name in ("formLabel", "listLabel", "title", "filterLabel"))
     return made.model_copy(

@@ -1,30 +1,38 @@
-"""Gives the portal's rows named fields: records and employees, in classic (TITLE) or new (title) spelling."""
+"""Parses the portal's rows of records and employees into objects; a row's fields may be in classic (TITLE) or new (title) spelling."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import AliasChoices, AliasGenerator, BeforeValidator, ConfigDict, Field
+from pydantic import AliasChoices, AliasGenerator, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from orchestrator.domain.frozen import View
 
 
 def to_number(value: object) -> int:
-    """Return the number that the portal writes as a number or as text, 0 for anything else."""
+    """Return the number, which the portal writes as a number or as text; 0 for anything else."""
     text = str(value if value is not None else "")
     return int(text) if text.isascii() and text.isdecimal() else 0
 
 
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None or value is False else str(value))]
-"""A value as text; "" if the portal gives none."""
+"""The portal's value as a string; "" for None and False, with which the portal says that there is none."""
 Number = Annotated[int, BeforeValidator(to_number)]
 
 
 class RecordRow(View):
-    """A record or an employee as far as people read of it; what the row does not have is "" or 0."""
+    """The fields of a record or employee that people read; a field that the row does not have is "" or 0."""
 
     model_config = ConfigDict(
         alias_generator=AliasGenerator(validation_alias=lambda name: AliasChoices(name.upper(), to_camel(name))), validate_by_name=True
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_blanks(cls, row: object) -> object:
+        """Leave out what is blank, so that a value in one spelling counts although the other spelling stands there empty."""
+        return {name: value for name, value in row.items() if value is not None and value != ""} if isinstance(row, Mapping) else row
+
     id: Number = 0
     title: Text = Field("", validation_alias=AliasChoices("TITLE", "title", "SUBJECT"))
     name: Text = ""
@@ -48,7 +56,7 @@ class RecordRow(View):
 
 
 class User(RecordRow):
-    """An employee as far as it is cached: no phone, no address, nothing of unlimited size."""
+    """The fields of an employee that are cached: no phone, no address, nothing of unlimited size."""
 
     id: int = Field(validation_alias="ID")
     active: object = None

@@ -1,4 +1,4 @@
-"""Resolves references to days, times and sums into the form that a field needs, and words the question if one is unclear."""
+"""Resolves references to days, times and sums ("@date:завтра") to the form that a field needs; builds the question about an unclear one."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -27,14 +27,14 @@ from orchestrator.language.money_parser import Sum, SumReason, UnclearSum, parse
 from orchestrator.language.text import Locale
 
 _REMINDER = "at"
-"""The time parameter of reminder.add; no other call has a parameter with this name."""
+"""The parameter of reminder.add that holds the time; no other call has a parameter with this name."""
 _PURE_DAYS = frozenset({"closedate", "begindate", "birthdate"})
 
 
 def resolve_date(words: str, *, field: str, kind: str = "", actor: Actor, now: datetime) -> Resolution:
-    """Resolve a day for date-only fields (never shifted by time zones), or a time with offset for others; the past becomes a question.
+    """Resolve words to a day for date-only fields, else to a time with offset; for a day or time in the past the result is a question.
 
-    `kind` is the portal's type of the field; where it is "" (not known), the field's name decides; a filter's prefix (">=CLOSEDATE")
+    `kind` is the portal's type of the field; if it is "" (not known), the field's name decides. A filter's prefix in it (">=CLOSEDATE")
     is ignored.
     """
     pure = kind == "date" if kind in {"date", "datetime"} else field.lstrip("<>=!@%").replace("_", "").lower() in _PURE_DAYS
@@ -60,7 +60,7 @@ def resolve_date(words: str, *, field: str, kind: str = "", actor: Actor, now: d
 
 
 def resolve_sum(words: str, actor: Actor, *, written: Callable[[Sum], int | float | str]) -> Resolution:
-    """Resolve a sum to the value that `written` makes of it; two readings become buttons."""
+    """Resolve words to a sum, whose value is what the function `written` returns for it; a sum with two readings becomes buttons."""
     try:
         found = parse_sum(words, locale=actor.locale)
     except UnclearSum as unclear:
@@ -75,18 +75,18 @@ def resolve_sum(words: str, actor: Actor, *, written: Callable[[Sum], int | floa
 
 
 def to_number(found: Sum) -> int | float:
-    """Return the number alone, for sums without a currency and fields that have none."""
+    """Return the sum's number without its currency, for sums that have none and for fields that take none."""
     whole = found.amount == found.amount.to_integral_value()
     return int(found.amount) if whole else float(found.amount)
 
 
 def to_portal_money(found: Sum) -> int | float | str:
-    """Return the sum as the portal writes money, 5000|USD, or the number if no currency was named. The gate splits it again."""
+    """Return the sum as the portal writes money ("5000|USD"), or the number if it has no currency. The gate splits such text again."""
     return f"{to_number(found)}|{found.currency}" if found.currency else to_number(found)
 
 
 def find_currency(words: str, actor: Actor) -> str:
-    """Return the currency named with a sum; "" if there is none, or if the words are no sum."""
+    """Return the ISO code of the currency named with a sum; "" if none is named or the words are not a sum."""
     try:
         return parse_sum(words, locale=actor.locale).currency or ""
     except UnclearSum as unclear:

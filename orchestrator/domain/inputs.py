@@ -5,9 +5,9 @@ Doors and features build one and store `to_json()`; the handler of the kind read
 """
 
 from collections.abc import Mapping
-from typing import ClassVar, Final, Unpack
+from typing import Annotated, ClassVar, Final, Unpack
 
-from pydantic import ConfigDict, StrictBool
+from pydantic import BeforeValidator, ConfigDict, StrictBool, ValidationError
 
 from orchestrator.domain.frozen import View
 from state.journal.store import InboxRow
@@ -27,12 +27,18 @@ class Input(View):
         super().__init_subclass__(**options)
 
 
-class Click(Input):
-    """The ids of a button click and of the card it is about, read from an input of any kind; "" where the input has none."""
+_TextOrBlank = Annotated[str, BeforeValidator(lambda value: value if isinstance(value, str) else "")]
 
-    callback_id: str = ""
+
+class Click(Input):
+    """The ids of a button click and of the card it is about, read from an input of any kind; "" where the input has none.
+
+    It can be read from every body, also a malformed one: inputs that cannot be handled are put aside with it.
+    """
+
+    callback_id: _TextOrBlank = ""
     """The messenger's id of a click whose sender still waits for an answer to it."""
-    confirmation_id: str = ""
+    confirmation_id: _TextOrBlank = ""
 
 
 class PlacedInput(Input):
@@ -257,3 +263,14 @@ def parse_input(row: InboxRow) -> Input | None:
         return ChoiceMade.model_validate(row.body)
     known = _TYPES.get(row.kind)
     return known.model_validate(row.body) if known is not None else None
+
+
+def parse_neighbour(row: InboxRow) -> Input | None:
+    """Return what `parse_input` returns, and None for a malformed body too.
+
+    For looks at rows beside the one that is being handled: a malformed one must fail alone, when its own turn comes.
+    """
+    try:
+        return parse_input(row)
+    except ValidationError:
+        return None

@@ -5,12 +5,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from orchestrator.domain.frozen import Frozen
+from orchestrator.domain.frozen import Frozen, View
 from orchestrator.domain.outputs import Notice
 from state.stored import JsonObject
 
 
-class CommandReport(Frozen):
+class CommandReport(View):
     """The result of one command of a batch (S004-71)."""
 
     key: str

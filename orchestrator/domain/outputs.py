@@ -8,7 +8,7 @@ from pydantic import Field
 from orchestrator.domain.frozen import Frozen, View
 
 
-class Notice(Frozen):
+class Notice(View):
     """A sentence for a person as a message code with arguments; `bot` translates it into the person's language."""
 
     code: str

@@ -1,6 +1,6 @@
-"""Formats days and times for Bitrix24, for people and for the prompt, in Russian and English; defines what a parsed date can be.
+"""Formats days and times for Bitrix24, for people and for the prompt, in Russian and English; defines the results of parsing a date.
 
-A date without a time is never shifted by a time zone.
+A date without a time is never converted between time zones.
 """
 
 import re
@@ -20,7 +20,7 @@ WhenReason = Literal["no_date", "which_day", "which_hour", "impossible", "severa
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """One time in the person's zone; `has_time` is False if the person said no hour and the default was used."""
+    """A text with one reading: a time in the person's zone; `has_time` is False if the person named no hour, so that a default was used."""
 
     day: date
     at: datetime
@@ -29,21 +29,21 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Two to six readings, the most likely first, shown as buttons."""
+    """A text with two to six readings, the most likely first, which are shown as buttons."""
 
     options: tuple[When, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """Exactly one reading, but in the past: the person is asked whether it is meant."""
+    """A text with exactly one reading, which is in the past: the person is asked whether it is meant."""
 
     value: When
 
 
 @dataclass(frozen=True, slots=True)
 class Unclear:
-    """No usable reading; `value_references.format_date_question` words the question."""
+    """A text without a usable reading; `value_references.format_date_question` builds the question to the person."""
 
     reason: WhenReason
 
@@ -57,19 +57,19 @@ _ISO_DAY: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?")
 
 
 def to_bitrix_date(day: date) -> str:
-    """Format a day as Bitrix24 takes it, for CLOSEDATE and BEGINDATE."""
+    """Format a day for the portal's date-only fields, such as CLOSEDATE and BEGINDATE."""
     return date(day.year, day.month, day.day).isoformat()
 
 
 def to_bitrix_datetime(at: datetime) -> str:
-    """Format a time with its offset. Raises ValueError for a naive one, which the portal would read in its own zone."""
+    """Format a time with its offset for the portal. Raises ValueError if it has none: the portal would read it in its own zone."""
     if at.tzinfo is None:
         raise ValueError("a moment for the portal must carry its offset")
     return at.isoformat(timespec="seconds")
 
 
 def parse_portal_date(value: str) -> date:
-    """Parse the date part of the portal's value for a day, ignoring hour and offset; ValueError if there is none."""
+    """Parse the date in a value of the portal, ignoring hour and offset. Raises ValueError if there is none."""
     found = _ISO_DAY.fullmatch(value.strip())
     if found is None:
         raise ValueError("the value does not begin with a date")
@@ -83,7 +83,7 @@ def format_day(day: date, *, today: date, locale: Locale = "ru") -> str:
 
 
 def format_when(when: When, *, now: datetime, locale: Locale = "ru") -> str:
-    """Format «пт, 25 декабря, 18:00» in the time's own zone, with the year if it is not the current one there."""
+    """Format a time as «пт, 25 декабря, 18:00» in its own zone, with the year if it is not the current year there."""
     today = now.astimezone(when.at.tzinfo).date()
     return f"{format_day(when.at.date(), today=today, locale=locale)}, {when.at:%H:%M}"
 

@@ -1,9 +1,10 @@
-"""Parses the day or time that a person names, in that person's zone; asks instead of guessing. `now` and the zone are arguments.
+"""Parses the day or time that a person names, in that person's zone; for an unclear text it returns a question instead of a guess.
 
 Rules: a day without an hour means 18:00, for a reminder 09:00 (or 18:00 if it is today and 09:00 is over). A weekday means the coming
-one; said on that weekday, it offers today and next week's. «Следующий» means the next calendar week (weeks begin on Monday). The working
-week ends on Friday. A date without a year means the nearest such date, a day of the month the coming one. Утром is 10:00, днём and
-после обеда 15:00, вечером 19:00. A bare hour from 1 to 7 offers the afternoon first. Two different days or hours in one text are refused.
+one; a person who names today's weekday is offered today and the same day of next week. «Следующий» means the next calendar week, beginning
+on Monday. The working week ends on Friday. A date without a year means the nearest such date, a day of the month the coming one. Утром is
+10:00, днём and после обеда 15:00, вечером 19:00. For an hour from 1 to 7 without a part of the day, two times are offered, the afternoon
+first. A text with two different days or hours is refused.
 """
 
 from datetime import UTC, date, datetime, time, timedelta
@@ -55,8 +56,8 @@ _MOST_OPTIONS: Final = 6
 def parse_when(text: str, *, now: datetime, zone: str, wanted: WhenPurpose = "deadline") -> When | Choice | Past | Unclear:
     """Return the day or time that the text names, as of the aware time `now`; never raises because of the text.
 
-    `wanted="day"` is for date-only fields such as CLOSEDATE: today then counts as past only tomorrow. A naive `now` or an unknown
-    zone is the caller's mistake and raises.
+    `wanted="day"` is for date-only fields such as CLOSEDATE: today is then never past, whatever the hour. A `now` without a time zone
+    or an unknown `zone` is a mistake of the caller and raises.
     """
     if now.tzinfo is None:
         raise ValueError("now must be aware")
@@ -86,7 +87,7 @@ def _decide(text: str, here: datetime, wanted: WhenPurpose) -> When | Choice | P
 
 
 def _add_span(span: timedelta, here: datetime) -> When:
-    """Add the span in UTC, so that «через 2 часа» is two real hours on the night of a clock change."""
+    """Return the time one `span` after `here`, added in UTC, so that «через 2 часа» is two real hours on the night of a clock change."""
     at = (here.astimezone(UTC) + span).astimezone(here.tzinfo).replace(second=0, microsecond=0)
     return When(at.date(), at, has_time=True)
 
@@ -122,7 +123,7 @@ def _build_moments(days: tuple[date, ...], hour: Hour | None, here: datetime, wa
 
 
 def _build_when(day: date, at: time, here: datetime, *, has_time: bool) -> When:
-    """Return the time; one that the change to summer time skips moves forward by the skipped hour."""
+    """Return `at` on `day` in the zone of `here`; a time that the change to summer time skips is moved forward by the skipped hour."""
     wall = datetime.combine(day, at, tzinfo=here.tzinfo)
     return When(day, wall.astimezone(UTC).astimezone(here.tzinfo), has_time=has_time)
 

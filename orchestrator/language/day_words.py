@@ -1,6 +1,7 @@
 """Recognises days as people name them, in Russian and English: each phrase becomes the days it may mean. Hours are in `hour_words`.
 
-Each recogniser reads one kind of phrase and blanks it out, so that no digit is read twice; specific kinds come first.
+Each recogniser reads one kind of phrase, and what it read is blanked out in the text, so that no digit is read twice. Recognisers of more
+specific phrases come first.
 """
 
 import re
@@ -21,13 +22,13 @@ _DECEMBER: Final = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Groups:
-    """What a phrase says in the groups of its pattern; "" in a group that it or its pattern does not have."""
+    """What the named groups of a pattern matched in a phrase; "" for a group that did not match or that the pattern does not have."""
 
     text: str
     """The whole phrase."""
     year: str = ""
     month: str = ""
-    """Its number."""
+    """The month as a number."""
     month_name: str = ""
     day: str = ""
     word: str = ""
@@ -39,7 +40,7 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class DayPhrase:
-    """What one phrase names: days (several if it is ambiguous), a bare weekday, a whole week by its Monday, or a time span."""
+    """What one phrase names: days (several if ambiguous), a weekday without a date, a whole week (given by its Monday), or a time span."""
 
     days: tuple[date, ...] = ()
     weekday: int | None = None
@@ -48,7 +49,7 @@ class DayPhrase:
 
 
 class UnclearPhrase(Exception):
-    """Carries the reason out of a recogniser; `date_parser.parse_when` catches it."""
+    """A phrase names no clear day; `date_parser.parse_when` catches this error and returns its `unclear` to the caller."""
 
     def __init__(self, reason: WhenReason) -> None:
         super().__init__(reason)
@@ -107,7 +108,7 @@ def _find_index(patterns: tuple[str, ...], word: str) -> int:
 
 
 def _find_meaning(word: str, beginnings: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the name under which the beginning of the word is listed, "" if it is not."""
+    """Return the meaning of a word: the name in `beginnings` under which the beginning of the word is listed; "" if it is not listed."""
     return next((name for name, starts in beginnings.items() if word.startswith(starts)), "")
 
 
@@ -242,7 +243,7 @@ def _read_end(said: Groups, today: date) -> DayPhrase:
 
 
 def _find_end_of_week(day: date) -> DayPhrase:
-    """Return Friday, when the working week ends; if `day` is on a weekend, Sunday."""
+    """Return the end of the week of `day`: Friday, when the working week ends, or Sunday if `day` is on a weekend."""
     monday = to_monday(day)
     friday, sunday = monday + timedelta(days=_FRIDAY), monday + timedelta(days=_WEEK - 1)
     return DayPhrase((friday if day <= friday else sunday,))

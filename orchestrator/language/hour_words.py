@@ -12,7 +12,7 @@ _NOON: Final = 12
 _MIDNIGHT: Final = 24
 _FIRST_SURE_HOUR: Final = 8
 _WORDS: Final = load_lexicon("hours")
-# What a part of the day means when no hour stands beside it, and which half of the day it makes of one.
+# For each part of the day: the half of the day that it gives to an hour beside it, its words, and the time that it means without an hour.
 _PARTS: Final = (
     ("morning", _WORDS.join_patterns("parts", "morning"), time(10)),
     ("day", _WORDS.join_patterns("parts", "before_lunch"), time(13)),
@@ -47,13 +47,16 @@ _WORD_HOURS: Final = re.compile(rf"(?<!\w)(?:{'|'.join(_HOUR_VALUES)})(?= (?:{_W
 
 @dataclass(frozen=True, slots=True)
 class Hour:
-    """One named hour of the day with all its readings, the more likely first: «в 5» is 17:00 or 5:00."""
+    """The times that a named hour may mean, the more likely first: «в 5» is 17:00 or 5:00."""
 
     options: tuple[time, ...]
 
 
 def find_hour(text: str) -> Hour | None:
-    """Return the hour that a folded text names, None if there is none; raises `UnclearPhrase` for several hours or an impossible one."""
+    """Return the hour that a folded text (see `text.fold`) names, None if it names none.
+
+    Raises `UnclearPhrase` for several hours or an impossible one.
+    """
     text = _WORD_HOURS.sub(lambda match: _HOUR_VALUES[match.group()], text)
     hours: list[tuple[int, int, str | None, bool]] = []
     for pattern in (_CLOCK, _DOTTED, _HALVED, _UNITED, _BARE):
@@ -72,14 +75,17 @@ def find_hour(text: str) -> Hour | None:
 
 
 def _find_half(word: str | None) -> str | None:
-    """Which half of the day «утра» or "p.m." is."""
+    """Return the half of the day that «утра» or "p.m." means; None without a word."""
     return _HALF_NAMES[word.replace(".", "")] if word else None
 
 
 def _read_groups(
     hour: str | None, minute: str | None = None, half: str | None = None, late: str | None = None
 ) -> tuple[int, int, str | None, bool]:
-    """Return the hour, the minute, the half of the day, and whether the minute was written; the arguments are a pattern's groups."""
+    """Return the hour, the minute, the half of the day (None if not named), and whether the minute was written.
+
+    The arguments are what the groups of a pattern matched; `late` is an hour after «до».
+    """
     return int(hour or late or 0), int(minute or 0), _find_half(half), minute is not None
 
 
@@ -94,7 +100,10 @@ def _find_part(text: str) -> tuple[str, time] | None:
 
 
 def _list_readings(hour: int, minute: int, half: str | None, *, written: bool) -> tuple[time, ...]:
-    """Return the times that an hour may mean: a bare 1 to 7 is more likely the afternoon, «05:00» and «8» mean only themselves."""
+    """Return the times that an hour may mean, the more likely first.
+
+    An hour from 1 to 7 without a part of the day is more likely in the afternoon; «05:00» and «8» have only one meaning.
+    """
     if hour >= _MIDNIGHT or minute > 59:  # noqa: PLR2004 — minutes of an hour
         raise UnclearPhrase("impossible")
     if half is not None:

@@ -1,7 +1,7 @@
 """The word lists of data/language, one YAML file a subject: words that people write, and words that cards and questions show.
 
-A file is parsed once a process, when a module first asks for it. What is missing or of another shape raises `SettingsError`
-with the file and the key: the data folder is then older than the code.
+A file is parsed once per process, when a module first needs it. A missing key or a value of the wrong type raises `SettingsError`
+that names the file and the key: the data folder is then older than the code.
 """
 
 from collections.abc import Mapping
@@ -22,40 +22,40 @@ class Lexicon:
     """One file of word lists; a key is a path such as ("units", "weeks")."""
 
     def __init__(self, name: str, content: Mapping[str, object]) -> None:
-        """`name` is the file's, for messages about what is missing."""
+        """Keep the parsed `content` of a file; `name` is the file's name for error messages."""
         self._name = name
         self._content = content
 
     def read_text(self, *key: str) -> str:
-        """The one text under `key`."""
+        """Return the text under `key`."""
         return self._check_text(self._find(key), key)
 
     def read_words(self, *key: str) -> tuple[str, ...]:
-        """The texts of the list under `key`, or the words of the text that stands there."""
+        """Return the texts of the list under `key`; if there is a single text, its words."""
         found = self._find(key)
         if isinstance(found, list):
             return tuple(self._check_text(item, key) for item in found)
         return tuple(self._check_text(found, key).split())
 
     def join_patterns(self, *key: str) -> str:
-        """The alternatives of a regular expression: the texts under `key` with bars between them."""
+        """Return the texts under `key` with "|" between them, as alternatives of a regular expression."""
         return "|".join(self.read_words(*key))
 
     def read_table(self, *key: str) -> dict[str, str]:
-        """The texts under `key` by their names; names that are numbers come as text."""
+        """Return the texts under `key` by name; a name that is a number is returned as a string."""
         return {str(name): self._check_text(text, key) for name, text in self._check_mapping(self._find(key), key).items()}
 
     def read_lists(self, *key: str) -> dict[str, tuple[str, ...]]:
-        """The lists under `key` by their names."""
+        """Return the lists of texts under `key` by name."""
         return {str(name): self.read_words(*key, name) for name in self._check_mapping(self._find(key), key)}
 
     def read_rows(self, *key: str) -> tuple[dict[str, str], ...]:
-        """The list of tables under `key`, in its order."""
+        """Return the tables (name → text) in the list under `key`, in order."""
         rows = [self._check_mapping(row, key) for row in self._check_list(self._find(key), key)]
         return tuple({str(name): self._check_text(text, key) for name, text in row.items()} for row in rows)
 
     def read_titles(self, *key: str) -> dict[Locale, str]:
-        """What a person reads, Russian and English."""
+        """Return the Russian and the English text under `key`, by locale."""
         return {"ru": self.read_text(*key, "ru"), "en": self.read_text(*key, "en")}
 
     def _find(self, key: tuple[str, ...]) -> object:
@@ -84,7 +84,7 @@ class Lexicon:
 
 @cache
 def load_lexicon(name: str) -> Lexicon:
-    """The word lists of data/language/`name`.yaml; raises SettingsError if the file is missing or no table."""
+    """Return the word lists of data/language/`name`.yaml; raises SettingsError if the file is missing or does not hold a table."""
     path = FOLDER / f"{name}.yaml"
     try:
         content = yaml.load(path.read_bytes(), Loader=_LOADER)  # noqa: S506 — one of the two safe loaders

@@ -1,6 +1,6 @@
 """Formats money for people in Russian and English, exact and short, and parses the portal's currency styles and currency names.
 
-A portal setting that could make one sum look like another is ignored in favour of the default format.
+A currency setting of the portal that could make one sum look like another is ignored, and the default format is used.
 """
 
 import html
@@ -20,7 +20,7 @@ _DIGITS: Final = 60
 _CENTS: Final = 2
 _MOST_DECIMALS: Final = 6
 _LONGEST: Final = 12
-# "#" marks the place of the number, but not where it begins an HTML entity such as &#8381;.
+# "#" marks the place of the number, unless it belongs to an HTML entity such as &#8381;.
 _PLACE: Final = re.compile(r"(?<!&)#")
 _TAG: Final = re.compile(r"<[^>]{0,60}>")
 _GROUPS: Final = frozenset({"", NO_BREAK_SPACE, ".", ",", "'", "’"})
@@ -28,7 +28,7 @@ _GROUPS: Final = frozenset({"", NO_BREAK_SPACE, ".", ",", "'", "’"})
 
 @dataclass(frozen=True, kw_only=True)
 class CurrencyStyle:
-    """How a currency is written: `prefix` and `suffix` around the number; `point` is "" where the portal sets no number format."""
+    """How a currency is written: `prefix` and `suffix` stand around the number; `point` is "" if the portal sets no number format."""
 
     prefix: str = ""
     suffix: str = ""
@@ -61,12 +61,12 @@ NO_CURRENCY_BOOK: Final[CurrencyBook] = MappingProxyType({})
 
 
 def find_base_currency(book: CurrencyBook) -> str:
-    """Return the portal's base currency, "" where it names none."""
+    """Return the code of the portal's base currency, "" if the portal names none."""
     return next((code for code, style in book.items() if style.is_base), "")
 
 
 def count_fraction_digits(amount: Decimal, decimals: int = _CENTS) -> int:
-    """Return the number of decimals: none for a whole amount, else at least those of the amount and those of the currency."""
+    """Return how many decimals to show: 0 for a whole amount, else the currency's `decimals`, or more if the amount has more."""
     with localcontext(prec=_DIGITS):
         if amount == amount.to_integral_value():
             return 0
@@ -91,7 +91,7 @@ def parse_currency_style(row: Mapping[str, object]) -> CurrencyStyle:
 
 
 def _parse_sign(pattern: str) -> tuple[str, str]:
-    """Return the text before and after the number; both "" if it could be read as part of the number."""
+    """Return the text before and after the number in the portal's pattern; both "" if that text could be taken for part of the number."""
     parts = _PLACE.split(_TAG.sub("", pattern))
     if len(parts) != _CENTS:
         return "", ""
@@ -101,7 +101,7 @@ def _parse_sign(pattern: str) -> tuple[str, str]:
 
 
 def _clean_piece(part: str) -> str:
-    """Return the visible text with non-breaking spaces; of the outer spaces only one on each side is kept."""
+    """Return the visible text with non-breaking spaces, and at most one space on each side."""
     shown = html.unescape(part)
     inner = to_visible_line(shown).replace(" ", NO_BREAK_SPACE)
     if not inner:
@@ -110,7 +110,7 @@ def _clean_piece(part: str) -> str:
 
 
 def _parse_separator(value: object, point: str) -> str:
-    """Return the thousands separator; for null, which the portal sends for its default, the usual one for that decimal point."""
+    """Return the thousands separator. The portal sends null for its default: then it is the usual one for the decimal point `point`."""
     if value is None:
         return "," if point == "." else NO_BREAK_SPACE
     shown = html.unescape(str(value))
@@ -132,9 +132,9 @@ _PRECISION: Final = 60
 
 
 def format_sum(amount: Decimal, currency: str | None = None, *, locale: Locale = "ru", book: CurrencyBook = NO_CURRENCY_BOOK) -> str:
-    """Format the exact sum: «1 200 000 ₽», "₽1,200,000"; kopecks only if there are any. Raises ValueError for NaN and infinity.
+    """Format the exact sum, «1 200 000 ₽» or "₽1,200,000", with kopecks only if there are any. Raises ValueError for NaN and infinity.
 
-    A currency of `book` is written as in the portal, in either language; an unknown currency by its code.
+    A currency in `book` is written as in the portal, in both languages; an unknown currency is written as its code.
     """
     style = book.get(currency or "")
     if style is None or not style.point:
@@ -145,10 +145,10 @@ def format_sum(amount: Decimal, currency: str | None = None, *, locale: Locale =
 
 
 def format_sum_short(amount: Decimal, currency: str | None = None, *, locale: Locale = "ru", book: CurrencyBook = NO_CURRENCY_BOOK) -> str:
-    """Format a sum for a button: below a million in full, above as «1,2 млн ₽».
+    """Format a sum for a button: a sum below a million in full, a larger one as «1,2 млн ₽».
 
-    At most two decimals without trailing zeros, so that all sums of a list look alike. Billions are used only where they are exact, so no
-    short sum differs from the exact one by more than 5,000.
+    A larger sum has at most two decimals and no trailing zeros, so that all sums of a list look alike. Billions are used only if exact,
+    so no short sum differs from the exact one by more than 5,000.
     """
     if not amount.is_finite() or abs(amount) < _MILLION:
         return format_sum(amount, currency, locale=locale, book=book)

@@ -1,7 +1,7 @@
 """Parses money as people write it into exact decimals; refuses every sum that has two readings.
 
-Russian: spaces group thousands, the comma is the decimal sign («150 000,50», «1,5 млн»). English holds for `locale="en"` and for a sum
-that begins with a currency sign («$1,200.50»). Where both are possible («1,500» may be 1.50 or 1500), `UnclearSum` carries both readings.
+In Russian, spaces group thousands and the comma is the decimal sign («150 000,50», «1,5 млн»). English rules hold for `locale="en"` and for
+sums that begin with a currency sign («$1,200.50»). If both rules fit («1,500» may be 1.50 or 1500), `UnclearSum` holds both readings.
 """
 
 import re
@@ -30,7 +30,7 @@ class Sum:
 
 
 class UnclearSum(ValueError):
-    """The text is not exactly one sum; `options` are its possible readings. `value_references.format_sum_question` words the question."""
+    """The text is not exactly one sum; `options` are its possible readings. `value_references.format_sum_question` builds the question."""
 
     def __init__(self, reason: SumReason, options: tuple[Sum, ...] = ()) -> None:
         super().__init__(reason)
@@ -39,7 +39,7 @@ class UnclearSum(ValueError):
 
 
 def parse_sum(text: str, *, locale: Locale = "ru") -> Sum:
-    """Return the sum that the whole text is; raises `UnclearSum` if it is none, has two readings, or is out of range."""
+    """Return the sum that the whole text names. Raises `UnclearSum` if it names none, has two readings or is out of range."""
     folded = fold(text).strip(" .!?;")
     if _NEGATIVE.match(folded):
         raise UnclearSum("negative")
@@ -52,10 +52,10 @@ def parse_sum(text: str, *, locale: Locale = "ru") -> Sum:
 
 
 def find_amounts(text: str, *, locale: Locale = "ru") -> list[tuple[Sum, int, int]]:
-    """Return every certain sum in a sentence with its start and end; dates, times, phones and other numbers are left out.
+    """Return every sum in a sentence that has one reading, with its start and end in the text.
 
     A number counts as money if it has a currency, a multiplier or groups of three, or if a word such as «сумма» precedes it.
-    Unclear sums are left out too.
+    Dates, times, phones, other numbers and sums with two readings are left out.
     """
     folded, found, at = fold(text), [], 0
     while start := _START.search(folded, at):
@@ -82,7 +82,7 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """A number with its multiplier: «1,5 млн»; two numbers if the separator has two readings."""
+    """A number with its multiplier («1,5 млн»); there are two numbers if the separator in it has two readings."""
 
     numbers: tuple[Decimal, ...]
     scale: int
@@ -153,7 +153,10 @@ def _is_glued_on(text: str, end: int) -> bool:
 
 
 def _read_next_term(text: str, end: int, least: int, locale: Locale) -> _Term | None:
-    """Read the rest of «1 млн 200 тыс» or «1 млн 200 000»; a bare «200» is not read as part of the sum, since it may mean anything."""
+    """Return the next part of a sum such as «1 млн 200 тыс» or «1 млн 200 000», None if the sum ends at `end`.
+
+    A «200» without a multiplier is not read as part of the sum, since it may mean anything.
+    """
     if least == 1 or not text.startswith(" ", end):
         return None
     term = _read_term(text, end + 1, locale)
@@ -196,7 +199,7 @@ def _read_scale(text: str, at: int) -> tuple[int, int]:
 
 
 def _parse_digits(raw: str, locale: Locale) -> tuple[Decimal, ...]:
-    """Return the readings of digits with separators: none for dates, times and phones, two for «1,500»."""
+    """Return the numbers that digits with separators may mean: an empty tuple for dates, times and phones, two for «1,500»."""
     if len(raw) > _LONGEST:
         return ()
     compact = re.sub(r"(?<=[0-9])[ '’](?=[0-9]{3})", "", raw) if _is_spaced_well(raw) else raw

@@ -14,12 +14,12 @@ VALUES: Final = {
     for word in words.split()
 }
 HUNDRED: Final = _WORDS.read_text("hundred")
-# Longest first, so that an alternation never stops at «пят» of «пятьсот».
+# Longest first, so that a regular expression never matches only «пят» of «пятьсот».
 PATTERN: Final = "|".join(sorted([*VALUES, HUNDRED], key=len, reverse=True))
 
 
 def read_words(words: Sequence[str]) -> int | None:
-    """Return the number that folded words spell, up to 999; None if they are not a well-formed number."""
+    """Return the number up to 999 that the words, folded by `text.fold`, spell; None if they do not spell a number."""
     total, room = 0, 1000
     for word in words:
         if word == HUNDRED:
@@ -35,7 +35,7 @@ def read_words(words: Sequence[str]) -> int | None:
 
 
 def _find_room_below(value: int) -> int:
-    """Return the limit for the next word: hundreds may be followed by tens and units, tens by units, units and teens by nothing."""
+    """Return the number below which the value of the next word must be: 100 after hundreds, 10 after tens, 0 after units and teens."""
     for step in (100, 10):
         if value >= step and value % step == 0:
             return step
@@ -55,6 +55,6 @@ _ORDINAL: Final = re.compile(
 
 
 def convert_ordinals(text: str) -> str:
-    """Replace Russian ordinals before a month or «числа» by digits: «двадцать пятого декабря» becomes «25 декабря»; expects folded text."""
+    """Return the folded text with digits for Russian ordinals before a month or «числа»: «двадцать пятого декабря» → «25 декабря»."""
     values = {word: number for number, word in _ORDINALS.items()}
     return _ORDINAL.sub(lambda found: str(VALUES.get(found[1] or "", 0) + values[found[2]]), text)

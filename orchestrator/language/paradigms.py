@@ -1,7 +1,7 @@
 """Defines which case endings one Russian word may have, for `title_matching`: nouns, names and adjectives only.
 
-Genders are separate rows, so Достоевский and Достоевская are two words. The genitive plural in -ов and -ев is only listed with plural
-nominatives, so Иван and Иванов are two words.
+A paradigm is one row of a table of endings. Genders are separate rows, so Достоевский and Достоевская are two words. The genitive plural in
+-ов and -ев is listed only in rows whose nominative is a plural, so Иван and Иванов are two words.
 """
 
 from functools import lru_cache
@@ -23,7 +23,7 @@ class Paradigm(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """One analysis of a word: its stem, the row of the table, and whether it is the dictionary form."""
+    """One analysis of a word: its stem, the number of its row in `PARADIGMS`, and whether the word is the dictionary form."""
 
     stem: str
     row: int
@@ -31,7 +31,7 @@ class Reading(NamedTuple):
 
 
 def _build_paradigm(endings: str, letters: str = "", syllables: str = "") -> Paradigm:
-    """A row of the list: the stem ends in one of its letters or of its syllables."""
+    """Return a row of the table: the stem must end in one of `syllables`, or else in one of `letters`."""
     finals = syllables.split() or letters.format_map(_LETTERS)
     return Paradigm(tuple(finals), tuple("" if ending == "-" else ending for ending in endings.format_map(_PLURALS).split()))
 
@@ -52,7 +52,7 @@ _FLED_ROWS: Final = tuple(
 
 @lru_cache(maxsize=8192)
 def find_readings(word: str) -> frozenset[Reading]:
-    """Return every analysis of a folded word as stem and ending; empty for short words and words with digits."""
+    """Return every way to split a folded word into stem and ending; an empty set for short words and words with digits."""
     if not word.isalpha():
         return frozenset()
     found = {
@@ -69,7 +69,7 @@ def _is_fitting(stem: str, finals: tuple[str, ...]) -> bool:
 
 
 def _find_fleeting_readings(word: str) -> set[Reading]:
-    """Return the analyses of a form that keeps its fleeting vowel: Ветер as a form of «ветр-», Ромашек as one of «ромашк-»."""
+    """Return the analyses of a word with a vowel that other forms of it lack: Ветер has the stem «ветр-», Ромашек «ромашк-»."""
     body = word.removesuffix(_SOFT_SIGN)
     if body in _IRREGULAR:
         stems = [_IRREGULAR[body]]
@@ -103,7 +103,7 @@ def _count_common(word: str, stem: str) -> int:
 
 
 def _count_moving_letters(word: str, reading: Reading) -> int:
-    """Return how many last letters of the stem change when a vowel appears between them: ветр-а, ветер; огоньк-а, огонек."""
+    """Return how many last letters of the stem change because other forms have a vowel between them: ветр-а, ветер; огоньк-а, огонек."""
     stem = reading.stem
     if len(word) == len(stem) or reading.row not in _FLED_ROWS:
         return 0

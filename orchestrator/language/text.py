@@ -7,12 +7,12 @@ from typing import Final, Literal
 Locale = Literal["ru", "en"]
 
 RUSSIAN_LETTERS: Final = "А-яЁё"
-"""Inside the brackets of a regular expression; patterns that ignore case need the small ones alone."""
+"""Russian letters, to be put inside the brackets of a regular expression; patterns that ignore case need only the small ones."""
 RUSSIAN_SMALL_LETTERS: Final = "а-я"
 PLAIN_YE: Final = "е"
 _YO: Final = "ё"
 
-# Category "letter" or "symbol", yet drawn as nothing: they hide text from the person who reads a label.
+# Unicode calls these characters letters or symbols, but they are invisible, so text in a label may differ from what a person sees.
 _BLANK_LETTERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
 _SELECTORS: Final = re.compile("[\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _UNPRINTABLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
@@ -20,10 +20,10 @@ _MARKS_PER_LETTER: Final = 2
 
 
 def fold(text: str) -> str:
-    """Return the text in lower case and of the same length, with ё as е and plain spaces; hidden characters become «_», a word character.
+    """Return the text folded for comparison: in lower case, with ё as е, plain spaces, and «_» for each hidden character.
 
-    The length is kept so that positions in the folded text hold in the original. «_» makes a number or name that contains a hidden
-    character unreadable, instead of readable as something else.
+    The length stays the same, so that positions in the folded text are valid in the original. A number or name with a hidden character
+    is not recognised at all because of the «_», which counts as a letter, rather than recognised as something else.
     """
     return "".join(_fold_char(char) for char in text)
 
@@ -40,19 +40,19 @@ def _fold_char(char: str) -> str:
 
 
 def replace_yo(text: str) -> str:
-    """`text` with every small ё as е, which most people write."""
+    """Return the text with every small ё replaced by е, as most people write it."""
     return text.replace(_YO, PLAIN_YE)
 
 
 def normalize_text(text: str) -> str:
-    """Return folded text without hidden characters and stress marks, with single spaces; positions change."""
+    """Return the text folded, without hidden characters and stress marks and with single spaces; its length may change."""
     # NFKC would turn № into the letters "no" and join them to the number.
     shown = "".join(char for char in unicodedata.normalize("NFKC", text.replace("№", "#")) if not _is_hidden(char))
     return " ".join(fold("".join(char for char in shown if unicodedata.category(char) != "Mn")).split())
 
 
 def to_visible_line(text: str, *, limit: int | None = None) -> str:
-    """Return one visible line: hidden, control and direction characters removed, spaces collapsed, cut at `limit` with «…»."""
+    """Return the text as one line without hidden, control and direction characters and repeated spaces, cut at `limit` with «…»."""
     kept: list[str] = []
     marks = 0
     for char in unicodedata.normalize("NFC", text):
@@ -65,7 +65,7 @@ def to_visible_line(text: str, *, limit: int | None = None) -> str:
 
 
 def trim_text(text: str, *, limit: int | None) -> str:
-    """Return the text, or its beginning with «…» in at most `limit` characters."""
+    """Return the text; if it is longer than `limit` characters, its beginning with «…», together at most `limit` characters long."""
     if limit is None or len(text) <= limit:
         return text
     return text[: max(limit - 1, 0)].rstrip() + "…" if limit > 0 else ""
@@ -85,7 +85,7 @@ _NO_PREFIX: Final = re.compile(r"7([3489][0-9]{9})")
 
 
 def format_phone(value: str) -> str:
-    """Format a Russian phone as «+7 901 123-45-67», also «79011234567»; other numbers, or numbers with text, are returned unchanged."""
+    """Return a Russian phone such as «79011234567» as «+7 901 123-45-67»; other numbers, or numbers with text, are returned unchanged."""
     if not _PHONE.fullmatch(value):
         return value
     digits = ("+" if value.lstrip().startswith("+") else "") + re.sub(r"[^0-9]", "", value)

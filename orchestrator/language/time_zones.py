@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 DEFAULT_ZONE: Final = "Europe/Moscow"
 _HOUR: Final = 60
-# Zones without summer time, so that the offset identifies them; other offsets get their neutral Etc/GMT name.
+# Zones without summer time by offset in minutes, so that one offset means one zone; for other offsets the names Etc/GMT±n are used.
 _BY_MINUTES: Final = {
     180: "Europe/Moscow",
     210: "Asia/Tehran",
@@ -38,7 +38,7 @@ def is_zone(name: str) -> bool:
 
 
 def find_zone(offset: timedelta | None) -> str:
-    """Return a zone that has this offset all year; the default zone if there is none."""
+    """Return the name of a zone that has this offset all year; the default zone if there is none."""
     minutes = round(offset.total_seconds() / 60) if offset is not None else None
     if minutes is None:
         return DEFAULT_ZONE
@@ -49,7 +49,7 @@ def find_zone(offset: timedelta | None) -> str:
 
 
 def parse_moment(text: str, *, zone: str) -> datetime | None:
-    """Parse a time as the portal writes it, one without offset in `zone`, the portal's own; None for other text."""
+    """Parse a time as the portal writes it; `zone` is the portal's zone, for a time without an offset. None for other text."""
     shown = text.strip()
     if found := _RUSSIAN.fullmatch(shown):
         shown = f"{found[3]}-{found[2]}-{found[1]}T{found[4] or '00:00:00'}"

@@ -44,12 +44,12 @@ _PART: Final = re.compile(r"[«»„“”\"(){}\[\]|·•;!?—–]+|[,.:/](?=\
 
 
 def find_stem(word: str) -> str:
-    """Return the beginning that all case forms of a word share, for «title contains …» searches; `is_same_word` compares two words."""
+    """Return the beginning that all case forms of a word share, for searches by «title contains …»."""
     return find_shared_start(normalize_text(word))
 
 
 def extract_words(text: str) -> tuple[str, ...]:
-    """Return the significant words of a text, folded; legal forms, entity nouns and function words only if there are no others."""
+    """Return the significant words of a text, folded; if it has only legal forms, nouns such as «сделка» and function words, these."""
     words = _split_words(text)
     return tuple(word for word in words if not _is_noise(word)) or words
 
@@ -161,8 +161,8 @@ def is_mentioned(title: str, text: str) -> bool:
     """Return whether a text names a record: all words of one part of its title stand together in it.
 
     Punctuation, quotes or « - » separate the parts of a title («Ромашка — поставка мебели» has two). The words may be declined
-    and in any order (Анна Ковалёва, Ковалёвой Анне). A part of everyday words only names nothing, nor does one of fewer than
-    three letters unless it is written exactly so. An uncertain match returns False: the caller then asks.
+    and in any order (Анна Ковалёва, Ковалёвой Анне). A part made only of everyday words never names the record. A part of fewer than
+    three letters names it only if the text has exactly the same spelling. For an uncertain match the result is False: the caller then asks.
     """
     said = extract_words(text)
     parts = [part for part in _PART.split(title) if part.strip()]
@@ -231,9 +231,9 @@ def _is_all_same(asked: Sequence[str], have: Sequence[str]) -> bool:
 
 
 def _may_be_form_of(word: str, title_word: str) -> bool:
-    """Return whether the title has the dictionary form and the query any form of it.
+    """Return whether `title_word` is in the dictionary form and `word`, from the query, is any form of it.
 
-    Александра may be a form of Александр, not the reverse.
+    Александра may be a form of Александр, but Александр is no form of Александра.
     """
     if word == title_word:
         return True

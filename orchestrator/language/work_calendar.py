@@ -16,22 +16,22 @@ import yaml
 from orchestrator.domain.errors import SettingsError
 
 LATEST: Final = timedelta(hours=3)
-"""A message later than this is skipped: nobody plans the morning after lunch."""
+"""A daily message that would be later than this after its time is skipped: a plan for the morning is of no use after lunch."""
 MORNING: Final = time(9)
 EVENING: Final = time(18)
 _QUIET_FROM, _QUIET_TO = time(21), time(8)
 _FRIDAY: Final = 4
 _FURTHEST: Final = 60
-"""No calendar has so many days off in a row; one without any working day is a mistake."""
+"""The most days to search for a working day: no calendar has so many days off in a row, unless it has no working day by mistake."""
 _DECREED_BY: Final = 11
-"""From this month on the next year's list should exist: the government publishes its decree in autumn."""
+"""The month from which on the list of days off for the next year should exist: the government publishes its decree in autumn."""
 _LEAP_DAY: Final = (2, 29)
 _YEARLY = re.compile(r"[0-9]{2}-[0-9]{2}", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Workdays:
-    """Working days: Monday to Friday without holidays and their moved days off, plus the weekend days on which people work."""
+    """The working days: Monday to Friday except holidays and the days they are moved to, plus weekend days that are worked by decree."""
 
     yearly: frozenset[tuple[int, int]] = frozenset()
     moving: frozenset[tuple[int, int]] = frozenset()
@@ -39,7 +39,10 @@ class Workdays:
     on: frozenset[date] = frozenset()
 
     def find_unlisted_year(self, day: date) -> int:
-        """Return the year near `day` whose moved days off are not listed; 0 if there is none or if the list has no year at all."""
+        """Return the year of `day`, or late in it the next year, if the calendar lists no days for it; 0 if it does.
+
+        The result is also 0 if the calendar lists no year at all.
+        """
         listed = {known.year for known in self.off | self.on}
         near = {day.year, day.year + (day.month >= _DECREED_BY)}
         return min(near - listed, default=0) if listed else 0
@@ -53,20 +56,20 @@ class Workdays:
         return all(day not in _list_moved_days_off(self, year) for year in (day.year - 1, day.year))
 
     def is_free(self, day: date) -> bool:
-        """Return whether `day` is a weekend or a holiday by the yearly rules alone."""
+        """Return whether `day` is on a weekend or is a holiday of every year, without the days listed for single years."""
         return day.weekday() > _FRIDAY or (day.month, day.day) in self.yearly | self.moving
 
 
 @dataclass(frozen=True, kw_only=True)
 class Slot:
-    """A due time: the day in the person's zone, and the time in UTC."""
+    """The time when a daily message is due: its day in the person's zone, and the time in UTC."""
 
     day: date
     at: datetime
 
 
 def load_workdays(path: Path) -> Workdays:
-    """Read data/holidays.yaml; raises SettingsError that names the mistake."""
+    """Read the calendar from data/holidays.yaml. Raises SettingsError with a message that names the mistake."""
     try:
         content = _parse_yaml(path.read_text(encoding="utf-8"))
         unknown = set(content) - {"yearly", "yearly_moving", "days_off", "working_days"}
@@ -89,7 +92,7 @@ def _parse_yaml(text: str) -> Mapping[str, Iterable[object] | None]:
 
 @lru_cache(maxsize=16)
 def _list_moved_days_off(calendar: Workdays, year: int) -> frozenset[date]:
-    """Return the days off that the moving holidays of `year` add: for each one on a weekend, the next day that is not free yet."""
+    """Return the days off in place of the holidays of `year` that fall on a weekend: for each, the next day that is not free yet."""
     found: set[date] = set()
     for month, number in sorted(calendar.moving):
         if (month, number) == _LEAP_DAY and not isleap(year):
@@ -102,12 +105,15 @@ def _list_moved_days_off(calendar: Workdays, year: int) -> frozenset[date]:
 
 
 def to_utc(day: date, at: time, zone: str) -> datetime:
-    """Return the local time `at` on `day` as UTC; a time that summer time skips is computed with the offset before the change."""
+    """Return the local time `at` on `day` in UTC; for a time skipped by the change to summer time, the offset before the change is used."""
     return datetime.combine(day, at, tzinfo=ZoneInfo(zone)).astimezone(UTC)
 
 
 def find_next_slot(now: datetime, at: time, zone: str, *, workdays: Workdays, last: int) -> Slot | None:
-    """Return the first working day after day `last` with its time `at`, unless that is over for more than LATEST; None if there is none."""
+    """Return when the next daily message is due: `at` on the first working day after `last`, unless that was more than LATEST ago.
+
+    `last` is the ordinal of the day of the last message. None if the calendar has no working day in the next 60 days.
+    """
     first = now.astimezone(ZoneInfo(zone)).date()
     for ahead in range(_FURTHEST):
         day = first + timedelta(days=ahead)
@@ -117,7 +123,7 @@ def find_next_slot(now: datetime, at: time, zone: str, *, workdays: Workdays, la
 
 
 def is_quiet(now: datetime, zone: str) -> bool:
-    """Return whether an unrequested message should arrive without a sound: at night and on weekends in the person's zone."""
+    """Return whether a message that nobody requested should arrive without a sound: at night and on weekends in the person's zone."""
     here = now.astimezone(ZoneInfo(zone))
     return here.weekday() > _FRIDAY or here.time() >= _QUIET_FROM or here.time() < _QUIET_TO
 

@@ -1,6 +1,7 @@
-"""Lines and buttons that code adds to a reply; it changes nothing that the model wrote.
+"""Adds lines and buttons to a reply by code; what the model wrote in the reply is not changed.
 
-They are: changes made without a card, a note that a list holds only the person's own records, example requests, and buttons for a forward.
+The additions are lines about changes made without a card, a note that a list holds only the person's own records, example requests, and
+buttons under a forwarded text.
 """
 
 from collections.abc import Mapping
@@ -25,11 +26,11 @@ _TITLE = 80
 _OPERATORS = "!=<>@%*?~"
 """The characters that may stand before a field's name in a filter."""
 _SINGLE_RECORD_KEYS = ("ID", "TITLE", "NAME", "LAST_NAME")
-"""A filter by one of these fields asks for particular records, not for a list of all."""
+"""A filter by one of these fields looks for particular records, so a person does not take the answer for a list of all."""
 
 
 async def add_made_lines(reply: Reply, context: Context, names: Names) -> Reply:
-    """Return the reply with one line for each change made without a card, unless it lists them already. Raises StoreError."""
+    """Return the reply with one line for each change made without a card, unless the reply lists them already. Raises StoreError."""
     if any(notice.code == "done-before" for notice in reply.notices):
         return reply
     lines = []
@@ -64,7 +65,7 @@ def _build_made_line(row: EffectRow, names: Names, *, user: int) -> Notice:
 
 
 def _format_title(name: JsonObject, params: JsonObject) -> str:
-    """Return the title of the new record; for a contact, the first and last name."""
+    """Return the title of the new record, for a contact the first and last name; "" if there is none."""
     person = params.get("fields")
     if name["entity"] != "contact" or not isinstance(person, Mapping):
         return "" if str(name["title"]).startswith("№") else str(name["title"])
@@ -72,7 +73,7 @@ def _format_title(name: JsonObject, params: JsonObject) -> str:
 
 
 def _find_record(created: str, call: StoredCall) -> tuple[str, int]:
-    """Return the record that was created, or else the one that was changed; ("", 0) if there is not exactly one."""
+    """Return (kind, id) of the record that was created, else of the one that was changed; ("", 0) if there is not exactly one."""
     kind, _, number = created.rpartition(":")
     if number.isdigit() and kind and (kind != "comment"):
         return kind, int(number)
@@ -81,7 +82,7 @@ def _find_record(created: str, call: StoredCall) -> tuple[str, int]:
 
 
 def add_own_only_notices(reply: Reply, context: Context, catalogue: Catalogue) -> Reply:
-    """Add a note for each entity of which only the person's own records were read, although the filter did not ask for it."""
+    """Return the reply with a note for each kind of record of which only the person's own were read although the request did not say so."""
     if context.actor.sees != "own" or not reply.parts:  # nothing is shown of a turn that was cut short
         return reply
     read = [
@@ -103,7 +104,10 @@ def _is_narrowed_to_own(slot: str, outcome: Outcome, context: Context, catalogue
 
 
 def _has_any_key(asked: object, wanted: frozenset[str], entity: str) -> bool:
-    """Whether the proposed filter already says whose or which records are wanted, at any depth."""
+    """Return whether the filter proposed by the model contains, at any depth, one of the fields `wanted`.
+
+    Such a filter already says whose or which records it looks for.
+    """
     if isinstance(asked, Mapping):
         return any(
             fields.to_field_key(str(key).lstrip(_OPERATORS), entity) in wanted or _has_any_key(value, wanted, entity)
@@ -114,16 +118,16 @@ def _has_any_key(asked: object, wanted: frozenset[str], entity: str) -> bool:
 
 FORWARD_BUTTON: Final = "forward"
 FORWARD_REQUESTS: Final = ("lead", "task")
-"""What one click turns a forwarded text into."""
+"""What a click on a button under a forwarded text asks the bot to make of the text, one button each."""
 
 
 def list_examples(mode: Mode) -> tuple[str, ...]:
-    """Return the example requests for `mode`; in shadow mode none that reads, since nothing is sent then, not even reads (S004-38)."""
+    """Return the codes of the example requests for `mode`; in shadow mode without those that read, since nothing is sent then (S004-38)."""
     return ("example-task",) if mode == "shadow" else ("example-deals", "example-task", "example-sum")
 
 
 def add_forward_buttons(reply: Reply, turn: TurnInput) -> Reply:
-    """Return the reply with buttons for a quoted text without a request; a reply that asks something itself stays as it is."""
+    """Return the reply with buttons if the person forwarded a text without a request; a reply that asks something itself is unchanged."""
     if turn.text or not turn.quoted or turn.origin not in {"typed", "voice"} or reply.choices or reply.confirmations:
         return reply
     made = tuple(Action(words=(FORWARD_BUTTON, turn.turn_id, wish), label=Notice(code=f"button-make-{wish}")) for wish in FORWARD_REQUESTS)

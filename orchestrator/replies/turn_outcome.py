@@ -20,18 +20,18 @@ NOT_BEGUN = Notice(code="not-begun")
 PLANNED = Notice(code="shadow-now")
 UNKNOWN_REASON = Notice(code="no-reason-known")
 MAX_NAMED = 10
-"""How many changes one sentence names, or have a line of their own; the others are only counted."""
+"""The most changes that one sentence names, or that get a line of their own; further ones are only counted."""
 
 Name = JsonObject
-"""The arguments of the notice `call-named`, with the effect id."""
+"""The arguments of the notice `call-named`, with which a sentence names a change, and the effect id of the change."""
 ChangeFate = tuple[Literal["made", "not_made", "unknown", "told"], Notice | None]
-"""What became of a change, and the sentence for that; "told" if its card or recovery says so."""
+"""What became of a change, and the notice that says so (None: none). "told": the person learns it from the card or from recovery."""
 REPORTED: ChangeFate = ("told", None)
 
 
 @dataclass(kw_only=True)
 class _Changes:
-    """What became of the changes that a turn proposed, in their order."""
+    """The changes that a turn proposed, in order, sorted by what became of them."""
 
     made: list[Name] = field(default_factory=list)
     unknown: list[Notice] = field(default_factory=list)
@@ -39,21 +39,21 @@ class _Changes:
 
     @property
     def made_notices(self) -> list[Notice]:
-        """The changes made, in one sentence."""
+        """One sentence that names the changes made; an empty list if there are none."""
         return [Notice(code="done-before", args={"calls": _format_names(self.made)})] if self.made else []
 
     @property
     def not_made_notices(self) -> list[tuple[Notice, Notice]]:
-        """The changes not made, one sentence for each reason: (reason, sentence)."""
+        """(reason, sentence) for each reason why changes were not made; the sentence names them."""
         whys = _unique([why for _, why in self.not_made])
         named = [(why, _format_names([name for name, its in self.not_made if its == why])) for why in whys]
         return [(why, Notice(code="not-made", args={"calls": calls, "why": why.model_dump(mode="json")})) for why, calls in named]
 
 
 async def build_early_end(reason: EndReason, context: Context, notice: Notice, *, partly: Notice | None = None) -> TurnEnd:
-    """Return the end of a turn that was cut short: it reports what became of the changes and sends out the cards that were made.
+    """Return the end of a turn that was cut short; its reply says what became of the changes and brings the cards that were made.
 
-    `partly` replaces `notice` if something was changed. Raises StoreError.
+    The reply begins with `notice`, or with `partly` if something was changed. Raises StoreError.
     """
     changes = await _collect_changes(context)
     opening = partly if partly is not None and changes.made else notice
@@ -66,9 +66,10 @@ async def build_early_end(reason: EndReason, context: Context, notice: Notice, *
 
 
 async def add_change_notices(end: TurnEnd, context: Context) -> TurnEnd:
-    """Return the end with notices of what was changed and why not, where the model's text does not report it. Raises StoreError.
+    """Return the end of a turn, with notices added about changes that the model's text does not report. Raises StoreError.
 
-    A person who reads only of the failure would request everything again. Text beside a card was written before any step was evaluated.
+    They say what was changed, and why other changes were not made: a person who reads only of a failure would request everything again. The
+    model's text beside a card cannot say it, since it was written before any step was evaluated.
     """
     reply = end.reply
     silent = not reply.parts or (end.reason == "waiting" and _has_failure(context))
@@ -82,7 +83,7 @@ async def add_change_notices(end: TurnEnd, context: Context) -> TurnEnd:
 
 
 def _has_failure(context: Context) -> bool:
-    """Whether a step was refused, or a name in it could not be resolved."""
+    """Return whether a step of the turn was refused, or a name in one could not be resolved."""
     refused = any(isinstance(item, Outcome) and item.status == "refused" for item in context.results)
     return refused or any(step.problem for step in context.proposed_steps.values())
 
@@ -108,7 +109,7 @@ async def _collect_changes(context: Context) -> _Changes:
 
 
 def _find_row_fate(row: EffectRow, came: Outcome | Pending | None) -> ChangeFate:
-    """Return the fate of a change whose call was begun or waits for confirmation."""
+    """Return what became of a change that has a stored effect, which means that its call was begun or waits for confirmation."""
     if row.status == "succeeded":
         return "made", None
     if StoredOrder.from_data(row.call).confirmation_id:
@@ -122,7 +123,7 @@ def _find_row_fate(row: EffectRow, came: Outcome | Pending | None) -> ChangeFate
 
 
 def _find_rowless_fate(slot: str, context: Context) -> ChangeFate:
-    """Return the fate of a change that has no stored effect."""
+    """Return what became of a change that has no stored effect."""
     refused, problem = context.recorded.refused_steps.get(slot), context.proposed_steps[slot].name_problem
     match context.outcomes.get(slot):
         case Pending():
@@ -144,7 +145,10 @@ def _find_rowless_fate(slot: str, context: Context) -> ChangeFate:
 
 
 async def _describe_change(slot: str, row: EffectRow | None, context: Context, *, unless_waiting: bool = False) -> Name | None:
-    """Return how a sentence names the change; None for a read and, if `unless_waiting`, for a change that waits on a card."""
+    """Return the arguments with which a sentence names the change; None for a read.
+
+    With `unless_waiting`, also None for a change that a waiting card asks about.
+    """
     if row is not None:
         return build_doubt_args(row.effect_id, row.call)
     described = await context.describe_change(slot)
@@ -155,7 +159,7 @@ async def _describe_change(slot: str, row: EffectRow | None, context: Context, *
 
 
 def _format_names(names: Sequence[Name]) -> list[dict[str, object]]:
-    """Return the names as nested notices, without duplicates and at most `MAX_NAMED`."""
+    """Return the names as stored notices without duplicates; after `MAX_NAMED` of them, one notice says how many more there are."""
     kept = [name for number, name in enumerate(names) if _strip_effect_id(name) not in map(_strip_effect_id, names[:number])]
     listed: list[dict[str, object]] = [{"code": "call-named", "args": dict(name)} for name in kept[:MAX_NAMED]]
     return [*listed, {"code": "and-more", "args": {"count": len(kept) - MAX_NAMED}}] if len(kept) > MAX_NAMED else listed

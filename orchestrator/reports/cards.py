@@ -1,7 +1,8 @@
 """Reads confirmation cards across sessions, page by page or one by its id, and finds the session of a card. Reads only.
 
-One request reads at most `SESSIONS` sessions; where there are more, its page is short and the next page goes on from there.
-A card's session is found by its timer while it waits, else in the journal: records are not decrypted, and each is read once per process.
+One request reads at most `SESSIONS` sessions; if there are more, its page is short and the next page continues after the last session read.
+The session of a waiting card is found by the timer that expires the card, that of any other card in the journal: its records are not
+decrypted, and each is read once per process.
 """
 
 import asyncio
@@ -29,12 +30,12 @@ _TIMERS: Final = 10_000
 _FAR: Final = datetime(9000, 1, 1, tzinfo=UTC)
 ANY_STATE: Final = "any"
 CardPosition = tuple[str, str, str]
-"""The cursor of a page, the last card before it: session, time of the request, card id."""
+"""The sort key of a card: session, time of the request, card id. As a cursor it names the last card before the page."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FoundCard:
-    """One confirmation card with its session."""
+    """One confirmation card (the question to a person whether a proposed call may run) with its session."""
 
     session: str
     entry: Card
@@ -45,20 +46,24 @@ class FoundCard:
 
     @property
     def place(self) -> CardPosition:
-        """The sort key of the card in lists."""
+        """The sort key of the card in lists, which is also the cursor of the page after it."""
         return self.session, self.entry.requested_at, self.entry.confirmation_id
 
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """One page of cards in order; `after` is the cursor of the next page, None on the last one."""
+    """One page of cards in order; `after` is the cursor for requesting the next page, None on the last page."""
 
     cards: Sequence[FoundCard]
     after: CardPosition | None
 
 
 async def load_cards_page(store: AsyncStore, viewer: Viewer, *, session: str, state: str, after: CardPosition | None, limit: int) -> Page:
-    """Return a page of the cards in `state` that `viewer` may see, by session and, within one, oldest request first. Raises StoreError."""
+    """Return a page of the cards in `state` that `viewer` may see; raises StoreError.
+
+    Cards are ordered by session, and within a session oldest request first. `session` limits the page to one session ("": all), `after` is
+    the cursor of the page (None: the first page).
+    """
     start = after[0] if after else ""
     homes = [session] if session else await _list_sessions(store, viewer, state)
     homes = [home for home in homes if home >= start]
@@ -88,7 +93,7 @@ async def _list_sessions(store: AsyncStore, viewer: Viewer, state: str) -> list[
 
 
 def list_card_timers(store: Store) -> list[Timer]:
-    """Return the timers of all waiting cards: each waiting card has one, which expires it."""
+    """Return the timers of all waiting cards: each waiting card has one, whose due time ends the wait for an answer."""
     return [timer for timer in store.list_due_timers(_FAR, _TIMERS) if timer.kind == confirmations.TIMER]
 
 
@@ -102,7 +107,7 @@ def _list_all_sessions(store: Store) -> list[str]:
 
 PAGE: Final = 2000
 CARDS: Final = 200_000
-"""How many cards are remembered at most; the oldest are forgotten first."""
+"""The most cards whose session is kept in memory; the oldest are forgotten first."""
 _SESSION: Final = "session:"
 _CARD: Final = re.compile(r'"confirmation_id":"([^"]+)"')
 
@@ -111,7 +116,7 @@ class CardSessions:
     """Finds the session of a card. One instance per process; raises StoreError."""
 
     def __init__(self, store: AsyncStore) -> None:
-        """Read nothing yet."""
+        """Keep the store; the first search reads from it."""
         self._store = store
         self._read: dict[str, int] = {}
         self._homes: dict[str, str] = {}
@@ -126,7 +131,7 @@ class CardSessions:
         return self._homes.get(confirmation_id, "")
 
     async def refresh(self) -> None:
-        """Read the records that were written since the last call, a page at a time."""
+        """Read the journal records written since the last call of `refresh`, and remember the session of each card requested in them."""
         async with self._order:
             for stream, seq in await self._store.read(_list_heads):
                 while self._read.get(stream, 0) < seq:
@@ -152,7 +157,10 @@ def _list_heads(store: Store) -> list[tuple[str, int]]:
 
 
 def _find_requested_cards(store: Store, stream: str, after: int) -> tuple[dict[str, None], int]:
-    """Return the ids of the cards requested after `after`, and the last sequence number that was read; 0 if nothing follows."""
+    """Return the ids of the cards requested after sequence number `after`, and the last number on the page that was read.
+
+    That number is 0 if no record follows `after`. The ids are the keys of a mapping, which keeps their order.
+    """
     page = store.read_encrypted(stream, after, PAGE)
     texts = (data for _, kind, data in page if kind == "ConfirmationRequested")
     found = {named[1]: None for text in texts if (named := _CARD.search(text))}
@@ -160,11 +168,11 @@ def _find_requested_cards(store: Store, stream: str, after: int) -> tuple[dict[s
 
 
 async def load_session_state(store: AsyncStore, session: str) -> SessionState:
-    """The folded state of a session, empty when nothing has happened in it."""
+    """Return the state of a session, computed from its events; an empty state if the session has no events."""
     state, _ = await store.read(load_state, f"session:{session}")
     return state
 
 
 async def list_open_cards(store: AsyncStore, session: str) -> list[Card]:
-    """The confirmations of a session that wait, oldest first."""
+    """Return the session's cards that still wait for a person's answer, oldest first."""
     return list_open_confirmations(await load_session_state(store, session))

@@ -1,8 +1,8 @@
-"""Checks that every effect went through allowed states only, and that the effects table agrees with the events. Changes nothing.
+"""Checks that each effect went through allowed states only, and that the effects table agrees with the journal's events. Changes nothing.
 
 Allowed: requested → approved | denied | expired | superseded; approved → started | refused | superseded, or unknown after a backup was
-restored; started → succeeded | refused | unknown; unknown → succeeded | refused. A read leaves only its answer; a denial by the model of
-a card that never existed leaves only itself.
+restored; started → succeeded | refused | unknown; unknown → succeeded | refused. A read leaves no event but its answer; when the model
+denies a card that never existed, the denial is the only event.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,7 +44,7 @@ _MOVES: Final[Mapping[type[Event], tuple[frozenset[str], str]]] = {
     OutcomeReconciled: (frozenset({"unknown"}), "settled"),
 }
 _FINGERPRINTED = ("portal", "method", "params")
-"""What of a call its fingerprint covers."""
+"""The parts of a call that its fingerprint (a hash that binds an approval to exactly this call) covers."""
 _ALWAYS_ASK = frozenset("DCMN")
 _SAME_ROW: Final = ("turn_id", "slot", "requested_by", "proposed_by", "confirmation_id")
 _SAME_OUTCOME: Final = ("effect_id", "method", "call_class", "total", "sums", "commands", "unchanged")
@@ -52,7 +52,7 @@ _SAME_OUTCOME: Final = ("effect_id", "method", "call_class", "total", "sums", "c
 
 @dataclass(kw_only=True)
 class _EffectHistory:
-    """What the events say about one effect."""
+    """What the events read so far say about one effect (one proposed or executed call)."""
 
     status: str = "absent"
     ts: str = ""
@@ -61,16 +61,16 @@ class _EffectHistory:
     approved: ConfirmationApproved | None = None
     started: CallStarted | None = None
     order: JsonObject = field(default_factory=dict)
-    """The data of the start, of the request where it was not started."""
+    """The data of the CallStarted event, or of the ConfirmationRequested event if the call was not started."""
     outcome: JsonObject = field(default_factory=dict)
     erased: bool = False
 
 
 class EffectChecker:
-    """Checks the effects of one stream: takes its events in order, then lists the findings."""
+    """Checks the effects of one stream: the caller adds the stream's events in order, then lists the findings."""
 
     def __init__(self, stream: str) -> None:
-        """Start a stream with no events seen."""
+        """Start the check of `stream` with no events added."""
         self._stream = stream
         self._stories: dict[str, _EffectHistory] = {}
         self._modes: dict[str, str] = {}
@@ -93,7 +93,7 @@ class EffectChecker:
         _move(said, event, story)
 
     def list_findings(self, rows: Sequence[EffectRow]) -> Iterator[Finding]:
-        """Yield what is inconsistent; `rows` are all rows of the effects table for this stream."""
+        """Yield a finding for every inconsistency; `rows` are all rows of the effects table for this stream."""
         yield from self._found
         known = {row.effect_id: row for row in rows}
         for effect_id, story in self._stories.items():
@@ -139,7 +139,7 @@ class EffectChecker:
 
 
 def _move(said: EffectEvent, event: StoredEvent, story: _EffectHistory) -> None:
-    """Bring the history of an effect forward by one event."""
+    """Update the history of an effect with its next event."""
     status = _MOVES[type(said)][1]
     match said:
         case ConfirmationRequested():
@@ -164,7 +164,10 @@ def _move(said: EffectEvent, event: StoredEvent, story: _EffectHistory) -> None:
 
 
 def _is_apart(said: EffectEvent, stories: Mapping[str, _EffectHistory]) -> bool:
-    """Return whether the event belongs to no effect: the answer to a read, or a denial by the model of a card that never existed."""
+    """Return whether the event belongs to no effect.
+
+    That is so for the answer to a read, which is not recorded as an effect, and for the model's denial of a card that never existed.
+    """
     if isinstance(said, ConfirmationDenied):
         return said.confirmation_id.startswith("none-")
     return isinstance(said, CallSucceeded | CallRefused) and set(said.call_class) <= {"R"} and said.effect_id not in stories
@@ -205,7 +208,7 @@ def _compare_call(stored: JsonObject, said: JsonObject, fingerprint: str | None)
 
 
 def _is_different(name: str, row: JsonObject | None, said: JsonObject) -> bool:
-    """Return whether the row and the event both have the field and differ."""
+    """Return whether the row and the event both have the field `name` and its two values differ; an empty value equals a missing one."""
     if row is None or name not in said or name not in row:
         return False
     return (row[name] or None) != (said[name] or None)

@@ -1,4 +1,4 @@
-"""Lists conversations, renders one of them for people, and follows new events: each exactly once, in stream order. Changes nothing."""
+"""Lists conversations, renders one for people, and follows new events, each once and in the order of its stream. Changes nothing."""
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -54,7 +54,7 @@ def list_conversations(store: Store, voice: Narrator) -> Iterator[Conversation]:
 
 
 def read_conversation(store: Store, stream: str, *, last: int = 0, types: Collection[str] = ()) -> Iterable[StoredEvent]:
-    """Return the last `last` events of a stream (0: all) that have one of `types` (empty: every type)."""
+    """Return the events of a stream that have one of `types` (empty: every type): the last `last` of them (0: all)."""
     after = max(0, store.read_head(stream)[0] - last) if last and not types else 0
     wanted = (event for event in read_stream(store, stream, after=after) if not types or event.type in types)
     return deque(wanted, maxlen=last) if last else wanted
@@ -62,7 +62,7 @@ def read_conversation(store: Store, stream: str, *, last: int = 0, types: Collec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventLine:
-    """One event with who caused it and a sentence (`words`), for people."""
+    """One event for people to read, with the name of its actor (`who`) and a sentence about it (`words`)."""
 
     event: StoredEvent
     who: str
@@ -80,14 +80,17 @@ def render_event(event: StoredEvent, voice: Narrator) -> EventLine:
 
 
 def _find_actor(event: StoredEvent, voice: Narrator) -> str:
-    """Return who caused the event; the field `actor` says on whose behalf."""
+    """Return who caused the event: "the model", "the bot" or a person's name.
+
+    The event's field `actor` says only on whose behalf it happened.
+    """
     if event.type in _MODEL:
         return "the model"
     return "the bot" if event.type in _BOT else voice.format_person(event.actor)
 
 
 StreamPositions = dict[str, int]
-"""The last sequence number shown, by stream."""
+"""By stream, the sequence number of the last event that the reader has seen."""
 
 
 def read_positions(store: Store, streams: Collection[str] = ()) -> StreamPositions:
@@ -96,7 +99,7 @@ def read_positions(store: Store, streams: Collection[str] = ()) -> StreamPositio
 
 
 def read_last_events(store: Store, ends: Mapping[str, int], count: int) -> list[StoredEvent]:
-    """Return the last `count` events of these streams together, none later than the given ends."""
+    """Return the last `count` events of these streams taken together; `ends` holds each stream's last sequence number to consider."""
     if count <= 0:
         return []
     newest: list[StoredEvent] = []
@@ -107,9 +110,9 @@ def read_last_events(store: Store, ends: Mapping[str, int], count: int) -> list[
 
 
 def watch_events(store: Store, shown: StreamPositions, wait: Callable[[], bool], streams: Collection[str] = ()) -> Iterator[StoredEvent]:
-    """Yield the events that follow `shown`, and move `shown` forward.
+    """Yield the events after the positions `shown`, and update `shown` with each event.
 
-    Between two reads `wait` is called; it ends the loop by returning False.
+    Between two reads of the journal `wait` is called, which pauses; the loop ends when `wait` returns False.
     """
     while True:
         yield from _read_new(store, shown, streams)

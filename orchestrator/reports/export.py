@@ -76,7 +76,7 @@ NAMES: Final = {
 }
 """The name and the severity (0 to 10) of each type of event; other types are exported under their own name with severity 3."""
 _SERIOUS: Final = {"D": 8, "M": 7, "C": 7, "N": 5}
-"""The lowest severity of a call of each of these classes."""
+"""The lowest severity of an event about a call, by the class of the call."""
 _OUTCOMES: Final = {
     "CallSucceeded": "success",
     "CallRefused": "failure",
@@ -102,7 +102,7 @@ class EventFilter:
 
 
 class _Facts(View):
-    """What CEF tells of the data of an event; "" for what its type lacks."""
+    """The data of an event that a CEF line has fields for; "" for data that the event's type does not have."""
 
     requested_by: str = ""
     approved_by: str = ""
@@ -119,14 +119,14 @@ class _Facts(View):
 
 
 def export_events(store: Store, wanted: EventFilter, line: FormatLine) -> Iterator[str]:
-    """Yield one line per event, nearly in order of time; events are not kept in memory."""
+    """Yield one line per event, formatted by `line`, nearly in order of time; events are not kept in memory."""
     for event in scan_events(store, wanted.types):
         if wanted.since <= event.ts and (not wanted.until or event.ts < wanted.until):
             yield line(event)
 
 
 def format_json_line(event: StoredEvent) -> str:
-    """Format the whole event as JSON. Secrets are hidden, so the stored hash covers more than is shown."""
+    """Format the whole event as JSON. Secrets are hidden, so the `hash` in it, which covers the stored text, does not match the line."""
     return orjson.dumps(as_record(event)).decode()
 
 
@@ -138,7 +138,7 @@ def format_redacted_json_line(event: StoredEvent) -> str:
 
 
 def list_personal_fields(type_name: str) -> frozenset[str]:
-    """Return the fields of an event type that may hold text of people, as its class marks them."""
+    """Return the names of the fields that may hold text of people, as the event's class marks them."""
     return frozenset(type_names[type_name].blanks)
 
 
@@ -185,7 +185,7 @@ def _format_cef(event: StoredEvent, facts: _Facts, version: str, words: Mapping[
 
 
 def _build_custom_fields(event: StoredEvent, facts: _Facts) -> dict[str, object]:
-    """Return the values that CEF has no key for, each with its label."""
+    """Return CEF's custom fields (cs1 with its label cs1Label, and so on), which hold the values that CEF defines no key for."""
     texts = (
         ("cs1", "session", to_session_name(event.stream)),
         ("cs2", "turn", facts.turn_id),

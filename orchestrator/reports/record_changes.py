@@ -45,7 +45,7 @@ KINDS: Final = {
         stage="STATUS",
     ),
 }
-"""Only kinds with a responsible person: contacts and companies have no stage and no sum to report."""
+"""The watched fields of each kind of record; contacts and companies are missing because they have no stage and no sum to report."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ class Change:
 
 
 def parse_kind(target: str) -> str:
-    """Return the kind of a target: "item:177:5" → "item"."""
+    """Return the kind of a record named like "deal:481": for "item:177:5" it is "item"."""
     return target.partition(":")[0]
 
 
@@ -68,16 +68,16 @@ def find_watched_fields(target: str) -> WatchedFields | None:
 
 
 def extract_values(entity: str, record: Mapping[str, Any]) -> dict[str, str]:
-    """Return the watched values of a record as text; the record's fields may be in either spelling."""
+    """Return the record's values in the watched fields as text; its fields may be spelled as STAGE_ID or as stageId."""
     watched = KINDS[parse_kind(entity)]
     found = {name: fields.find_value(record, name, entity) for name in watched.fields}
     return {name: _to_text(value) for name, value in found.items()}
 
 
 def compare_values(entity: Entity, before: Values | None, now: Values) -> tuple[Change, ...]:
-    """Return the watched fields that differ; without an earlier snapshot, the stage and the sum as they are.
+    """Return the watched fields that differ between two snapshots; if `before` is None, the present stage and sum.
 
-    A changed currency counts as a changed sum, and CLOSED is not reported beside a changed stage.
+    A changed currency counts as a changed sum. If the stage has changed, a change of CLOSED is not reported.
     """
     watched = KINDS[entity.name]
     told = [name for name in watched.fields if name != CURRENCY]
@@ -91,7 +91,7 @@ def compare_values(entity: Entity, before: Values | None, now: Values) -> tuple[
 
 
 def read_employee_id(entity: str, record: Mapping[str, Any], name: str) -> int:
-    """Return the employee id in the field, 0 for none."""
+    """Return the employee id in the field `name`; 0 if the field holds none."""
     number = fields.parse_number(fields.find_value(record, name, entity))
     return int(number) if number is not None and number > 0 else 0
 

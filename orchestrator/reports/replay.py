@@ -1,6 +1,6 @@
-"""Replays a conversation's state: at a record or a moment, step by step, and the difference between two states.
+"""Replays a conversation: computes its state as of a record or a time, the change made by each event, and differences between two states.
 
-It folds the journal from the first record and imports no performer and no client, so it cannot reach the portal.
+It computes states from the first record of the journal on, and imports no performer and no client, so it cannot reach the portal.
 """
 
 import difflib
@@ -20,7 +20,7 @@ from state.stored import JsonObject
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayedState:
-    """The state after the record `seq`, made at `ts`; 0 and "" before the first record."""
+    """The state after the record with number `seq` and time `ts`; these are 0 and "" for the state before the first record."""
 
     stream: str
     seq: int
@@ -47,7 +47,10 @@ class Step:
 
 
 def replay_state(store: Store, stream: str, until: Moment) -> ReplayedState:
-    """Return the state as of a record number or a time; a time includes every event up to the first one that is later."""
+    """Return the state after the record number or at the time `until`.
+
+    For a time, every event before the first one with a later time is included.
+    """
     state, seq, ts = fold.create_state(), 0, ""
     for event in read_events_until(store, stream, until):
         fold.fold_events(state, ((event.type, dict(event.data), event.ts),))
@@ -97,7 +100,7 @@ def _compare_mappings(before: JsonObject, after: JsonObject, path: str) -> Itera
 
 
 def _compare_lists(before: Sequence[object], after: Sequence[object], path: str) -> Iterator[Change]:
-    """Yield added and removed items, but not the items that only moved because of them."""
+    """Yield the items added to or removed from a list, but not those whose position alone changed because of that."""
     old, new = ([orjson.dumps(item, option=orjson.OPT_SORT_KEYS) for item in items] for items in (before, after))
     for tag, low, high, start, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "replace" and high - low == end - start:
@@ -109,5 +112,5 @@ def _compare_lists(before: Sequence[object], after: Sequence[object], path: str)
 
 
 def _copy_state(state: SessionState) -> object:
-    """Return a copy that the fold cannot change."""
+    """Return a copy of the state as plain data, which applying further events to `state` does not change."""
     return orjson.loads(orjson.dumps(state.to_stored()))

@@ -1,7 +1,7 @@
-"""Makes a restored database safe to start on: what may have happened since the backup is marked, and never repeated automatically.
+"""Makes a restored database safe to start on: calls that may have run after the backup was made are never repeated automatically.
 
-Approved and started calls become unknown and are looked up in the portal; cards stay and are checked before they run; waiting inputs
-are set aside and not processed.
+Calls that the backup holds as approved or started get the status "unknown", and the bot looks in the portal whether they ran. Cards stay,
+and each is checked before its call may run. Waiting inbox rows are set aside and not processed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,9 +48,9 @@ class RestoreReport:
     unknown: Sequence[UncertainCall]
     inputs: Sequence[SetAside]
     damaged: Sequence[str]
-    """Effects whose row is damaged; the bot never acts on them."""
+    """The ids of effects whose row is damaged; the bot never acts on them."""
     erased: Mapping[str, int]
-    """People who were erased again, with the number of places where something of them was still found."""
+    """The people who were erased again, each with the number of places where text of theirs was still found afterwards."""
 
 
 def prepare_restored(
@@ -109,7 +109,7 @@ def _build_uncertain_call(row: EffectRow, session: str, call: Mapping[str, Any])
 
 
 def _find_revived(store: SqlStore, gone: Sequence[ErasedPerson]) -> list[str]:
-    """Return the erased people whose key the backup has brought back."""
+    """Return the erased people whose encryption key the backup has brought back, so that their data is readable again."""
     live = {row.key_id: row.person for row in store.open_erasure().list_keys() if not row.erased_at}
     return sorted({live[one.key_id] for one in gone if one.key_id in live})
 

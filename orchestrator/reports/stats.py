@@ -1,4 +1,4 @@
-"""Counts what happened, in one pass over the journal. Keeps counts and no events, and changes nothing."""
+"""Counts what happened in one pass over the journal; only counts are kept in memory. Changes nothing."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -33,12 +33,12 @@ _DECIDED: Final = {
 _CALLS: Final = {"CallSucceeded": "succeeded", "CallRefused": "refused", "CallOutcomeUnknown": "unknown"}
 _REASON: Final = 60
 DayCounts = Mapping[str, int]
-"""What one event adds to the counts of its day."""
+"""The numbers that one event adds to the counts of its day, by name ("turns", "messages")."""
 
 
 @dataclass
 class Counts:
-    """What the journal holds in numbers: turns, messages, calls, decisions, tokens. Events before `since` (ISO time, UTC) are left out."""
+    """The numbers of turns, messages, calls, decisions and tokens in the journal, not counting events before `since` (ISO time, UTC)."""
 
     since: str
     events: int = 0
@@ -56,31 +56,31 @@ class Counts:
     failures: Counter[str] = field(default_factory=Counter)
     days: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     open_cards: dict[str, str] = field(default_factory=dict)
-    """When each waiting card was requested."""
+    """By card id, the time when each waiting card was requested (ISO, UTC)."""
     unknown_calls: dict[str, str] = field(default_factory=dict)
-    """When each call of unknown outcome became unknown."""
+    """By effect id, the time when the outcome of each call that is still unknown became so (ISO, UTC)."""
     bytes: Counter[str] = field(default_factory=Counter)
     records: Counter[str] = field(default_factory=Counter)
     largest: tuple[int, str, int, str] = (0, "", 0, "")
-    """The bytes of the largest record, with its stream, its number there and its type."""
+    """The largest record: its size in bytes, its stream, its number in the stream and its type."""
 
     @property
     def median_waits(self) -> Mapping[str, float]:
-        """How many seconds half of the cards waited at most, by decision."""
+        """The median time in seconds that cards waited for their decision, by decision."""
         return {status: round(median(waits), 3) for status, waits in self.waits.items()}
 
 
 class Backlog(NamedTuple):
-    """What waits in the inbox or in the outbox."""
+    """The size and age of what waits in the inbox (rows not yet handled) or in the outbox (messages not yet delivered)."""
 
     sessions_waiting: int
-    """The number of sessions with unprocessed inputs, or of deliveries that are due."""
+    """For the inbox, the number of sessions with rows to handle; for the outbox, the number of messages that are due."""
     oldest_seconds: float | None
-    """The age of the oldest one; None if nothing waits."""
+    """The age of the oldest waiting row; None if nothing waits."""
 
 
 def count_journal(store: Store, since: datetime | None = None) -> Counts:
-    """Count the whole journal; what is open and the sizes do not depend on `since`."""
+    """Count the events at or after `since` (None: all). Open cards, unknown calls and sizes are always those of the whole journal."""
     counts = Counts(since=format_iso(since) if since else "")
     for event in scan_events(store):
         _measure_size(counts, event)
@@ -101,7 +101,7 @@ def _measure_size(counts: Counts, event: StoredEvent) -> None:
 
 
 def _track_open(counts: Counts, event: StoredEvent, *, counted: bool) -> None:
-    """Track waiting cards and unknown calls, and how long each decision took."""
+    """Update the waiting cards and the unknown calls with this event; if it counts, also the time that its decision took."""
     match parse_event(event):
         case ConfirmationRequested() | ConfirmationReopened() as card:
             counts.open_cards[card.confirmation_id] = event.ts
@@ -187,7 +187,7 @@ _COUNTERS: Final = {
 
 
 def as_report(counts: Counts, store: Store, voice: Narrator, now: datetime) -> JsonObject:
-    """Return the counts as plain data, largest first."""
+    """Return the counts, and the backlog of inbox and outbox at `now`, as JSON data; in each group the largest count comes first."""
     largest = dict(zip(("bytes", "stream", "seq", "type"), counts.largest, strict=True))
     return {
         "since": counts.since,
@@ -241,16 +241,16 @@ def name_people(counts: Counts, voice: Narrator) -> Mapping[str, int]:
 
 
 def measure_inbox(store: Store, now: datetime) -> Backlog:
-    """Return how many sessions have inputs that wait to be handled, and the age in seconds of the oldest input; None where none waits."""
+    """Return how many sessions have inbox rows to handle, and the age of the oldest row in seconds (None if there is none)."""
     rows = [row for session, lane in store.list_ready_sessions() for row in store.list_waiting_inbox(session, lane, 1)]
     oldest = min((row.received_at for row in rows), default=None)
     return Backlog(len({row.session for row in rows}), _measure_age(oldest, now))
 
 
 def measure_outbox(store: Store, counts: Counts, now: datetime) -> Backlog:
-    """Return how many messages to people are due, and the age in seconds of the oldest; None where none is.
+    """Return how many messages to people are due, and the age of the oldest in seconds (None if there is none).
 
-    Only channels are counted of which the journal knows a session.
+    Only messages of channels with at least one session in the journal are counted.
     """
     channels = sorted({to_session_name(stream).partition(":")[0] for stream in counts.records} - {"run", "portal"})
     rows = [row for channel in channels for row in store.list_due_outbox(channel, now, limit=1000)]

@@ -1,7 +1,7 @@
 """Decides which cards and conversations a caller of the HTTP API may see and decide; the gate checks everything again.
 
-A caller sees its own sessions; a lead or administrator also the cards and calls of people whose records it may see, an administrator
-their conversations too. Everything else is treated as not existing.
+A caller sees its own sessions. A lead (head of sales) or administrator also sees the cards and calls of people whose records it may see;
+an administrator also sees the conversations of those people. Everything else is treated as not existing.
 """
 
 from collections.abc import Mapping
@@ -41,13 +41,14 @@ class Viewer:
         return session.partition(":")[0] in TALK_CHANNELS and self._may_see(entry.before or {}, by)
 
     def may_see_call(self, session: str, *, before: Mapping[str, Any], by: str, user: int | None) -> bool:
-        """Return whether the caller may know of a call that `by` (employee `user`) requested."""
+        """Return whether the caller may know of a call that the person with key `by` (employee `user`, None: not known) requested."""
         return self.is_own(session) or by == self.actor.key or self._may_see(before, self.find_user(by) if user is None else user)
 
     def may_see_session(self, session: str) -> bool:
         """Return whether the caller may read the conversation.
 
-        Its owner may, and an administrator who may see that person's records; a lead may not, since what people say there is private.
+        The owner of the session may, and an administrator who may see the owner's records. A lead (head of sales) may not, since what
+        people say in conversations is private.
         """
         if self.is_own(session):
             return True
@@ -58,18 +59,18 @@ class Viewer:
 
     @property
     def is_lead(self) -> bool:
-        """Whether the caller may see cards and calls of other people."""
+        """Whether the caller may see any cards and calls of other people, by their role or by one that was delegated to them."""
         return self._acting.role in _DECIDING_ROLES
 
     def find_objection(self, entry: Entry, *, approve: bool) -> Notice | None:
-        """Return why the caller may not approve or deny the card, None where they may."""
+        """Return the reason why the caller may not approve or deny the card; None if they may."""
         own = self.actor.key == entry.requested_by
         actor = self.actor if own else self._acting
         decision = Decision(confirmation_id=str(entry.confirmation_id), nonce="", approve=approve, actor=actor, via="http")
         return check_entitlement(entry, decision, self.deps.catalogue)
 
     def find_user(self, key: str) -> int | None:
-        """Return the employee id behind a key; None where there is none or the person no longer has access."""
+        """Return the Bitrix24 employee id of the person with this key; None if they have none or no longer have access."""
         person = self.deps.present(Actor(key=key, name=""))
         return person.bitrix_user_id if person is not None else None
 
@@ -82,14 +83,18 @@ class Viewer:
 
 
 def calculate_fingerprint(entry: Entry, *, tap: int = 1) -> str:
-    """Return the proof of what a caller has seen: the exact call, the values it changes, this card, and which of two taps."""
+    """Return a hash that proves which card a caller has seen, to be sent back with the decision.
+
+    It covers the exact call, the values it changes and the card; some cards must be approved by two taps, and `tap` (1 or 2) is covered,
+    too.
+    """
     nonce = calculate_second_nonce(entry.nonce) if tap > 1 else entry.nonce
     seen = [entry.confirmation_id, nonce, entry.fingerprint, hash_text(dumps(entry.before or {}))]
     return hash_text(dumps(seen))
 
 
 def find_tap(entry: Entry, presented: str) -> int:
-    """Return the tap that the presented fingerprint belongs to; 0 if it is none of this card's."""
+    """Return the number of the tap (1 or 2) whose fingerprint was presented; 0 if the fingerprint is not of this card."""
     if not entry.has("nonce"):
         return 0
     taps = range(1, int(entry.taps or 1) + 1)
@@ -99,7 +104,7 @@ def find_tap(entry: Entry, presented: str) -> int:
 
 
 def find_nonce(entry: Entry, presented: str, *, approve: bool) -> str:
-    """Return the nonce that the gate expects for the presented fingerprint; "", which fits no card, if it is not this card's."""
+    """Return the nonce that the gate expects with a decision for the presented fingerprint; "" if the fingerprint is not of this card."""
     tap = find_tap(entry, presented)
     if not tap:
         return ""

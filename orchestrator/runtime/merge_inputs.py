@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import NamedTuple
 
-from orchestrator.domain.inputs import TextMessage, parse_input
+from orchestrator.domain.inputs import TextMessage, parse_neighbour
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.input_filter import build_dropped_event, recognize_answer, wake_workers
@@ -78,7 +78,7 @@ async def merge_fragments(row: InboxRow, session: Session, store: AsyncStore) ->
 
 def _read_piece(row: InboxRow) -> _Piece | None:
     """Return the message if the person wrote or forwarded it; None for a button, a choice or a voice message."""
-    said = parse_input(row)
+    said = parse_neighbour(row)
     return _Piece(row, said) if isinstance(said, TextMessage) and said.origin == "typed" else None
 
 

@@ -13,7 +13,7 @@ from datetime import timedelta
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import ModelClientError, OverBudget
-from orchestrator.domain.inputs import DEFAULT_ENGINE, ChoiceMade, Click, Command, Input, TextMessage, parse_input
+from orchestrator.domain.inputs import DEFAULT_ENGINE, ChoiceMade, Click, Command, Input, TextMessage, parse_input, parse_neighbour
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.engines.base import ChosenOption, Engine, TurnEnd, TurnInput
 from orchestrator.gate.approve import undo_policy
@@ -231,7 +231,7 @@ async def _begin(turn: TurnInput, actor: Actor, session: Session, tools: Tools, 
 async def _has_waiting_stop(actor: Actor, session: Session, tools: Tools) -> bool:
     """Whether a /stop arrived while no process was running and still waits: its lane may be handled after this one."""
     waiting = await tools.store.list_waiting_inbox(session.key, "express")
-    return any(isinstance(said := parse_input(row), Command) and said.name == "stop" and row.actor_key == actor.key for row in waiting)
+    return any(isinstance(said := parse_neighbour(row), Command) and said.name == "stop" and row.actor_key == actor.key for row in waiting)
 
 
 def _build_answered_question(turn: TurnInput, session: Session) -> list[OutboxRow]:

@@ -83,6 +83,8 @@ async def submit_again(
     if ran is not None:
         return Outcome(status="refused", effect_id=entry.effect_id, method=entry.method, reason=ran.reason, detail=ran.detail)
     call = EffectRecord.model_validate(stored.call).call if stored is not None else None
+    if stored is not None and call is None:  # the person who had asked was erased, and with them what the call was
+        return Outcome(status="refused", effect_id=entry.effect_id, method=entry.method, reason=OUTDATED, detail="the call is erased")
     provenance = Provenance.model_validate(entry.provenance or {})
     if said:
         provenance = provenance.model_copy(update={"person_text": f"{provenance.person_text}\n{said}".strip()})

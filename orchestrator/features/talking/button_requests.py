@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import uuid5
 
-from orchestrator.domain.inputs import EditedMessage, FeatureClick, TextMessage, parse_input
+from orchestrator.domain.inputs import EditedMessage, FeatureClick, TextMessage, parse_neighbour
 from orchestrator.domain.outputs import Action, Notice, Reply
 from orchestrator.language.foreign_text import split_foreign_text
 from orchestrator.language.lexicon import load_lexicon
@@ -96,7 +96,7 @@ def _is_known_text(text: str, events: Sequence[StoredEvent], ref: int, said: Mes
 async def _is_waiting(ref: int, text: str, session: Session, tools: Tools) -> bool:
     """Whether the message already waits for its turn with exactly this text."""
     waiting = await tools.store.list_waiting_inbox(session.key, "turn")
-    requests = (said for row in waiting if isinstance(said := parse_input(row), TextMessage))
+    requests = (said for row in waiting if isinstance(said := parse_neighbour(row), TextMessage))
     return any(said.message_id == ref and said.text == text for said in requests)
 
 

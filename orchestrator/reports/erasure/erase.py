@@ -1,6 +1,7 @@
-"""Erases one person: keys, rows and logs, then searches everything for what they wrote. Unlike most reports, it changes stored data.
+"""Erases the stored data of one person, then searches database and files for texts of theirs. Unlike most reports, it changes stored data.
 
-Records of the journal stay unchanged, so its hash chain holds; without the key their personal data is unreadable (docs/erasure.md).
+The person's encryption keys, rows and audit log are deleted. Records of the journal stay unchanged, so its hash chain stays valid; without
+the keys the personal data in them is unreadable (docs/erasure.md).
 """
 
 from collections import Counter
@@ -39,13 +40,13 @@ OPS = "ops"
 _LEASE = timedelta(seconds=60)
 NOTHING_KNOWN = "the audit log was deleted, but this journal held nothing of the person to search for (check STATE_DIR and LOG_DIR)"
 _UNREADABLE = (DamagedCiphertext, StoreUnwritable)
-"""Raised for a record that was changed, and for a key that the database itself cannot decode."""
+"""The errors of reading a record that was damaged, or one whose key the database itself cannot decode."""
 _THE_KEY = "(the key itself)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ErasureFiles:
-    """Where files are: the folder of the audit logs, and the database's own files where it is embedded."""
+    """The folder of the audit logs, and the database's own files if it is a SQLite file (else none)."""
 
     logs: Path
     files: tuple[Path, ...] = ()
@@ -60,15 +61,15 @@ class PersonSurvey:
     rows: Mapping[str, int]
     log_records: int
     in_clear: int
-    """Records written before encryption was introduced: they cannot be made unreadable."""
+    """The number of the person's records from before encryption was introduced, which cannot be made unreadable."""
     obstacles: tuple[str, ...]
     probes: Probes
     secrets: tuple[str, ...] = field(repr=False)
     answers: frozenset[str] = field(repr=False)
-    """Digests of the large answers that only this person got; `shared` are those that somebody else got too, with the same content."""
+    """SHA-256 digests of the large portal answers that only this person got; `shared` holds those of answers that others got, too."""
     shared: frozenset[str] = field(repr=False)
     gaps: tuple[str, ...]
-    """What cannot be known because of damage, and would have to be searched for too."""
+    """One sentence for each damage that hides data of the person, so that the search after the erasure cannot prove that it is gone."""
 
     @property
     def empty(self) -> bool:
@@ -77,28 +78,28 @@ class PersonSurvey:
 
     @property
     def unknown(self) -> bool:
-        """Whether there is an audit log but no record in the journal, so that there is nothing to search for afterwards."""
+        """Whether the person has an audit log but no record in the journal, so that no texts are known to search for after the erasure."""
         return bool(self.log_records) and not (self.rows.get("events") or self.in_clear)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ErasureResult:
-    """What was removed, and what a search for `probe_count` texts of the person then found."""
+    """What was removed, and where a search for `probe_count` texts of the person still found them afterwards."""
 
     person: str
     removed: Mapping[str, int]
     rewritten: Mapping[str, int]
     probe_count: int
     remains: tuple[Trace, ...]
-    """Places that should hold nothing any more."""
+    """Places where texts of the person were found although they should have been removed."""
     held_by_others: tuple[Trace, ...]
-    """Records of other people with the same words; they belong to those people and are left unchanged."""
+    """Records of other people that contain the same words; they belong to those people and are left unchanged."""
     unproven_reasons: tuple[str, ...]
-    """Why the search proves nothing; empty if it does."""
+    """The reasons why the search is no proof that everything was removed; empty if it is one."""
 
 
 def list_people(store: SqlStore, place: ErasureFiles, name_of: Callable[[str], str]) -> dict[str, set[str]]:
-    """Return everybody of whom something is or was stored, with all their names.
+    """Return the key of everybody of whom something is or was stored, with all names known for them.
 
     `name_of` returns the name that the access file has for a key.
     """
@@ -111,7 +112,7 @@ def list_people(store: SqlStore, place: ErasureFiles, name_of: Callable[[str], s
 
 
 def find_candidates(people: Mapping[str, Collection[str]], who: str) -> list[str]:
-    """Return the keys that `who` may mean: a key, a Telegram id, or a whole name, ignoring case and the dots of ё."""
+    """Return the keys of people that `who` may mean: a key ("tg:7"), a Telegram id, or a whole name, ignoring case and the dots of ё."""
     for wanted in list_possible_keys(who):
         if wanted in people:
             return [wanted]
@@ -129,7 +130,7 @@ def _fold_name(name: str) -> str:
 
 
 def _collect_journal_names(store: SqlStore) -> dict[str, set[str]]:
-    """Return the names that cards and decisions carry, by key; nothing where the journal is too damaged to be read through."""
+    """Return by key the names of people that cards and decisions in the journal hold; {} if the journal is too damaged to read."""
     try:
         return {key: {name} for key, name in collect_names(store).items() if ":" in key}
     except _UNREADABLE:
@@ -137,7 +138,7 @@ def _collect_journal_names(store: SqlStore) -> dict[str, set[str]]:
 
 
 def find_log_names(folder: Path, person: str) -> set[str]:
-    """Return the names in a person's log; none if an archive is damaged, so that the person can still be found otherwise."""
+    """Return the names that a person has in their audit log; an empty set if an archive of it is damaged."""
     try:
         return collect_log_names(folder, person)
     except DamagedArchive:
@@ -183,7 +184,7 @@ def inspect_person(store: SqlStore, person: str, place: ErasureFiles, *, name: s
 
 
 def _find_gaps(store: SqlStore, person: str, unread: int) -> Iterator[str]:
-    """Yield which of the person's data is encrypted with a damaged key, or with a key no longer known as theirs."""
+    """Yield a sentence for each reason why data of the person may exist that nobody can read or search for: damaged keys or records."""
     erasure = store.open_erasure()
     for row in erasure.list_keys():
         if row.damage and row.person == person:
@@ -197,13 +198,16 @@ def _find_gaps(store: SqlStore, person: str, unread: int) -> Iterator[str]:
 
 
 def erase_person(store: SqlStore, found: PersonSurvey, place: ErasureFiles, *, now: datetime, by: str) -> ErasureResult:
-    """Erase the person in spite of any obstacle, search for leftovers, and record it in the journal of `session:ops`. Raises StoreError."""
+    """Erase the person even if `found` lists obstacles, search for leftovers, and record the erasure in the stream `session:ops`.
+
+    Raises StoreError.
+    """
     erasure, person, names = store.open_erasure(), found.person, found.names
     dropped = erasure.drop_damaged(person, now)
     _close_open(store, person, now)
     unname = partial(erase_name, person=person, names=names)
     removed = Counter(erasure.erase(person, now, digests=found.answers, change=unname))
-    # A session opened for the first time during the erasure did not see its lease expire: erase again what it wrote meanwhile.
+    # Ending the leases did not stop a session opened for the first time during the erasure: erase again what it wrote meanwhile.
     removed.update(erasure.erase(person, now, digests=found.answers, change=unname))
     removed.update({"person_keys": dropped, "log records": erase_user(place.logs, person)})
     change = partial(erase_from_record, person=person, names=names)
@@ -224,9 +228,9 @@ def erase_person(store: SqlStore, found: PersonSurvey, place: ErasureFiles, *, n
 
 
 def _search_leftovers(store: SqlStore, found: PersonSurvey, place: ErasureFiles) -> tuple[list[Trace], list[Trace]]:
-    """Return (places that should hold nothing, records of others with the same words).
+    """Return two lists: places that should no longer hold the person's texts, and records of other people with the same words.
 
-    A match in the database's files counts only where no row of somebody else explains it.
+    A match in the database's files counts only if no match in a row or a log explains it already.
     """
     probes = [*found.probes.all, *found.secrets]
     traces = [*search_texts(store.open_erasure().iterate_texts(), probes), *search_logs(place.logs, probes)]
@@ -243,7 +247,7 @@ def _search_leftovers(store: SqlStore, found: PersonSurvey, place: ErasureFiles)
 
 
 def _collect_probes(event: StoredEvent, person: str, probes: Probes) -> bool:
-    """Add the texts of the event to `probes`, and return whether any of them is stored unencrypted."""
+    """Add the personal texts of the event to `probes` (the texts to search for), and return whether any of them is stored unencrypted."""
     told = False
     for name, blank in type_names[event.type].blanks.items():
         value = event.data.get(name)
@@ -257,7 +261,7 @@ def _collect_probes(event: StoredEvent, person: str, probes: Probes) -> bool:
 
 
 def _read_event(store: SqlStore, stream: str, seq: int) -> StoredEvent | None:
-    """Return one record; None for a damaged one, which must not prevent an erasure."""
+    """Return one record; None if it is missing or damaged, since damage must not prevent an erasure."""
     try:
         found = store.read_events(stream, after=seq - 1, limit=1)
     except _UNREADABLE:
@@ -266,14 +270,14 @@ def _read_event(store: SqlStore, stream: str, seq: int) -> StoredEvent | None:
 
 
 def _find_answer(event: StoredEvent) -> str:
-    """Return the digest of the large answer of a call; "" for any other event."""
+    """Return the SHA-256 under which the event's portal answer is stored because of its size; "" for a small answer or another event."""
     return CallSucceeded.from_data(event.data).result_blob if event.type == CallSucceeded.__name__ else ""
 
 
 def _find_shared_answers(store: SqlStore, mine: set[tuple[str, int]], digests: set[str]) -> set[str]:
-    """Return the large answers that somebody else got too.
+    """Return those of the large answers `digests` that records other than the person's own records (`mine`) refer to.
 
-    An unreadable record of somebody else protects no answer, since it no longer leads to one.
+    An unreadable record of somebody else protects no answer from deletion, since it no longer leads to one.
     """
     shared, after = set[str](), ""
     try:
@@ -300,7 +304,10 @@ def _list_open_effects(store: SqlStore, person: str) -> list[tuple[str, str, str
 
 
 def _close_open(store: SqlStore, person: str, now: datetime) -> None:
-    """Close the person's open effects: waiting cards are withdrawn, calls under way become unknown and are never looked up."""
+    """Close the person's open effects.
+
+    Waiting cards are withdrawn. Calls under way become unknown, and it is never looked up in the portal whether they ran.
+    """
     for effect_id, stream, status in _list_open_effects(store, person):
         row = store.find_effect(effect_id)
         if row is None or status == "unknown":

@@ -1,4 +1,4 @@
-"""Removes one person from other people's records: the name beside their key, and their words in records of their session."""
+"""Removes one person from other people's audit records: the person's name, and the person's words in records made in their session."""
 
 from collections.abc import Collection, Mapping
 
@@ -17,7 +17,7 @@ _KEPT_INSIDE = frozenset({"confirmation_id", "effect_id", "method", "status", "r
 
 
 def erase_name(value: JsonObject, person: str, names: Collection[str]) -> dict[str, object]:
-    """Return `value` with the person's name blank wherever it is the name of a requester or decider."""
+    """Return `value` with the person's name blank wherever it names somebody who requested or decided something."""
     return {key: "" if _is_their_name(key, value, person, names) else _erase_inside(item, person, names) for key, item in value.items()}
 
 
@@ -39,9 +39,9 @@ def _is_their_name(key: str, mapping: JsonObject, person: str, names: Collection
 
 
 def erase_from_record(record: JsonObject, person: str, names: Collection[str]) -> dict[str, object]:
-    """Return a record of somebody else's log without the person.
+    """Return a record of somebody else's audit log without this person's name and words.
 
-    Of a record made in the person's own session only the fields that do not hold their words stay.
+    A record made in this person's own session keeps only the fields that cannot hold their words.
     """
     bare = erase_name(record, person, names)
     if find_key_owner("", str(record.get("session", ""))) != person:

@@ -13,7 +13,7 @@ from state.sql.erasure import StoredText
 
 LONGEST, SHORTEST, SHORTEST_NAME = 48, 10, 3
 AT_MOST = 400
-"""The most texts to search for: more would take longer and prove no more. Pieces are picked evenly from all texts."""
+"""The most texts to search for: more would take longer and prove no more. If there are more, they are picked evenly."""
 _CHUNK = 1 << 22
 # JSON writes these characters in another form.
 _JSON_ESCAPED = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u2028\u2029]+')
@@ -31,7 +31,7 @@ _STRUCTURE = frozenset(
 
 @dataclass
 class Probes:
-    """The texts to search for. Filled text by text; a long text gives several pieces."""
+    """The texts of a person to search for, collected text by text; a long text is split into several pieces."""
 
     names: set[str] = field(default_factory=set)
     pieces: dict[str, None] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Probes:
             self.names.add(name)
 
     def add_texts(self, value: Any) -> None:
-        """Add every text in a JSON-like value, except the program's own words."""
+        """Add every text in a JSON-like value, except ids and the words of buttons, which are the program's own."""
         match value:
             case str():
                 self.pieces.update(dict.fromkeys(split_pieces(value)))
@@ -65,14 +65,14 @@ class Probes:
 
 
 def split_pieces(text: str) -> list[str]:
-    """Split `text` into pieces that any file holds unchanged."""
+    """Split `text` at the characters that JSON escapes, so that each piece stands unchanged in any file."""
     parts = (part.strip() for part in _JSON_ESCAPED.split(text))
     return [part[:LONGEST] for part in parts if len(part) >= SHORTEST and not _IDENTIFIER.fullmatch(part) and not _KEY.fullmatch(part)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """A place where `probe` was found; `owner` is the person the record belongs to, "" for nobody."""
+    """One match: the place (a row or a file) where `probe` was found; `owner` is the person to whom the place belongs, "" for nobody."""
 
     place: str
     owner: str
@@ -80,7 +80,7 @@ class Trace:
 
 
 def search_texts(texts: Iterable[StoredText], probes: Sequence[str]) -> Iterator[Trace]:
-    """Yield the database rows that contain a probe."""
+    """Yield one match for each database row and each probe that the row contains."""
     for stored in texts:
         for probe in probes:
             if probe in stored.text:
@@ -88,7 +88,7 @@ def search_texts(texts: Iterable[StoredText], probes: Sequence[str]) -> Iterator
 
 
 def search_logs(folder: Path, probes: Sequence[str]) -> Iterator[Trace]:
-    """Yield the files in the log folder, archives included, that contain a probe; the owner is the person whose log it is."""
+    """Yield one match for each log file, archives included, and each probe it contains; its owner is the person whose log it is."""
     owners = {build_log_path(folder, user).name: user for user in list_users(folder)}
     for path in sorted(folder.rglob("*")):
         owner = next((user for name, user in owners.items() if path.name.lstrip(".").startswith(name)), "")
@@ -119,7 +119,7 @@ def search_file(path: Path, probes: Sequence[str]) -> list[str]:
 
 
 def collect_log_names(folder: Path, person: str) -> set[str]:
-    """Return the names that the person's own log gives them."""
+    """Return the names that records in the person's own audit log give for the person."""
     names = set()
     if folder.is_dir() and person in list_users(folder):
         for record in read_records(folder, person):

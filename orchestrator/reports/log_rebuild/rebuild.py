@@ -1,7 +1,7 @@
 """Rebuilds the audit log from the journal: records lost with the log files come back, marked as rebuilt. Sends nothing.
 
-What the journal does not hold is missing: button clicks that did not count, calls that a restart found open, the mode of a turn that had
-no plan.
+Three things are missing because the journal does not hold them: button clicks that did not count, calls that a restart found open, and the
+mode of a turn that had no plan.
 """
 
 from collections.abc import Iterator, Mapping
@@ -67,7 +67,7 @@ def rebuild_records(store: Store, stream: str, names: Mapping[str, str]) -> Iter
 
 
 def _update_turn(event: StoredEvent, said: Event, turn: Turn | None, state: SessionState) -> Turn | None:
-    """Return the open turn after `event`."""
+    """Return the turn that is open after `event`: the present one with the event added, or a new one begun by it; None if none is open."""
     if not isinstance(said, MessageReceived):
         if turn is not None:
             turn.take(said)
@@ -94,7 +94,7 @@ def _build_decision(
 
 
 def collect_names(store: Store) -> dict[str, str]:
-    """Return the names of people that cards and decisions carry, by key; the newest name counts."""
+    """Return by key the names of people that cards and decisions in the journal hold; of several names the newest counts."""
     found: dict[str, str] = {}
     after = ""
     while page := store.scan(_NAMING_EVENTS, after=after):
@@ -111,7 +111,7 @@ def rebuild_logs(
 ) -> dict[str, int]:
     """Write the logs of everybody, or of `user`, into `folder`, and return the number of records by user.
 
-    `folder` must be empty or not exist; FileExistsError otherwise. Where there is nothing to write, no new folder is left behind.
+    `folder` must be empty or not exist; FileExistsError otherwise. If there is nothing to write, no new folder is left behind.
     `names` of people by key complete those that the journal knows. Every record is kept: the limit of ten archives does not apply here.
     """
     made = [place for place in (folder, *folder.parents) if not place.exists()]
@@ -144,7 +144,7 @@ def _spool_records(store: Store, folder: Path, user: str, names: Mapping[str, st
 
 
 def _write_log(folder: Path, person: str, spool: Path, limit: int) -> int:
-    """Write the spooled records in order of time through the logger, and return how many there were."""
+    """Write a person's records from the temporary file `spool` through the logger, in order of time; return their number."""
     clock = _RecordClock()
     log = InteractionLogger(folder, clock=clock, limit=limit, keep=1_000_000)
     with spool.open("rb") as file:
@@ -174,7 +174,11 @@ def _build_person(key: str, names: Mapping[str, str]) -> dict[str, str]:
 
 
 def _find_decision(event: StoredEvent, said: Event, open_ones: dict[str, StoredEvent]) -> StoredEvent | None:
-    """Return the decision that `event` completes: a denial at once, an approval with the outcome of its call."""
+    """Return the decision event that `event` completes; None if it completes none.
+
+    A denial completes itself; an approval is completed by the event that ends its card or call. `open_ones` holds the approvals not
+    completed yet, by effect id.
+    """
     match said:
         case ConfirmationApproved():
             open_ones[said.effect_id] = event
@@ -190,5 +194,5 @@ def _find_decision(event: StoredEvent, said: Event, open_ones: dict[str, StoredE
 
 
 def _is_left_by_stop(event: StoredEvent, said: Event) -> bool:
-    """Return whether the program was stopped during the call, so that the decision was logged only after the restart looked it up."""
+    """Return whether the program was stopped during the call, so that the decision was logged only once the next start had looked it up."""
     return isinstance(said, CallOutcomeUnknown) and event.actor == "system" and (event.erased or said.detail == DETAIL)

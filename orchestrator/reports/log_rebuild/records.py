@@ -1,4 +1,4 @@
-"""Collects the events of one turn or decision and builds audit records from them. Changes nothing."""
+"""Collects the journal events of one turn or decision and builds audit records from them. Changes nothing."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ StepEnd = StepRefused | CallSucceeded | CallRefused | CallOutcomeUnknown
 
 @dataclass
 class Iteration:
-    """One answer of the model, or an earlier answer that is used again after the person's choice."""
+    """One answer of the model in a turn, or an earlier answer that is used again once the person has answered the question it led to."""
 
     number: int
     raw: str = ""
@@ -37,16 +37,16 @@ class Iteration:
 
 
 class Turn:
-    """Collects the events of one turn; decisions made during the turn are left to their own records."""
+    """Collects the events of one turn; decisions of people made during the turn are not collected, since each gets a record of its own."""
 
     def __init__(self, begun: MessageReceived, actor: str, text: str) -> None:
-        """Start with the turn's first event, recorded for `actor`; `text` is the person's request."""
+        """Start with `begun`, the turn's first event; `actor` is the person's key, and `text` their request."""
         self.turn_id = begun.turn_id
         self.actor = actor
         self.text = text
         self.iterations: list[Iteration] = []
         self.results: dict[str, StepEnd | ConfirmationRequested] = {}
-        """The first result of each step by slot: a card, even if its call ran before the turn was over."""
+        """The first result of each step, by slot ("turn/iteration/number"); a card stays the result even if its call ran in this turn."""
         self.started: dict[str, CallStarted] = {}
         self.withdrawn: list[ConfirmationDenied] = []
         """Cards that the model withdrew, in the order of its steps."""
@@ -74,12 +74,12 @@ class Turn:
                 pass
 
     def resume(self, answer: str) -> None:
-        """Go on with the earlier answer `answer` that led to a question, now that the person chose; the model was not asked again."""
+        """Add an iteration for the model's earlier answer `answer`: it led to a question, and after the person's choice is used again."""
         self.iterations.append(Iteration(number=0, raw=answer))
 
     @property
     def mode(self) -> str:
-        """The mode in which the turn's plans were judged; "" where it had no plan."""
+        """The bot's mode (such as "shadow") when the turn's first plan was evaluated; "" if the turn had no plan."""
         return next((entry.plan.mode for entry in self.iterations if entry.plan), "")
 
 
@@ -87,7 +87,7 @@ Record = dict[str, object]
 
 
 def build_iteration_records(turn: Turn, store: Store, person: Mapping[str, str]) -> Iterator[Record]:
-    """Yield one record for each iteration, complete except for the state."""
+    """Yield one audit record for each iteration; the caller adds the session's state."""
     withdrawn = iter(turn.withdrawn)
     for entry in turn.iterations:
         steps = _parse_steps(entry)
@@ -116,9 +116,9 @@ def build_trouble_record(turn: Turn) -> Record:
 def build_decision_record(
     decision: StoredEvent, end: Event, state: SessionState, store: Store, names: Mapping[str, str]
 ) -> tuple[str, Record]:
-    """Return the person who decided, and the record of the decision with its outcome.
+    """Return the key of the person who decided, and the audit record of the decision with its outcome.
 
-    `end` is the event that ended the matter; for a denial it is the decision itself.
+    `end` is the event that ended the card or its call; for a denial it is the decision itself.
     """
     kind = ConfirmationApproved if decision.type == "ConfirmationApproved" else ConfirmationDenied
     said = kind.from_data(decision.data)
@@ -140,7 +140,7 @@ def build_decision_record(
 
 
 def _build_outcome(end: Event, store: Store) -> tuple[str, str, Record]:
-    """Return the code of what the person was told, the status of the call, "" where there was none, and both as an outcome."""
+    """Return the code of the notice that the person got ("" for none), the status of the call ("" for no call), and the record of both."""
     match end:
         case ConfirmationSuperseded():
             return end.why, "", {"notice": end.why}
@@ -179,7 +179,7 @@ def _build_response(entry: Iteration) -> Record:
 def _build_calls(
     entry: Iteration, steps: tuple[Step, ...], turn: Turn, store: Store, withdrawn: Iterator[ConfirmationDenied]
 ) -> Iterator[Record]:
-    """Yield the result of each step of a plan; steps without a trace (not started, or their card waited already) are left out."""
+    """Yield the result of each step of a plan, except steps that left no event: not started, or a card for the same call was waiting."""
     plan = entry.plan
     if plan is None:
         return
@@ -213,7 +213,7 @@ def _build_result(said: StepEnd | ConfirmationRequested, started: CallStarted | 
 
 
 def _find_reason(said: StepRefused | CallRefused | CallOutcomeUnknown, told: Notice | None) -> Record:
-    """Return the reason that the person was told, where gate or effect keep it; for a refused read, only the portal's error code."""
+    """Return {"reason": the code of the reason given to the person}; for a refused read, {"code": the portal's error code}."""
     code = "" if isinstance(said, CallOutcomeUnknown) else said.code
     if told is None and isinstance(said, CallRefused):
         return {"code": code}

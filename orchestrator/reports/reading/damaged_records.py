@@ -1,6 +1,6 @@
 """Reads the journal past damage: a record whose encrypted part cannot be decrypted is returned blank and marked. Reads only.
 
-It does not judge the damage, which `sdelka journal verify` does; a damaged record must only not hide what others said and did.
+Damage is reported by `sdelka journal verify`, not here; here a damaged record must only not hide the intact ones.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,19 +17,19 @@ from state.journal.store import Store, StoredEvent
 UNREADABLE_TEXT: Final = "(cannot be read: run `sdelka journal verify`)"
 PAGE: Final = 1000
 Record = tuple[str, str, str, str]
-"""Id, type, text and hash of a stored record."""
+"""The id, the type, the text and the hash of a stored record."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnreadableEvent(StoredEvent):
-    """A record of which only the unencrypted part is known; `erased` is also set, since all personal fields are blank."""
+    """A record of which only the unencrypted part can be read; `erased` is set, too, since all personal fields are blank."""
 
 
 class DamageTolerantStore:
     """A store that reads past damaged records and collects them in `damaged_records`; every other call goes to the store unchanged."""
 
     def __init__(self, store: Store) -> None:
-        """Read nothing yet."""
+        """Keep the store to read from; nothing is read yet."""
         self._store = store
         self._order: list[Record] = []
         """All stored records by id; filled at the first damage, since the store cannot list ids past a damaged record."""
@@ -58,7 +58,7 @@ class DamageTolerantStore:
             return self._read_halved(wanted[:limit], lambda first, count: self._store.scan(types, first[:-1], count))
 
     def _build_stream_read(self, stream: str) -> Callable[[str, int], list[StoredEvent]]:
-        """Return a function that reads `count` events of the stream from an id on.
+        """Return a function (id, count) that reads `count` events of the stream, beginning with the event of that id.
 
         A single event is read by its id, since reading a page of a stream decrypts the next record too.
         """
@@ -72,7 +72,11 @@ class DamageTolerantStore:
         return read
 
     def _read_halved(self, records: Sequence[Record], read: Callable[[str, int], list[StoredEvent]]) -> list[StoredEvent]:
-        """Return the events of these records, halving the range at each damage so that readable ones are read in large pieces."""
+        """Return the events of these records, read in pages that are as large as the damage allows.
+
+        If `read` fails on a damaged record, each half of the records is read on its own, down to the damaged record, which is returned
+        blank.
+        """
         if not records:
             return []
         try:
@@ -102,5 +106,5 @@ class DamageTolerantStore:
 
 
 def _parse_clear(raw: str, hash_: str) -> UnreadableEvent:
-    """Return a stored record with its data as stored: what is encrypted stays so."""
+    """Return a stored record with its data as stored, the encrypted part still encrypted."""
     return UnreadableEvent(**orjson.loads(raw), raw=raw, prev="", hash=hash_, erased=True)

@@ -1,6 +1,6 @@
 """Reads the journal page by page for the reports, finds the stream that a person means, and parses the times that operators write.
 
-It changes nothing and guesses no times.
+It changes nothing, and a text that is not clearly a time is refused.
 """
 
 import difflib
@@ -24,17 +24,17 @@ R = TypeVar("R")
 PAGE = 1000
 ERASED = "(erased)"
 MILLISECOND = 13
-"""The length of the prefix of an id that encodes its time of creation to the millisecond."""
+"""The length of the beginning of an id that encodes the time of its creation, precise to the millisecond."""
 
 _PLAIN = re.compile(f"[ -~{RUSSIAN_LETTERS}«»“”—–…№₽→·]*")
 """Text of these characters needs no escaping. Nearly all text does not: checking each character would take most of a report's time."""
 
 
 class NotFound(LookupError):
-    """Nothing has this name; `close` holds similar names."""
+    """No stream or call has this name; `close` holds similar names."""
 
     def __init__(self, what: str, close: Sequence[str] = ()) -> None:
-        """Build the message from what was looked for."""
+        """Build the message; `what` says what was looked for."""
         self.close = tuple(close)
         hint = f"; did you mean {', '.join(self.close)}?" if self.close else ""
         super().__init__(f"{what}{hint}")
@@ -74,24 +74,27 @@ def _scan_by_id(store: Store, types: Sequence[str]) -> Iterator[StoredEvent]:
 
 
 def parse_event(event: StoredEvent) -> Event:
-    """Return the record as the event of its class; of a damaged record some fields are missing (see `Event.from_data`)."""
+    """Return the stored record as an object of its event class; for a damaged record some fields are missing (see `Event.from_data`)."""
     return type_names[event.type].from_data(event.data)
 
 
 def bind_reader(kind: type[E], read: Callable[[C, E, StoredEvent], R]) -> dict[str, Callable[[C, StoredEvent], R]]:
-    """Return the entry of `kind` for a table of functions by event type; `read` gets its context, the typed event and the record."""
+    """Return {name of `kind`: function}, an entry for a table of functions by event type.
+
+    The function calls `read` with the context, the event as an object of class `kind`, and the stored record.
+    """
     return {kind.__name__: lambda context, event: read(context, kind.from_data(event.data), event)}
 
 
 def to_session_name(stream: str) -> str:
-    """Return the name by which people know a stream."""
+    """Return the name that reports show for a stream: "session:tg:7" without its prefix."""
     return stream.removeprefix("session:")
 
 
 def find_stream(store: Store, text: str) -> str:
-    """Return the stream that `text` names: exactly, as a session's key, or by a part that only one stream has.
+    """Return the stream that `text` names: by its full name, by a session's key, or by a part that only one stream's name contains.
 
-    Raises NotFound with similar names, or AmbiguousName with all that fit.
+    Raises NotFound with similar names, or AmbiguousName with all streams that fit.
     """
     streams = store.list_streams()
     wanted = text.strip()
@@ -108,24 +111,24 @@ def find_stream(store: Store, text: str) -> str:
 
 
 def format_words(event: StoredEvent, value: object, *, limit: int = 200) -> str:
-    """Return the value of a personal field of `event` as one line that is safe to show; "(erased)" where it was erased."""
+    """Return the value of a personal field of `event` as one line that is safe to show; "(erased)" if it was erased."""
     if not value and event.erased:
         return describe_gap(event)
     return to_one_line(value, limit=limit)
 
 
 def format_text(event: StoredEvent, name: str, *, limit: int = 200) -> str:
-    """Return the text field `name` of an event as `format_words` does."""
+    """Return the text field `name` of an event as one safe line, as `format_words` does."""
     return format_words(event, event.data.get(name), limit=limit)
 
 
 def describe_gap(event: StoredEvent) -> str:
-    """Return the placeholder for a field that is blank because it cannot be read; "" for a readable event."""
+    """Return the text to show in place of a field that is blank because it was erased or cannot be read; "" for a readable event."""
     return UNREADABLE_TEXT if isinstance(event, UnreadableEvent) else ERASED if event.erased else ""
 
 
 def to_one_line(value: object, *, limit: int = 200) -> str:
-    """Return any value as one line: secrets hidden; control characters, direction marks and line breaks made visible."""
+    """Return any value as one line, with secrets hidden and with control characters, direction marks and line breaks made visible."""
     text = mask(value if isinstance(value, str) else "" if value is None else str(mask_value(value)))
     if len(text) <= limit and _PLAIN.fullmatch(text):
         return text.strip()
@@ -137,7 +140,7 @@ def hide_secrets(value: JsonObject) -> dict[str, object]: ...
 @overload
 def hide_secrets(value: object) -> object: ...
 def hide_secrets(value: object) -> object:
-    """Return JSON-like data without secrets; nonces of buttons count as secrets, since they let one decide a card."""
+    """Return JSON-like data without secrets. The one-time codes (nonces) of buttons count as secrets: whoever has one can decide a card."""
     return _hide_nonces(mask_value(value))
 
 
@@ -150,7 +153,7 @@ def _hide_nonces(value: object) -> object:
 
 
 def as_record(event: StoredEvent) -> dict[str, object]:
-    """Return one event with all its data, for machines. Hiding secrets changes the text, so `hash` is the stored one."""
+    """Return one event with all its data, for machines. Secrets are hidden, so `hash` is that of the stored text, not of this one."""
     fields = {name: getattr(event, name) for name in ("stream", "seq", "id", "ts", "type", "v", "actor", "hash")}
     blank = {"unreadable": True} if isinstance(event, UnreadableEvent) else {"erased": True} if event.erased else {}
     return {**fields, "data": hide_secrets(dict(event.data)), **blank}
@@ -171,16 +174,16 @@ class InvalidMoment(ValueError):
 
 
 def parse_moment(text: str, now: datetime) -> Moment:
-    """Return the record number or the time that `text` gives. Raises InvalidMoment, which says what may be written."""
+    """Return the record number or the time that `text` gives. Raises InvalidMoment, whose message lists the accepted forms."""
     if _NUMBER.fullmatch(text.strip()):
         return int(text)
     return parse_time(text, now)
 
 
 def parse_time(text: str, now: datetime) -> datetime:
-    """Return the time that `text` gives, in UTC where it names no zone; a day alone means its beginning.
+    """Return the time that `text` gives; a time without a zone is taken as UTC, and a day alone means its beginning.
 
-    Raises InvalidMoment, which says what may be written.
+    Raises InvalidMoment, whose message lists the accepted forms.
     """
     asked = text.strip()
     ago = _AGO.fullmatch(asked)

@@ -1,4 +1,4 @@
-"""Gives reports names for keys and sentences for codes."""
+"""Gives reports the names of people instead of their keys ("tg:1007"), and sentences instead of codes ("gate-delete")."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -12,7 +12,7 @@ from state.stored import JsonObject
 
 _ARGUMENT: Final = re.compile(r"\{(\w+)\}", re.ASCII)
 RenderCode = Callable[[str, JsonObject], str]
-"""Renders a code with its arguments as a sentence, from the catalogue of the channel."""
+"""A function that returns the sentence for a code and its arguments, taken from the text catalogue of a channel."""
 
 _NAME_FIELDS = (
     ("requested_by", "requested_by_name"),
@@ -24,22 +24,22 @@ _PROGRAM_ACTORS = {"system": "the program itself", "portal": "the portal", "": "
 
 
 class Narrator:
-    """Names people and explains codes. Names are learnt from the events that carry them, else `name_of` gives them (the access file)."""
+    """Names people and explains codes. Names are taken from events passed to `remember_names`, else from `name_of` (the access file)."""
 
     def __init__(self, say: RenderCode, name_of: Callable[[str], str] = str) -> None:
-        """Keep the functions; `name_of` returns the name behind a key, or "" or the key itself where it knows none."""
+        """Keep the functions; `name_of` returns the name of the person with a key, or "" or the key itself if it knows none."""
         self._say = say
         self._name_of = name_of
         self._names: dict[str, str] = {}
 
     def remember_names(self, event: StoredEvent) -> None:
-        """Remember the names that this event carries."""
+        """Remember the names of people that this event holds."""
         for key, name in _NAME_FIELDS:
             if event.data.get(key) and event.data.get(name):
                 self._names[event.data[key]] = event.data[name]
 
     def find_name(self, key: str) -> str:
-        """Return the name alone, "" if it is not known."""
+        """Return the name of the person with this key; "" if it is not known."""
         found = self._names.get(key) or self._name_of(key)
         return "" if found == key else to_one_line(found, limit=80)
 
@@ -57,11 +57,11 @@ class Narrator:
         return to_one_line(self._say(code, args or {}), limit=300)
 
     def describe_code(self, code: str) -> str:
-        """Return the sentence of a code whose arguments are not known, with the code behind it; a code without a sentence as it is."""
+        """Return the sentence for a code whose arguments are not known, followed by the code; only the code if it has no sentence."""
         said = self.render_sentence(code, dict.fromkeys(_ARGUMENT.findall(REFUSALS.get(code, "")), "…"))
         return said if said == code else f"{said} ({code})"
 
     def describe_reasons(self, reasons: Iterable[JsonObject] | None) -> list[str]:
-        """Return the reasons why a card asks, each once; `reasons` are stored notices."""
+        """Return the sentences that say why a card was needed, each once; `reasons` are the notices stored with the card."""
         notices = (Notice.model_validate(reason) for reason in reasons or ())
         return list(dict.fromkeys(self.render_sentence(notice.code, notice.args) for notice in notices))

@@ -1,4 +1,4 @@
-"""Describes every event as one sentence for operators; text of strangers is escaped, secrets are hidden."""
+"""Describes every event as one sentence for operators; text that people wrote is escaped, secrets are hidden."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -54,7 +54,7 @@ def describe_event(event: StoredEvent, voice: Narrator) -> str:
 
 
 def to_short_id(identity: object) -> str:
-    """Return the beginning of an id, enough to search for it."""
+    """Return the first characters of an id, enough to search for it."""
     return to_one_line(identity)[:_SHORT]
 
 
@@ -69,7 +69,7 @@ def describe_call(method: object, params: object, *, limit: int = 160) -> str:
 
 
 def _parse_commands(cmd: object) -> list[tuple[str, JsonObject]]:
-    """Return the commands of a batch; none if it is not a batch or cannot be parsed."""
+    """Return (method, parameters) of each command of a batch; an empty list if `cmd` is not a batch or cannot be parsed."""
     try:
         return [(command.method, command.params) for command in parse_commands(cmd)] if cmd else []
     except (BatchError, ValueError):
@@ -244,7 +244,10 @@ def _describe_posted_event(_voice: Narrator, said: portal.PortalEventReceived, _
 
 
 def describe_portal_event(said: portal.PortalEventReceived) -> str:
-    """Describe a portal event, "the portal posted: a deal was changed (deal:481)"; an event that the bot made at its start says so."""
+    """Describe an event that the portal posted: "the portal posted: a deal was changed (deal:481)".
+
+    The event that the bot makes itself at its start is described as such.
+    """
     target = to_one_line(said.target)
     kind, did = RECORDS.get(said.event, ("", None))
     if said.event == _STARTUP_PROBE:

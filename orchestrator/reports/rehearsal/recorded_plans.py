@@ -1,4 +1,7 @@
-"""Reads the recorded plans from the journal, each step with its taint, values and result at that time. Reads only, judges nothing."""
+"""Reads the model's recorded plans from the journal, each step with its values, taint and result at that time. Reads only.
+
+A step is tainted if the model had read text of other people before it. New verdicts for the steps are computed in `rehearse`.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -42,25 +45,25 @@ class RecordedStep:
     requires_confirmation: bool = False
     confirmation_decision: str | None = None
     name_problem: str = ""
-    """Why a name in it could not be resolved; such a step never reached the gate."""
+    """Why a name in the step ("@deal:Ромашка") could not be resolved, so that the step never reached the gate; "" if all could."""
     fate: Fate = "no record"
     fate_note: str = ""
-    """For a refusal its code, for a card what became of it."""
+    """The code of the refusal, or what became of the card; "" for other fates."""
     detail: str = ""
-    """For a refusal its sentence."""
+    """The sentence of a refusal; "" for other fates."""
     before: JsonObject | None = None
-    """The before-image that the card or the call kept; None where neither did."""
+    """The record's values before the change, as stored with the card or the call; None if neither stored them."""
     provenance: Provenance | None = None
-    """Complete, where a card kept it."""
+    """Which text the model had read before it proposed the step, as stored with a card; None if there was no card."""
 
     @property
     def call(self) -> str:
-        """The call's id, which the journal, the audit log and `journal why` use."""
+        """The id of the step's call, as the journal, the audit log and `journal why` show it."""
         return build_effect_id(self.slot)
 
     @property
     def fate_with_note(self) -> str:
-        """What became of it, with the note if there is one: "refused: gate-delete"."""
+        """The step's fate, followed by its note if there is one: "refused: gate-delete"."""
         return f"{self.fate}: {self.fate_note}" if self.fate_note else self.fate
 
 
@@ -79,11 +82,11 @@ class RecordedPlan:
     prose: bool
     labels: tuple[str, ...]
     read_before: bool
-    """Whether earlier iterations of the turn ran reads, whose labels are not recorded."""
+    """Whether earlier iterations of the turn ran reads; which labels (names and titles) those returned is not recorded."""
     state: SessionState
     steps: list[RecordedStep] = field(default_factory=list)
     left_out: Literal["", "erased", "unreadable"] = ""
-    """Why its steps are not known."""
+    """Why the plan's steps are not known; "" if they are."""
 
 
 @dataclass(kw_only=True)
@@ -128,7 +131,7 @@ class _Reader:
         fold.fold_events(self._state, ((event.type, dict(event.data), event.ts),))
 
     def record_message(self, said: MessageReceived, event: StoredEvent) -> None:
-        """Start a turn; a turn that answers a question takes over what the question's turn had read."""
+        """Start a turn; a turn in which the person answers a question also counts as having read what the turn of the question had read."""
         question = self._state.question if said.answers else None
         turn = _Turn(person=event.actor, text=said.text, prose=bool(said.quoted))
         if question:
@@ -137,7 +140,7 @@ class _Reader:
         self._turns[said.turn_id] = turn
 
     def record_answer(self, said: ModelAnswered, event: StoredEvent) -> None:
-        """Record the model's answer, and whether it had read prose by then."""
+        """Record the model's answer, and whether the model had read prose (free text of other people) before it."""
         turn = self._get_turn(said.turn_id, event)
         turn.answer, turn.prose = said.text, turn.prose or said.prose
 
@@ -177,7 +180,7 @@ class _Reader:
             step.detail = said.detail
 
     def record_request(self, said: ConfirmationRequested, event: StoredEvent) -> None:
-        """Record that a person was asked; the card keeps the values and the taint."""
+        """Record that a card asked a person, with the values and the taint that are stored with the card."""
         step = self._set_fate(said.slot, "asked", "waits")
         if step is None:
             return
@@ -188,7 +191,7 @@ class _Reader:
     def record_decision(
         self, said: ConfirmationApproved | ConfirmationDenied | ConfirmationExpired | ConfirmationSuperseded, event: StoredEvent
     ) -> None:
-        """Record what became of a card; a step that withdrew a card that did not exist counts as refused."""
+        """Record what became of a card; a step by which the model withdrew a card that did not exist counts as refused."""
         step = self._cards.get(said.confirmation_id)
         if step is not None:
             step.fate_note = event.type.removeprefix("Confirmation").lower()
@@ -234,7 +237,7 @@ def _build_step(entry: PlanStep, number: int) -> RecordedStep:
 
 
 def _set_flags(steps: list[RecordedStep], answer: str) -> None:
-    """Take the flags of the steps from the recorded answer, since the recorded plan does not keep them."""
+    """Set the steps' flags (such as `requires_confirmation`) from the model's answer, since the recorded plan does not hold them."""
     try:
         written = parse(answer).steps
     except ModelClientError:
@@ -245,7 +248,7 @@ def _set_flags(steps: list[RecordedStep], answer: str) -> None:
 
 
 def _copy_state(state: SessionState, turn_id: str) -> SessionState:
-    """Return a copy of the state's parts that the gate needs, since the fold goes on changing them."""
+    """Return a copy of those parts of the state that the gate needs, since `state` itself changes with the next events."""
     waiting = {entry.confirmation_id: entry for entry in list_open_confirmations(state)}
     return SessionState(
         agent=AgentState(confirmations=waiting, in_progress=list(state.agent.in_progress)),

@@ -1,4 +1,4 @@
-"""Judges recorded plans again under other rules: what would be allowed, asked or refused. No portal, no writes.
+"""Evaluates recorded plans again under other rules: which steps would be allowed, asked about or refused. No portal, no writes.
 
 All decisions come from the gate's own functions. Values and owners that the journal did not keep are assumed, and every step whose
 verdict depends on such an assumption says so.
@@ -54,27 +54,27 @@ _PORTAL_REFUSALS = frozenset(
         "gate-param-invalid",
     }
 )
-"""Refusals because of the portal's records and fields, which no policy and no mode changes."""
+"""The codes of refusals caused by the portal's records and fields; they stay the same under every policy and mode."""
 _VALUE_REASONS = frozenset({"gate-critical", "gate-add-stage"})
 _PROVENANCE_REASONS = frozenset({"gate-taint-prose", "gate-taint-target", "gate-taint-value"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """The rules to rehearse plans under. `person` returns somebody's rights of today, None for people without access."""
+    """The rules under which plans are evaluated again. `person` returns the present rights of the person with a key (None: no access)."""
 
     catalogue: Catalogue
     policy: Policy
     mode: Mode
     person: Callable[[str], Actor | None]
     portal: str = ""
-    """The portal as calls name it, which is needed to recognise denials and waiting cards of the same call."""
+    """The portal's name as it stands in calls, needed to recognise an earlier denial or a waiting card of the same call."""
     by_webhook: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class RehearsedStep:
-    """One step with today's verdict and the recorded one; `missing_facts` names the unrecorded facts that the verdict depends on."""
+    """One step with its new and its recorded verdict; `missing_facts` names unrecorded facts that the new one depends on ("" for none)."""
 
     step: RecordedStep
     now: RehearsedVerdict
@@ -95,7 +95,7 @@ class RehearsedPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class _Case:
-    """One step before the gate."""
+    """One step with everything that the gate's functions need for its verdict."""
 
     plan: RecordedPlan
     step: RecordedStep
@@ -105,15 +105,15 @@ class _Case:
     effect: Effect
     taint_known: bool
     reads: bool
-    """Whether earlier steps of this plan ran reads."""
+    """Whether steps before this one in the same plan ran reads."""
     unread: frozenset[Target] = field(default_factory=frozenset)
-    """Records the verdict depends on that the journal does not show."""
+    """The records that the verdict depends on although the journal does not hold their values."""
     was_visible: bool = False
-    """Whether the step was judged then and not refused because of its records: they existed, and the person could see them."""
+    """Whether the gate evaluated the step then without a refusal because of its records, so they existed and the person could see them."""
 
 
 def evaluate_plans(plans: Iterable[RecordedPlan], rules: Rules) -> Iterator[RehearsedPlan]:
-    """Judge each plan under `rules` with the gate's functions. Sends and writes nothing; never raises for a plan of the journal."""
+    """Evaluate each plan under `rules` with the gate's functions. Sends and writes nothing; never raises for a plan of the journal."""
     for plan in plans:
         actor = rules.person(plan.person)
         yield RehearsedPlan(plan=plan, actor=actor, steps=tuple(_evaluate_steps(plan, actor, rules)))
@@ -129,7 +129,7 @@ def format_reason(notice: Notice) -> str:
 
 
 def find_reason_code(notice: Notice) -> str:
-    """Return the reason's code; for a batch, the code that the batch's reason wraps."""
+    """Return the reason's code; if a batch's reason contains the reason of one command, that reason's code."""
     return str(notice.args.get("reason") or notice.code)
 
 
@@ -183,7 +183,7 @@ def _evaluate_step(plan: RecordedPlan, step: RecordedStep, actor: Actor, rules: 
 
 
 def _build_provenance(plan: RecordedPlan, step: RecordedStep) -> Provenance:
-    """Return the provenance that a card kept, else one built from the plan and the model's answer."""
+    """Return what the model had read before the step: as stored with its card, else built from the plan and the model's answer."""
     if step.provenance is not None:
         return step.provenance
     return Provenance(prose=plan.prose, targets=plan.targets, external=plan.labels, person_text=plan.text)
@@ -196,7 +196,7 @@ def _was_visible(step: RecordedStep, call: Call) -> bool:
 
 
 def _build_facts(case: _Case) -> Facts:
-    """Return the records as far as the journal shows them; the others are assumed to exist and to belong to the person."""
+    """Return the step's records as far as the journal holds them; others are assumed to exist and to belong to the person."""
     call, before = case.call, case.step.before or {}
     records: dict[Target, JsonObject | None] = {}
     for leaf in call.leaves:
@@ -215,9 +215,9 @@ def _build_facts(case: _Case) -> Facts:
 
 
 def _build_own_record(call: Call, target: Target, actor: Actor) -> JsonObject:
-    """Build an assumed record of the actor.
+    """Build the record that is assumed for `target` because the journal does not hold it: it belongs to the actor.
 
-    A further unknown owner (None) is included, so that setting the owner to the actor never counts as a value the record already has.
+    A second owner None is included, so that setting the owner to the actor does not count as a value that the record already has.
     """
     entity = call.entities.get(target[0])
     users = find_visible_users(actor) or frozenset({actor.bitrix_user_id or 0})
@@ -225,7 +225,7 @@ def _build_own_record(call: Call, target: Target, actor: Actor) -> JsonObject:
 
 
 def _evaluate_case(case: _Case, facts: Facts, effect: Effect) -> Verdict:
-    """Return the verdict as `Gate.submit` computes it; phones and unchanged values are checked only where the records were recorded."""
+    """Return the verdict as `Gate.submit` computes it; phones and unchanged values are checked only if the journal holds the records."""
     rules, call = case.rules, case.call
     if case.unread:
         verdict = decide.decide(call, mode=rules.mode, policy=rules.policy, actor=case.actor, facts=facts, effect=effect)
@@ -260,7 +260,7 @@ def _build_rehearsed(case: _Case, verdict: Verdict) -> RehearsedStep:
 
 
 def _is_about_portal(code: str) -> bool:
-    """Return whether a recorded refusal is about the portal, and therefore holds under any rules."""
+    """Return whether a recorded refusal has its cause in the portal, so that it holds under any rules."""
     return code in _PORTAL_REFUSALS or not code.startswith("gate-")
 
 
@@ -274,13 +274,13 @@ def _find_missing_facts(case: _Case, verdict: Ask) -> str:
 
 
 def _is_open_to_values(case: _Case, codes: set[str]) -> bool:
-    """Return whether the values of the records, if known, could remove every reason."""
+    """Return whether every reason in `codes` could turn out not to apply if the values of the records were known."""
     by_value = ("gate-critical" in codes and bool(case.unread)) or "gate-add-stage" in codes
     return by_value and (codes <= _VALUE_REASONS or not case.taint_known)
 
 
 def _check_allowed(case: _Case) -> RehearsedStep:
-    """Return "allowed", unless unrecorded facts could have led to a card or a refusal."""
+    """Return the step as allowed, or with another verdict or a note if unrecorded facts could have led to a card or a refusal."""
     known = not case.unread or case.was_visible
     if case.call.reads_only:
         return RehearsedStep(step=case.step, now="allowed", missing_facts="" if known else "records", reads_only=True)
@@ -294,7 +294,7 @@ def _check_allowed(case: _Case) -> RehearsedStep:
 
 
 def _build_worst_facts(case: _Case) -> Facts:
-    """Return the same records with a sum above every limit wherever no sum is recorded."""
+    """Return the case's records, with a sum above every limit in each record whose sum is not recorded."""
     policy = case.rules.policy
     limits = (policy.ask_above, policy.four_eyes_above, *(rule.above for rule in policy.rules))
     above = max((limit for limit in limits if limit is not None), default=Decimal(0)) + 1
@@ -307,9 +307,9 @@ def _build_worst_facts(case: _Case) -> Facts:
 
 
 def _build_worst_effect(case: _Case) -> Effect:
-    """Return the same step as if everything it writes had been read in somebody else's text.
+    """Return the case's step as if every value it writes came from text of somebody else.
 
-    Whether earlier iterations had read prose is recorded; what the steps just before this one read is not.
+    It is recorded whether earlier iterations had read prose (free text), but not what the steps just before this one read.
     """
     if case.taint_known:
         return case.effect

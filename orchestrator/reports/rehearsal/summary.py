@@ -1,4 +1,4 @@
-"""Summarises a rehearsal: counts by person, by method and by reason, with examples to look up."""
+"""Summarises a rehearsal (recorded plans evaluated under other rules): counts by person, method and reason, with examples to look up."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -14,18 +14,21 @@ _VERDICTS: tuple[RehearsedVerdict, ...] = ("allowed", "asked", "refused", "plann
 
 @dataclass(kw_only=True)
 class ReasonCount:
-    """How many steps have this verdict for this reason, with the first of them as examples."""
+    """The number of steps with this verdict for this reason, and the first of them as examples."""
 
     now: RehearsedVerdict
     reason: str
     text: str
     steps: int = 0
     examples: list[dict[str, str]] = field(default_factory=list)
-    """Where to look them up: `journal why CALL` if one led to a call or card, else `journal show SESSION` at that time."""
+    """What an operator needs to look up each example: for `journal why CALL` if the step led to a call or card, else for `journal show
+
+        SESSION`, with the time.
+    """
 
 
 class Summary:
-    """Counts plans one by one, so that memory does not grow with the journal."""
+    """Counts plans one by one and keeps only the counts, so that memory use does not grow with the journal."""
 
     def __init__(self) -> None:
         """Start with no counts."""

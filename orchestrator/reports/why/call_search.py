@@ -1,7 +1,7 @@
-"""Finds what the journal knows of one call, card or portal record, and the events around it. Reads only.
+"""Finds all events in the journal about one call, card or portal record, with the turns they belong to. Reads only.
 
-First all streams are searched for matching calls, by the few event types that name records; then the streams with matches are read once
-more for the related events. Only what matches is kept in memory.
+First all streams are searched for matching calls, reading only the few event types that name records. Then the streams with matches are
+read once more for the related events. Only what matches is kept in memory.
 """
 
 import re
@@ -39,21 +39,21 @@ _MAX_SINGLE_READS: Final = 5000
 _ADD_SUFFIX: Final = ".add"
 """The ending of methods that create a record, whose id is only in the answer."""
 _ID_PATTERN: Final = re.compile(r'"(?:effect|turn)_id":"([^"]+)"')
-"""The ids in a stored text; one nested deeper in the text may bring in a record too many, never one too few."""
+"""The ids in a record's stored text. An id nested deeper in the text matches, too: a record may be found needlessly, but none is missed."""
 SearchedEffects = dict[str, dict[str, set[str]]]
-"""By stream: the wanted effects, each with the turns that mention it."""
+"""By stream, the ids of the wanted effects, each with the ids of the turns that mention it."""
 
 
 @dataclass(kw_only=True)
 class CallTrail:
-    """All events of one effect, in order, and those of its turn."""
+    """All events of one effect (one proposed or executed call) and of its turn, in order."""
 
     stream: str
     effect_id: str
     events: list[StoredEvent] = field(default_factory=list)
     turn: list[StoredEvent] = field(default_factory=list)
     question: str = ""
-    """The person's original text, when the turn began with an answer to a question."""
+    """If the turn began with the person's answer to a question, the text that had led to the question; else ""."""
     slot: str = ""
 
     def find_first(self, *types: str) -> StoredEvent | None:
@@ -63,18 +63,19 @@ class CallTrail:
 
 @dataclass(kw_only=True)
 class FoundCalls:
-    """The matching calls, and what was seen of the record in the portal."""
+    """The matching calls, and the events that say what was seen of the record in the portal."""
 
     trails: list[CallTrail]
     seen: list[StoredEvent] = field(default_factory=list)
     unassigned: list[StoredEvent] = field(default_factory=list)
-    """Sent calls that cannot be read any more: each may have been about any record."""
+    """Sent calls whose content was erased or cannot be read, so that each may have been about any record."""
 
 
 def find_by_record(store: Store, record: str, catalogue: Catalogue, *, field_name: str = "", sift: Search | None = None) -> FoundCalls:
-    """Return every call that changed or was to change `record` ("deal:481"), and every look at it; only for `field_name` if given.
+    """Return every call that changed or was meant to change `record` ("deal:481"), and every event that shows its state in the portal.
 
-    `sift` selects the events worth reading; without it all are read.
+    If `field_name` is given, only calls that write this field are returned. `sift` searches for the events worth reading; without it all
+    events are read.
     """
     effects: SearchedEffects = {}
     seen: list[StoredEvent] = []
@@ -125,7 +126,7 @@ def _add_effect(effects: SearchedEffects, event: StoredEvent, effect_id: str) ->
 
 
 def _scan_relevant(store: Store, number: str, sift: Search | None) -> Iterator[StoredEvent]:
-    """Yield the events that may be about a record with that id, or may have created it."""
+    """Yield the events that may be about a record with the id `number`, or may have created it."""
     types = (*_CALLS, *_PORTAL)
     if sift is None:
         yield from scan_events(store, types)
@@ -142,18 +143,18 @@ def _scan_relevant(store: Store, number: str, sift: Search | None) -> Iterator[S
 
 
 def _build_number_filter(number: str) -> Callable[[str], bool]:
-    """Return a function that tells whether a text holds the number by itself, also in the query of a batch command.
+    """Return a function that says whether a text contains the number on its own, not inside a longer one, also in a batch command.
 
-    Most texts do not even hold its digits, so these are checked first.
+    Most texts do not contain the digits at all, so this is checked first.
     """
     alone = re.compile(rf"(?:(?<!\d)|(?<=%[0-9A-Fa-f]{{2}}))0*{int(number)}(?!\d)")
     return lambda text: number in text and alone.search(text) is not None
 
 
 def _find_touched(event: StoredEvent, catalogue: Catalogue, number: str) -> Iterator[tuple[str, list[TouchedRecord]]]:
-    """Yield the effects that an event names with the records they touch; calls that can neither hold nor create the record are skipped.
+    """Yield (effect id, the records it touches) for each call in the event that may touch the record with the id `number` or create it.
 
-    Looking for the number in the text of the parameters is much faster than parsing the call, and never misses it.
+    Calls whose parameters do not contain the number as text are skipped: that check is much faster than parsing the call and misses none.
     """
     if event.type == "PlanRecorded":
         for step in _read_planned(event):
@@ -172,12 +173,12 @@ def read_steps(event: StoredEvent) -> list[PlanStep]:
 
 
 def _read_planned(event: StoredEvent) -> list[PlanStep]:
-    """Return the steps of a PlanRecorded that was only recorded; those of a plan that was executed are found by their calls."""
+    """Return the steps of a PlanRecorded in shadow mode, which only records plans; steps of other plans are found by their calls."""
     return [] if PlanRecorded.from_data(event.data).executed else read_steps(event)
 
 
 def _has_created(started: StoredEvent, effect_id: str, adding: Sequence[TouchedRecord], record: str, store: Store) -> bool:
-    """Return whether a call that started as an add created this very record."""
+    """Return whether the call of a `.add` method that `started` records created `record`."""
     for event in _read_after(started, store):
         if effect_id not in (named for named, _ in _find_ids(event)):
             continue
@@ -194,7 +195,7 @@ def _has_created(started: StoredEvent, effect_id: str, adding: Sequence[TouchedR
 
 
 def _read_after(event: StoredEvent, store: Store) -> Iterator[StoredEvent]:
-    """Yield the later events of the stream; the first page is small, since most calls end at once."""
+    """Yield the events after `event` in its stream; the first page is small, since most calls end soon after they start."""
     after, limit = event.seq, _FIRST_PAGE
     while page := store.read_events(event.stream, after=after, limit=limit):
         yield from page
@@ -202,7 +203,7 @@ def _read_after(event: StoredEvent, store: Store) -> Iterator[StoredEvent]:
 
 
 def load_answer(event: StoredEvent, store: Store) -> object:
-    """Return the portal's answer of a CallSucceeded, also where it is stored as a separate blob because of its size."""
+    """Return the portal's answer of a CallSucceeded, also if it is stored as a blob of its own because of its size."""
     answered = CallSucceeded.from_data(event.data)
     if not answered.result_blob:
         return answered.result
@@ -218,7 +219,7 @@ def _is_seen(event: StoredEvent, record: str) -> bool:
 
 
 def _find_ids(event: StoredEvent) -> Iterator[tuple[str, str]]:
-    """Yield the (effect id, card id) pairs that an event of any type names."""
+    """Yield each (effect id, card id) that the event names; the card id is "" if there is no card."""
     data = event.data
     if event.type == "PlanRecorded":
         yield from ((build_effect_id(step.slot), "") for step in _read_planned(event))
@@ -233,9 +234,9 @@ def _build_trails(store: Store, effects: SearchedEffects) -> list[CallTrail]:
 
 
 def _read_around(store: Store, stream: str, wanted: Mapping[str, set[str]]) -> Iterator[StoredEvent]:
-    """Yield the events of a stream that name these effects or their turns, and all questions.
+    """Yield the events of a stream that name the `wanted` effects or their turns, and all questions to the person.
 
-    Ids stand unencrypted in every record, so other records need not be decrypted.
+    Ids are not encrypted, so records without a wanted id need not be decrypted.
     """
     named = [(seq, kind, set(_ID_PATTERN.findall(data))) for seq, kind, data in _read_unopened(store, stream)]
     near = set(wanted).union(*wanted.values(), *(ids for _, _, ids in named if not ids.isdisjoint(wanted)))
@@ -285,7 +286,7 @@ def _build_stream_trails(store: Store, stream: str, wanted: Mapping[str, set[str
 
 
 def _drop_turn(turns: dict[str, list[StoredEvent]], trails: Mapping[str, CallTrail], turn_id: str) -> None:
-    """Drop a finished turn that led to no wanted effect."""
+    """Remove the finished turn from `turns`, unless it led to a wanted effect."""
     kept = turns.get(turn_id)
     if kept is not None and not any(trail.turn is kept for trail in trails.values()):
         del turns[turn_id]

@@ -65,7 +65,7 @@ _SHOWN: Final = (
     "taps",
     "four_eyes",
 )
-"""What a story tells of a card."""
+"""The fields of a card that a story shows."""
 _CLOSING: Final = ("ConfirmationApproved", "ConfirmationDenied", "ConfirmationExpired", "ConfirmationSuperseded")
 
 
@@ -99,12 +99,12 @@ def build_story(trail: CallTrail, store: Store, *, voice: Narrator, catalogue: C
 
 
 def _is_about(touch: TouchedRecord, record: str) -> bool:
-    """Return whether the call is about the record, or may have created it."""
+    """Return whether the call is about the record, or may have created a record of its kind."""
     return touch.target == record if touch.target else touch.created_kind == record.rpartition(":")[0] != ""
 
 
 def _find_call(trail: CallTrail) -> tuple[str, JsonObject]:
-    """Return the call as it was sent, else as the card showed it, else as it was proposed."""
+    """Return (method, parameters) of the call as it was sent, else as the card showed it, else as the model proposed it."""
     for kind in (CallStarted, ConfirmationRequested, StepRefused, ConfirmationDenied, CallSucceeded, CallRefused):
         event = trail.find_first(kind.__name__)
         call = kind.from_data(event.data) if event is not None else None
@@ -149,7 +149,7 @@ def _find_step(trail: CallTrail) -> PlanStep:
 
 
 def _build_proposal(trail: CallTrail) -> Proposal | None:
-    """Return what the model said in the iteration that the call belongs to."""
+    """Return what the model said in the iteration that the call belongs to; None if that is not recorded."""
     place = trail.slot.split("/")
     iteration = int(place[1]) if len(place) > 1 and place[1].isdecimal() else 0
     answers = [(event, ModelAnswered.from_data(event.data)) for event in trail.turn if event.type == "ModelAnswered"]
@@ -202,7 +202,7 @@ def _build_card(trail: CallTrail, voice: Narrator) -> StoryCard | None:
 
 
 def _build_decision(asked: StoredEvent, trail: CallTrail, voice: Narrator) -> Decision | None:
-    """Return how the card was closed after it was last reopened: an approval before that had no effect."""
+    """Return how the card was closed, None if it still waits; an approval after which the card was reopened does not count."""
     last = max((place for place, event in enumerate(trail.events) if event.type == "ConfirmationReopened"), default=-1)
     closings = [event for event in trail.events[last + 1 :] if event.type in _CLOSING]
     if not closings:
@@ -229,7 +229,7 @@ def _build_decision(asked: StoredEvent, trail: CallTrail, voice: Narrator) -> De
 
 
 def _build_run(trail: CallTrail, store: Store, voice: Narrator) -> Run | None:
-    """Return when the call began, and what Bitrix24 answered."""
+    """Return when the call began and what Bitrix24 answered; None if it was not begun."""
     began, ended = trail.find_first("CallStarted"), trail.find_first("CallSucceeded", "CallRefused", "CallOutcomeUnknown")
     started_at, sent = began.ts if began else "", began is not None
     if ended is None:
@@ -265,7 +265,7 @@ def _build_run(trail: CallTrail, store: Store, voice: Narrator) -> Run | None:
 
 
 def _build_doubt(trail: CallTrail) -> Doubt | None:
-    """Return when the outcome became unknown, and what later looks at the portal showed."""
+    """Return when the outcome became unknown, and what later checks in the portal showed; None if it was never unknown."""
     lost = trail.find_first("CallOutcomeUnknown")
     if lost is None:
         return None
@@ -277,7 +277,7 @@ def _build_doubt(trail: CallTrail) -> Doubt | None:
 
 
 def _build_changes(trail: CallTrail, touched: Sequence[TouchedRecord], catalogue: Catalogue) -> list[Change]:
-    """Return before → after of each field: from the card, else from the before-image and the call."""
+    """Return the old and the new value of each field: as on the card, else from the stored values before the change and the call."""
     asked, began = trail.find_first("ConfirmationRequested"), trail.find_first("CallStarted")
     preview = Preview.model_validate(ConfirmationRequested.from_data(asked.data).preview if asked is not None else {})
     before = CallStarted.from_data(began.data).before if began is not None else {}

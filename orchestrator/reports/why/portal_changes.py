@@ -1,6 +1,6 @@
-"""Lists what was seen of a record in the portal: posted events, and the changes between two looks.
+"""Lists what was seen of a record in the portal: events that the portal posted, and differences between two readings of the record.
 
-The journal keeps no author of a change made in the portal; it can only be told whether a call of the bot wrote that value meanwhile.
+The journal does not hold who changed a record in the portal. It only shows whether a call of the bot wrote the field between two readings.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,14 +20,17 @@ from state.clock import format_iso, parse_iso
 from state.events.portal import PortalEventReceived, RecordsSeen
 
 _UNDER_WAY = timedelta(minutes=1)
-"""A call may have started before a look and reached the portal after it."""
+"""A call may start this long before a reading of the record, and reach the portal after it."""
 _SENT_OUTCOMES = frozenset({"succeeded", "unknown", "started"})
 
 
 def list_portal_changes(
     found: FoundCalls, record: str, stories: Sequence[CallStory], catalogue: Catalogue, *, field_name: str = ""
 ) -> Iterator[Sighting]:
-    """Yield each look at the record that found a change, and each event that the portal posted about it."""
+    """Yield each reading that found the record changed or gone, and each event that the portal posted about it.
+
+    With `field_name`, only changes of that field count, and posted events are left out.
+    """
     known: Mapping[str, str] | None = None
     looked_at = ""
     for event in found.seen:
@@ -67,7 +70,7 @@ def _compare_fields(
 
 
 def _add_author(change: SeenChange, stories: Sequence[CallStory], found: FoundCalls, looks: tuple[str, str]) -> SeenChange:
-    """Add the latest call of the bot that wrote this field between the two looks; an empty author where there is none."""
+    """Add the latest call of the bot that wrote the field between the times of two readings, `looks`; an empty author if there is none."""
     since, until = looks
     wrote = [
         story

@@ -1,4 +1,4 @@
-"""The stories of `sdelka journal why`: one call with all that the journal knows of it, and what was seen of a record in the portal.
+"""Data classes for `sdelka journal why`: a call with all that the journal says about it, and what was seen of a record in the portal.
 
 Their texts are in English and safe to show. Programs get `to_json` of a story, without the fields that its builder did not set.
 """
@@ -26,16 +26,16 @@ class Change(PreviewLine):
 
 
 class SeenChange(PreviewLine):
-    """A field with another value than at the look before, and the call of the bot that wrote it meanwhile, if there is one."""
+    """A field whose value differs from that of the previous reading, and the call of the bot that wrote it in between, if there is one."""
 
     by: str = ""
-    """Who had asked for the call."""
+    """The person who requested that call; "" if there is none."""
     through: str = ""
-    """The effect id of the call."""
+    """The effect id of that call; "" if there is none."""
     perhaps_erased: bool = False
-    """Whether a call of an erased person may have written it."""
+    """Whether a call of an erased person may have written the value."""
     perhaps_unreadable: bool = False
-    """Whether a call that cannot be read may have written it."""
+    """Whether a call whose record is damaged may have written the value."""
 
 
 class Request(View):
@@ -44,11 +44,11 @@ class Request(View):
     by: str
     person: str
     at: str
-    """When; "" if the message is not in the journal."""
+    """The time of the message; "" if it is not in the journal."""
     words: str
     origin: str
     with_foreign_text: bool = False
-    """Whether text of somebody else was forwarded or pasted along."""
+    """Whether the message contained forwarded or pasted text of somebody else."""
 
 
 class Proposal(View):
@@ -62,7 +62,7 @@ class Proposal(View):
 
 
 class GateVerdict(View):
-    """What the gate decided of a call, in which mode, and why."""
+    """What the gate decided about a call, in which mode of the bot, and why."""
 
     decision: Literal["refused", "asked", "allowed", "withdrawn", "planned"]
     mode: str
@@ -93,7 +93,7 @@ class Decision(View):
 
 
 class StoryCard(View):
-    """A card as it was shown, and its decision; None while it waits."""
+    """A card as it was shown, and its decision; `decided` is None while the card waits."""
 
     card: InstanceOf[Card]
     """Only what people saw of it, without secrets."""
@@ -116,16 +116,16 @@ class Run(View):
     outcome: str
     seconds: float | None
     sent: bool = True
-    """False for a read, which is not recorded before it is sent, and for a refusal before the start."""
+    """False if no start was recorded: for a read, whose start is never recorded, and for a call refused before its start."""
     answer: str
     commands: Sequence[CommandReport] = ()
     unchanged: Sequence[str] = ()
-    """Fields that the portal left as they were although it said yes."""
+    """Fields that still have their old value although the portal reported success."""
     code: str = ""
 
 
 class Look(View):
-    """One look at the portal for a call with an unknown outcome."""
+    """One check in the portal whether a call with an unknown outcome was executed."""
 
     at: str
     verdict: Literal["done", "not_done", "unclear"]
@@ -133,7 +133,7 @@ class Look(View):
 
 
 class Doubt(View):
-    """When and why the outcome of a call became unknown, and the later looks at the portal."""
+    """When and why the outcome of a call became unknown, and the later checks in the portal."""
 
     at: str
     detail: str
@@ -155,7 +155,7 @@ class CallStory(View):
     changes: Sequence[Change]
     asked: Request | None
     undoes: str
-    """The effect id of the call that this one takes back."""
+    """The effect id of an earlier call that this call undoes; "" if it undoes none."""
     proposed: Proposal | None
     judged: GateVerdict
     card: StoryCard | None
@@ -171,16 +171,16 @@ class CallStory(View):
 
 
 class Sighting(View):
-    """An event that the portal posted about a record, or a look at it that found a change."""
+    """An event that the portal posted about a record, or a reading of the record that found a change."""
 
     at: str
     session: str
     records: Sequence[str]
     kind: Literal["portal_event", "gone", "seen", "first_seen"]
     event: str = ""
-    """The name of the posted event."""
+    """The name of the posted event; "" for a reading."""
     words: str = ""
-    """The posted event as a sentence."""
+    """The posted event as a sentence; "" for a reading."""
     changes: Sequence[SeenChange] = ()
 
 

@@ -1,6 +1,6 @@
 """Finds which records a recorded call touches and which fields it writes, for a batch command by command.
 
-It uses the catalogue; a method that the catalogue no longer has is guessed from its name and its ids.
+It uses the catalogue of Bitrix24 methods; for a method that is no longer in it, they are guessed from the method's name and ids.
 """
 
 import re
@@ -23,7 +23,7 @@ _WORDS: Final = {"smart": "item", "element": "item", "dynamic": "item"}
 
 @dataclass(frozen=True, kw_only=True)
 class TouchedRecord:
-    """One call, or one command of a batch (`key`), and the record it is about ("" for a new one or none)."""
+    """One call, or one command of a batch (named by `key`), and the record that it is about ("" for a new record or none)."""
 
     method: str
     params: JsonObject
@@ -31,13 +31,13 @@ class TouchedRecord:
     entity: str = ""
     target: str = ""
     created_kind: str = ""
-    """The kind of record that the call creates."""
+    """The kind of record that the call creates; "" if it creates none."""
     reads: bool = False
     fields: JsonObject
-    """The fields it writes, by the names used in the call."""
+    """The values that the call writes, by field name as spelled in the call."""
 
     def is_writing(self, field: str) -> bool:
-        """Return whether the call writes that field, in either spelling."""
+        """Return whether the call writes the field, however it is spelled (STAGE_ID or stageId)."""
         wanted = to_field_key(field, self.entity)
         return any(to_field_key(name, self.entity) == wanted for name in self.fields)
 
@@ -55,7 +55,7 @@ def find_touched_records(method: str, params: object, catalogue: Catalogue) -> l
 
 
 def find_created_record(touch: TouchedRecord, result: object) -> str:
-    """Return the record that a successful add created: "deal:481", or ""."""
+    """Return the record that a successful call created ("deal:481"); "" if it created none."""
     if not touch.created_kind:
         return ""
     if isinstance(result, Mapping):

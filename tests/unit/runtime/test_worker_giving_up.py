@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 from orchestrator.gate.approve import run_approved
 from orchestrator.runtime import worker
 from orchestrator.runtime.worker import Orchestrator
-from state.journal.store import StoreUnwritable, Timer
+from state.clock import generate_id
+from state.journal.store import InboxRow, StoreUnwritable, Timer
 from tests.unit.spine_kit import CHAT, NOW, World, message, press, raise_sum, reply, until
 
 
@@ -126,3 +128,46 @@ async def test_a_stumble_between_approval_and_call_is_recovered_from(
     assert len(world.portal.ledger) == writes
     assert last in world.codes()
     assert world.sql.list_effects(f"session:{CHAT}", "approved") == []
+
+
+def find_status(world: World, row: InboxRow) -> str:
+    """What became of the input."""
+    found = world.sql.find_inbox(row.source)
+    assert found is not None
+    return found.status
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("press", {"words": ["history", "deal.481"], "callback_id": None}),
+        ("press", {"words": 5}),
+        ("decision", {"confirmation_id": None, "callback_id": 7}),
+        ("command", {"name": None, "callback_id": []}),
+    ],
+)
+async def test_an_input_that_cannot_be_read_is_put_aside_and_those_behind_it_are_handled(world: World, kind: str, body: Any) -> None:
+    """A row written by another version must not hold up the decisions that wait behind it in its lane."""
+    world.model.will(reply(raise_sum()))
+    await world.work(message("подними сумму"))
+    [entry] = (await world.session()).state.cards.values()
+    odd = replace(press(entry), id=generate_id(), source=f"odd:{generate_id()}", kind=kind, body=body)
+    async with another_process(world) as successor:
+        await successor.receive([odd])
+        await successor.receive([press(entry)])
+        await until(successor.is_idle)
+    assert [line[0] for line in world.portal.ledger] == ["crm.deal.update"]
+    assert find_status(world, odd) in {"done", "quarantined"}
+
+
+@pytest.mark.parametrize("body", [{"text": None, "origin": "typed"}, {"text": "b", "origin": "typed", "message_id": "x"}])
+async def test_a_message_that_cannot_be_read_does_not_take_its_neighbour_along(world: World, body: Any) -> None:
+    """Looking whether the next message belongs to this one, a malformed one is none of it."""
+    world.model.will(reply(text="Вот они."))
+    good, bad = message("покажи сделки"), message("x")
+    world.clock.advance(timedelta(seconds=5))
+    await world.put(good, replace(bad, body=body))
+    async with world.working():
+        await until(world.orchestrator.is_idle)
+    assert "Вот они." in str([row.body for row in world.outbox()])
+    assert (find_status(world, good), find_status(world, bad)) == ("done", "quarantined")
