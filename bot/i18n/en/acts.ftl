@@ -227,3 +227,199 @@ act-im-chat-updateavatar = Change the picture of the chat
 act-im-disk-file-commit = Send a file to the chat
 act-im-disk-file-save = Save a file of a chat to one's own drive
 act-im-disk-file-delete = Delete a file from the chat
+
+## Reference books of the CRM
+
+act-crm-status-add = Create the value of a reference book (stage, source, type)
+act-crm-status-update = Change the value of a reference book (stage, source, type)
+act-crm-status-delete = Delete the value of a reference book (stage, source, type)
+act-crm-category-add = Create the funnel
+act-crm-category-update = Change the funnel
+act-crm-category-delete = Delete the funnel with its stages
+act-crm-dealcategory-add = Create the funnel
+act-crm-dealcategory-update = Change the funnel
+act-crm-dealcategory-default-set = Rename the main funnel
+act-crm-dealcategory-delete = Delete the funnel with its stages
+act-crm-type-add = Create the smart process
+act-crm-type-update = Change the smart process
+act-crm-type-delete = Delete the smart process
+act-crm-automatedsolution-add = Create the automated solution
+act-crm-automatedsolution-update = Change the automated solution
+act-crm-automatedsolution-delete = Delete the automated solution
+act-crm-currency-add = Create the currency
+act-crm-currency-update = Change the currency
+act-crm-currency-delete = Delete the currency
+act-crm-currency-base-set = Change the base currency
+act-crm-currency-localizations-set = Change how sums are written in the currency
+act-crm-currency-localizations-delete = Reset how sums are written in the currency
+act-crm-measure-add = Create the unit of measure
+act-crm-measure-update = Change the unit of measure
+act-crm-measure-delete = Delete the unit of measure
+act-crm-vat-add = Create the VAT rate
+act-crm-vat-update = Change the VAT rate
+act-crm-vat-delete = Delete the VAT rate
+act-crm-product-add = Create the product in the catalogue
+act-crm-product-update = Change the product in the catalogue
+act-crm-product-delete = Delete the product from the catalogue
+act-crm-productsection-add = Create the section of the catalogue
+act-crm-productsection-update = Change the section of the catalogue
+act-crm-productsection-delete = Delete the section of the catalogue
+act-crm-product-property-add = Create the property of the catalogue's products
+act-crm-product-property-update = Change the property of the catalogue's products
+act-crm-product-property-delete = Delete the property of the catalogue's products
+act-crm-invoice-status-add = Create the status of old invoices
+act-crm-invoice-status-update = Change the status of old invoices
+act-crm-invoice-status-delete = Delete the status of old invoices
+
+## Duplicates
+
+act-crm-entity-mergebatch = Merge duplicates: only the first record stays
+act-crm-duplicate-volatiletype-register = Add a field to the search for duplicates
+act-crm-duplicate-volatiletype-unregister = Remove a field from the search for duplicates
+
+## Requisites and addresses
+
+act-crm-requisite-add = Create the requisites
+act-crm-requisite-update = Change the requisites
+act-crm-requisite-delete = Delete the requisites
+act-crm-requisite-bankdetail-add = Create the bank details
+act-crm-requisite-bankdetail-update = Change the bank details
+act-crm-requisite-bankdetail-delete = Delete the bank details
+act-crm-address-add = Create the address
+act-crm-address-update = Change the address
+act-crm-address-delete = Delete the address
+act-crm-requisite-link-register = Choose the requisites of the record
+act-crm-requisite-link-unregister = Remove the chosen requisites from the record
+act-crm-requisite-preset-add = Create the template of requisites
+act-crm-requisite-preset-update = Change the template of requisites
+act-crm-requisite-preset-delete = Delete the template of requisites
+act-crm-requisite-preset-field-add = Create the field in a template of requisites
+act-crm-requisite-preset-field-update = Change the field in a template of requisites
+act-crm-requisite-preset-field-delete = Delete the field from a template of requisites
+
+## Documents
+
+act-crm-documentgenerator-document-add = Create a document from a template
+act-crm-documentgenerator-document-update = Change the document and make it anew
+act-crm-documentgenerator-document-upload = Upload a finished document to the record
+act-crm-documentgenerator-document-delete = Delete the document
+act-crm-documentgenerator-document-enablepublicurl = Open or close the public link to the document
+act-crm-documentgenerator-template-add = Create the template of documents
+act-crm-documentgenerator-template-update = Change the template of documents
+act-crm-documentgenerator-template-delete = Delete the template of documents
+act-crm-documentgenerator-numerator-add = Create the numerator of documents
+act-crm-documentgenerator-numerator-update = Change the numerator of documents
+act-crm-documentgenerator-numerator-delete = Delete the numerator of documents
+
+## Old invoices
+
+act-crm-invoice-add = Create the invoice (of the old kind)
+act-crm-invoice-update = Change the invoice (of the old kind)
+act-crm-invoice-delete = Delete the invoice (of the old kind)
+act-crm-invoice-recurring-add = Create the recurring invoice (of the old kind)
+act-crm-invoice-recurring-update = Change the recurring invoice (of the old kind)
+act-crm-invoice-recurring-delete = Delete the recurring invoice (of the old kind)
+act-crm-invoice-recurring-expose = Issue now an invoice of the recurring one (old kind)
+act-crm-invoice-getexternallink = Get a public link to the invoice (of the old kind)
+
+## Call lists and tracking
+
+act-crm-calllist-add = Create the call list
+act-crm-calllist-update = Replace the participants of the call list
+act-crm-tracking-trace-add = Record a customer's path (where they came from)
+act-crm-tracking-trace-delete = Delete a customer's path (where they came from)
+
+## Links of records
+
+act-crm-deal-contact-add = Link a contact to the deal
+act-crm-deal-contact-delete = Unlink a contact from the deal
+act-crm-deal-contact-items-set = Replace all contacts of the deal
+act-crm-deal-contact-items-delete = Unlink all contacts from the deal
+act-crm-lead-contact-add = Link a contact to the lead
+act-crm-lead-contact-delete = Unlink a contact from the lead
+act-crm-lead-contact-items-set = Replace all contacts of the lead
+act-crm-lead-contact-items-delete = Unlink all contacts from the lead
+act-crm-contact-company-add = Link a company to the contact
+act-crm-contact-company-delete = Unlink a company from the contact
+act-crm-contact-company-items-set = Replace all companies of the contact
+act-crm-contact-company-items-delete = Unlink all companies from the contact
+act-crm-company-contact-add = Link a contact to the company
+act-crm-company-contact-delete = Unlink a contact from the company
+act-crm-company-contact-items-set = Replace all contacts of the company
+act-crm-company-contact-items-delete = Unlink all contacts from the company
+act-crm-quote-contact-add = Link a contact to the quote
+act-crm-quote-contact-delete = Unlink a contact from the quote
+act-crm-quote-contact-items-set = Replace all contacts of the quote
+act-crm-quote-contact-items-delete = Unlink all contacts from the quote
+act-crm-orderentity-add = Link an order of the shop to the record
+act-crm-orderentity-deletebyfilter = Unlink orders of the shop from the record
+
+## Quotes
+
+act-crm-quote-add = Create the quote
+act-crm-quote-update = Change the quote
+act-crm-quote-delete = Delete the quote
+
+## Products of records
+
+act-crm-deal-productrows-set = Replace all products of the deal
+act-crm-lead-productrows-set = Replace all products of the lead
+act-crm-quote-productrows-set = Replace all products of the quote
+act-crm-item-productrow-add = Add a product to the record
+act-crm-item-productrow-update = Change the product row
+act-crm-item-productrow-delete = Remove the product row
+act-crm-item-productrow-set = Replace all products of the record
+
+## Payments
+
+act-crm-item-payment-add = Create a payment of the record
+act-crm-item-payment-update = Change the payment
+act-crm-item-payment-delete = Delete the payment
+act-crm-item-payment-pay = Mark as received the payment
+act-crm-item-payment-unpay = Mark as not received the payment
+act-crm-item-payment-product-add = Add a product to the payment
+act-crm-item-payment-product-delete = Remove a product from the payment
+act-crm-item-payment-product-setquantity = Change the quantity of a product in the payment
+act-crm-item-payment-delivery-add = Add a delivery to the payment
+act-crm-item-payment-delivery-delete = Remove a delivery from the payment
+act-crm-item-payment-delivery-setdelivery = Replace the delivery of the payment
+act-salescenter-payment-getpublicurl = Get a public link to the payment
+
+## Recurring deals
+
+act-crm-deal-recurring-add = Create the recurring deal
+act-crm-deal-recurring-update = Change the recurring deal
+act-crm-deal-recurring-delete = Delete the recurring deal
+act-crm-deal-recurring-expose = Create a deal now of the recurring one
+
+## Import of records
+
+act-crm-item-import = Import a record into the CRM without robots
+act-crm-item-batchimport = Import several records into the CRM without robots
+
+## Custom fields
+
+act-crm-deal-userfield-add = Create the custom field of deals
+act-crm-deal-userfield-update = Change the custom field of deals
+act-crm-deal-userfield-delete = Delete the custom field of deals with all its values
+act-crm-lead-userfield-add = Create the custom field of leads
+act-crm-lead-userfield-update = Change the custom field of leads
+act-crm-lead-userfield-delete = Delete the custom field of leads with all its values
+act-crm-contact-userfield-add = Create the custom field of contacts
+act-crm-contact-userfield-update = Change the custom field of contacts
+act-crm-contact-userfield-delete = Delete the custom field of contacts with all its values
+act-crm-company-userfield-add = Create the custom field of companies
+act-crm-company-userfield-update = Change the custom field of companies
+act-crm-company-userfield-delete = Delete the custom field of companies with all its values
+act-crm-quote-userfield-add = Create the custom field of quotes
+act-crm-quote-userfield-update = Change the custom field of quotes
+act-crm-quote-userfield-delete = Delete the custom field of quotes with all its values
+act-crm-requisite-userfield-add = Create the custom field of requisites
+act-crm-requisite-userfield-update = Change the custom field of requisites
+act-crm-requisite-userfield-delete = Delete the custom field of requisites with all its values
+act-user-userfield-add = Create the custom field of employees
+act-user-userfield-update = Change the custom field of employees
+act-user-userfield-delete = Delete the custom field of employees with all its values
+act-task-item-userfield-add = Create the custom field of tasks
+act-task-item-userfield-update = Change the custom field of tasks
+act-task-item-userfield-delete = Delete the custom field of tasks with all its values

@@ -227,3 +227,199 @@ act-im-chat-updateavatar = Изменить картинку чата
 act-im-disk-file-commit = Отправить файл в чат
 act-im-disk-file-save = Сохранить файл из чата на свой Диск
 act-im-disk-file-delete = Удалить файл из чата
+
+## Справочники CRM
+
+act-crm-status-add = Создать значение справочника (стадию, источник, тип)
+act-crm-status-update = Изменить значение справочника (стадию, источник, тип)
+act-crm-status-delete = Удалить значение справочника (стадию, источник, тип)
+act-crm-category-add = Создать воронку
+act-crm-category-update = Изменить воронку
+act-crm-category-delete = Удалить воронку вместе со стадиями
+act-crm-dealcategory-add = Создать воронку
+act-crm-dealcategory-update = Изменить воронку
+act-crm-dealcategory-default-set = Переименовать основную воронку
+act-crm-dealcategory-delete = Удалить воронку вместе со стадиями
+act-crm-type-add = Создать смарт-процесс
+act-crm-type-update = Изменить смарт-процесс
+act-crm-type-delete = Удалить смарт-процесс
+act-crm-automatedsolution-add = Создать цифровое рабочее место
+act-crm-automatedsolution-update = Изменить цифровое рабочее место
+act-crm-automatedsolution-delete = Удалить цифровое рабочее место
+act-crm-currency-add = Создать валюту
+act-crm-currency-update = Изменить валюту
+act-crm-currency-delete = Удалить валюту
+act-crm-currency-base-set = Сменить основную валюту
+act-crm-currency-localizations-set = Изменить написание сумм в валюте
+act-crm-currency-localizations-delete = Сбросить написание сумм в валюте
+act-crm-measure-add = Создать единицу измерения
+act-crm-measure-update = Изменить единицу измерения
+act-crm-measure-delete = Удалить единицу измерения
+act-crm-vat-add = Создать ставку НДС
+act-crm-vat-update = Изменить ставку НДС
+act-crm-vat-delete = Удалить ставку НДС
+act-crm-product-add = Создать товар в каталоге
+act-crm-product-update = Изменить товар в каталоге
+act-crm-product-delete = Удалить товар из каталога
+act-crm-productsection-add = Создать раздел каталога
+act-crm-productsection-update = Изменить раздел каталога
+act-crm-productsection-delete = Удалить раздел каталога
+act-crm-product-property-add = Создать свойство товаров каталога
+act-crm-product-property-update = Изменить свойство товаров каталога
+act-crm-product-property-delete = Удалить свойство товаров каталога
+act-crm-invoice-status-add = Создать статус старых счетов
+act-crm-invoice-status-update = Изменить статус старых счетов
+act-crm-invoice-status-delete = Удалить статус старых счетов
+
+## Дубли
+
+act-crm-entity-mergebatch = Объединить дубли: останется только первая карточка
+act-crm-duplicate-volatiletype-register = Добавить поле в поиск дублей
+act-crm-duplicate-volatiletype-unregister = Убрать поле из поиска дублей
+
+## Реквизиты и адреса
+
+act-crm-requisite-add = Создать реквизиты
+act-crm-requisite-update = Изменить реквизиты
+act-crm-requisite-delete = Удалить реквизиты
+act-crm-requisite-bankdetail-add = Создать банковские реквизиты
+act-crm-requisite-bankdetail-update = Изменить банковские реквизиты
+act-crm-requisite-bankdetail-delete = Удалить банковские реквизиты
+act-crm-address-add = Создать адрес
+act-crm-address-update = Изменить адрес
+act-crm-address-delete = Удалить адрес
+act-crm-requisite-link-register = Выбрать реквизиты для карточки
+act-crm-requisite-link-unregister = Убрать выбранные реквизиты из карточки
+act-crm-requisite-preset-add = Создать шаблон реквизитов
+act-crm-requisite-preset-update = Изменить шаблон реквизитов
+act-crm-requisite-preset-delete = Удалить шаблон реквизитов
+act-crm-requisite-preset-field-add = Создать поле в шаблоне реквизитов
+act-crm-requisite-preset-field-update = Изменить поле в шаблоне реквизитов
+act-crm-requisite-preset-field-delete = Удалить поле из шаблона реквизитов
+
+## Документы
+
+act-crm-documentgenerator-document-add = Создать документ по шаблону
+act-crm-documentgenerator-document-update = Изменить документ и собрать его заново
+act-crm-documentgenerator-document-upload = Загрузить готовый документ в карточку
+act-crm-documentgenerator-document-delete = Удалить документ
+act-crm-documentgenerator-document-enablepublicurl = Открыть или закрыть публичную ссылку на документ
+act-crm-documentgenerator-template-add = Создать шаблон документов
+act-crm-documentgenerator-template-update = Изменить шаблон документов
+act-crm-documentgenerator-template-delete = Удалить шаблон документов
+act-crm-documentgenerator-numerator-add = Создать нумератор документов
+act-crm-documentgenerator-numerator-update = Изменить нумератор документов
+act-crm-documentgenerator-numerator-delete = Удалить нумератор документов
+
+## Старые счета
+
+act-crm-invoice-add = Создать счёт (старого вида)
+act-crm-invoice-update = Изменить счёт (старого вида)
+act-crm-invoice-delete = Удалить счёт (старого вида)
+act-crm-invoice-recurring-add = Создать регулярный счёт (старого вида)
+act-crm-invoice-recurring-update = Изменить регулярный счёт (старого вида)
+act-crm-invoice-recurring-delete = Удалить регулярный счёт (старого вида)
+act-crm-invoice-recurring-expose = Выставить сейчас счёт по регулярному (старого вида)
+act-crm-invoice-getexternallink = Получить публичную ссылку на счёт (старого вида)
+
+## Обзвон и сквозная аналитика
+
+act-crm-calllist-add = Создать обзвон
+act-crm-calllist-update = Заменить участников обзвона
+act-crm-tracking-trace-add = Записать путь клиента (откуда пришёл)
+act-crm-tracking-trace-delete = Удалить путь клиента (откуда пришёл)
+
+## Связи записей
+
+act-crm-deal-contact-add = Привязать контакт к сделке
+act-crm-deal-contact-delete = Отвязать контакт от сделки
+act-crm-deal-contact-items-set = Заменить все контакты сделки
+act-crm-deal-contact-items-delete = Отвязать все контакты от сделки
+act-crm-lead-contact-add = Привязать контакт к лиду
+act-crm-lead-contact-delete = Отвязать контакт от лида
+act-crm-lead-contact-items-set = Заменить все контакты лида
+act-crm-lead-contact-items-delete = Отвязать все контакты от лида
+act-crm-contact-company-add = Привязать компанию к контакту
+act-crm-contact-company-delete = Отвязать компанию от контакта
+act-crm-contact-company-items-set = Заменить все компании контакта
+act-crm-contact-company-items-delete = Отвязать все компании от контакта
+act-crm-company-contact-add = Привязать контакт к компании
+act-crm-company-contact-delete = Отвязать контакт от компании
+act-crm-company-contact-items-set = Заменить все контакты компании
+act-crm-company-contact-items-delete = Отвязать все контакты от компании
+act-crm-quote-contact-add = Привязать контакт к предложению
+act-crm-quote-contact-delete = Отвязать контакт от предложения
+act-crm-quote-contact-items-set = Заменить все контакты предложения
+act-crm-quote-contact-items-delete = Отвязать все контакты от предложения
+act-crm-orderentity-add = Привязать заказ магазина к карточке
+act-crm-orderentity-deletebyfilter = Отвязать заказы магазина от карточки
+
+## Предложения
+
+act-crm-quote-add = Создать предложение
+act-crm-quote-update = Изменить предложение
+act-crm-quote-delete = Удалить предложение
+
+## Товары в карточках
+
+act-crm-deal-productrows-set = Заменить все товары сделки
+act-crm-lead-productrows-set = Заменить все товары лида
+act-crm-quote-productrows-set = Заменить все товары предложения
+act-crm-item-productrow-add = Добавить товар в карточку
+act-crm-item-productrow-update = Изменить строку товара
+act-crm-item-productrow-delete = Убрать строку товара
+act-crm-item-productrow-set = Заменить все товары в карточке
+
+## Оплаты
+
+act-crm-item-payment-add = Создать оплату в карточке
+act-crm-item-payment-update = Изменить оплату
+act-crm-item-payment-delete = Удалить оплату
+act-crm-item-payment-pay = Отметить полученной оплату
+act-crm-item-payment-unpay = Снять отметку о получении оплаты
+act-crm-item-payment-product-add = Добавить товар в оплату
+act-crm-item-payment-product-delete = Убрать товар из оплаты
+act-crm-item-payment-product-setquantity = Изменить количество товара в оплате
+act-crm-item-payment-delivery-add = Добавить доставку в оплату
+act-crm-item-payment-delivery-delete = Убрать доставку из оплаты
+act-crm-item-payment-delivery-setdelivery = Заменить доставку в оплате
+act-salescenter-payment-getpublicurl = Получить публичную ссылку на оплату
+
+## Регулярные сделки
+
+act-crm-deal-recurring-add = Создать регулярную сделку
+act-crm-deal-recurring-update = Изменить регулярную сделку
+act-crm-deal-recurring-delete = Удалить регулярную сделку
+act-crm-deal-recurring-expose = Создать сделку по регулярной сейчас
+
+## Загрузка записей
+
+act-crm-item-import = Загрузить запись в CRM без роботов
+act-crm-item-batchimport = Загрузить несколько записей в CRM без роботов
+
+## Свои поля
+
+act-crm-deal-userfield-add = Создать поле сделок
+act-crm-deal-userfield-update = Изменить поле сделок
+act-crm-deal-userfield-delete = Удалить поле сделок со всеми значениями
+act-crm-lead-userfield-add = Создать поле лидов
+act-crm-lead-userfield-update = Изменить поле лидов
+act-crm-lead-userfield-delete = Удалить поле лидов со всеми значениями
+act-crm-contact-userfield-add = Создать поле контактов
+act-crm-contact-userfield-update = Изменить поле контактов
+act-crm-contact-userfield-delete = Удалить поле контактов со всеми значениями
+act-crm-company-userfield-add = Создать поле компаний
+act-crm-company-userfield-update = Изменить поле компаний
+act-crm-company-userfield-delete = Удалить поле компаний со всеми значениями
+act-crm-quote-userfield-add = Создать поле предложений
+act-crm-quote-userfield-update = Изменить поле предложений
+act-crm-quote-userfield-delete = Удалить поле предложений со всеми значениями
+act-crm-requisite-userfield-add = Создать поле реквизитов
+act-crm-requisite-userfield-update = Изменить поле реквизитов
+act-crm-requisite-userfield-delete = Удалить поле реквизитов со всеми значениями
+act-user-userfield-add = Создать поле сотрудников
+act-user-userfield-update = Изменить поле сотрудников
+act-user-userfield-delete = Удалить поле сотрудников со всеми значениями
+act-task-item-userfield-add = Создать поле задач
+act-task-item-userfield-update = Изменить поле задач
+act-task-item-userfield-delete = Удалить поле задач со всеми значениями
