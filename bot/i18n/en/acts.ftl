@@ -423,3 +423,205 @@ act-user-userfield-delete = Delete the custom field of employees with all its va
 act-task-item-userfield-add = Create the custom field of tasks
 act-task-item-userfield-update = Change the custom field of tasks
 act-task-item-userfield-delete = Delete the custom field of tasks with all its values
+
+## Layout of records
+
+act-crm-deal-details-configuration-set = Change the layout of deals
+act-crm-deal-details-configuration-reset = Reset the layout of deals
+act-crm-deal-details-configuration-forcecommonscopeforall = Set for everybody the common layout of deals
+act-crm-lead-details-configuration-set = Change the layout of leads
+act-crm-lead-details-configuration-reset = Reset the layout of leads
+act-crm-lead-details-configuration-forcecommonscopeforall = Set for everybody the common layout of leads
+act-crm-contact-details-configuration-set = Change the layout of contacts
+act-crm-contact-details-configuration-reset = Reset the layout of contacts
+act-crm-contact-details-configuration-forcecommonscopeforall = Set for everybody the common layout of contacts
+act-crm-company-details-configuration-set = Change the layout of companies
+act-crm-company-details-configuration-reset = Reset the layout of companies
+act-crm-company-details-configuration-forcecommonscopeforall = Set for everybody the common layout of companies
+act-crm-item-details-configuration-set = Change the layout of items
+act-crm-item-details-configuration-reset = Reset the layout of items
+act-crm-item-details-configuration-forcecommonscopeforall = Set for everybody the common layout of items
+
+## Drive
+
+act-disk-file-delete = Delete for ever the file
+act-disk-file-markdeleted = Move to the recycle bin the file
+act-disk-folder-deletetree = Delete for ever, with all its contents, the folder
+act-disk-folder-markdeleted = Move to the recycle bin the folder
+act-disk-file-restore = Restore from the recycle bin the file
+act-disk-folder-restore = Restore from the recycle bin the folder
+act-disk-folder-uploadfile = Upload a file to the folder
+act-disk-storage-addfolder = Create a folder on the drive
+act-disk-folder-addsubfolder = Create a folder inside the folder
+act-disk-storage-uploadfile = Upload a file to the drive
+act-disk-file-uploadversion = Upload a new version of the file
+act-disk-file-restorefromversion = Go back to an earlier version of the file
+act-disk-file-rename = Rename the file
+act-disk-file-moveto = Move the file
+act-disk-file-copyto = Copy the file
+act-disk-file-getexternallink = Open to everybody by a link the file
+act-disk-folder-rename = Rename the folder
+act-disk-folder-moveto = Move the folder
+act-disk-folder-copyto = Copy the folder
+act-disk-folder-getexternallink = Open to everybody by a link the folder
+act-disk-folder-sharetouser = Give an employee access to the folder
+act-disk-storage-rename = Rename the drive
+
+## Events of the portal
+
+act-event-bind = Subscribe to events of the portal
+act-event-unbind = Unsubscribe from events of the portal
+act-event-test = Send a test event of the portal
+act-event-offline-get = Take the queued events of the portal
+act-event-offline-clear = Clear the queue of events of the portal
+act-event-offline-error = Mark an error in the queue of events of the portal
+
+## Lists
+
+act-lists-element-add = Create an entry in a list
+act-lists-element-update = Overwrite all fields of an entry in a list
+act-lists-element-delete = Delete an entry from a list
+act-lists-add = Create the list
+act-lists-update = Change the list
+act-lists-delete = Delete the list with all its entries
+act-lists-section-add = Create the section of a list
+act-lists-section-update = Change the section of a list
+act-lists-section-delete = Delete the section of a list
+act-lists-field-add = Create the field of a list
+act-lists-field-update = Change the field of a list
+act-lists-field-delete = Delete the field of a list
+
+## Working day and feed
+
+act-timeman-open = Start the working day of the employee
+act-timeman-close = End the working day of the employee
+act-timeman-pause = Pause the working day of the employee
+act-log-blogpost-add = Publish a post in the feed
+act-log-blogpost-update = Change a post in the feed
+act-log-blogpost-share = Show more people a post of the feed
+act-log-blogpost-delete = Delete a post from the feed
+act-log-blogcomment-add = Comment on a post in the feed
+act-log-blogcomment-delete = Delete a comment from the feed
+
+## Open lines
+
+act-imopenlines-crm-message-add = Send a message to the customer (open line)
+act-imopenlines-crm-lead-create = Create a lead from a dialogue of an open line
+act-imopenlines-crm-chat-user-add = Add an employee to the chat with the customer
+act-imopenlines-crm-chat-user-delete = Remove an employee from the chat with the customer
+act-imopenlines-message-quick-save = Save a message as a ready answer for all operators
+act-imopenlines-operator-answer = Take the dialogue with the customer
+act-imopenlines-operator-skip = Skip the dialogue with the customer
+act-imopenlines-operator-transfer = Hand over the dialogue with the customer
+act-imopenlines-session-intercept = Take over the dialogue with the customer
+act-imopenlines-session-join = Join the dialogue with the customer
+act-imopenlines-session-start = Start a new dialogue in the chat with the customer
+act-imopenlines-message-session-start = Start a new dialogue from a message of the customer
+act-imopenlines-session-mode-pin = Keep for oneself, or let go, the dialogue with the customer
+act-imopenlines-session-mode-pinall = Keep for oneself all dialogues with customers
+act-imopenlines-session-mode-unpinall = Let go all dialogues with customers
+act-imopenlines-session-mode-silent = Switch the hidden mode on or off in the dialogue with the customer
+act-imopenlines-session-head-vote = Rate as a head the dialogue with the customer
+act-imopenlines-operator-finish = End the dialogue with the customer
+act-imopenlines-operator-another-finish = End another operator's dialogue with the customer
+act-imopenlines-operator-spam = Mark as spam and end the dialogue with the customer
+act-imopenlines-network-message-add = Send a message to a Bitrix24 user as the open line
+act-imopenlines-bot-session-finish = End the bot's dialogue with the customer
+act-imopenlines-bot-session-message-send = Send an automatic answer of the bot to the customer
+act-imopenlines-bot-session-operator = Pass the bot's dialogue to a free operator
+act-imopenlines-bot-session-transfer = Pass the bot's dialogue to a chosen operator
+act-imopenlines-network-join = Connect an outside open line
+act-imopenlines-config-add = Create the open line
+act-imopenlines-config-update = Change the settings of the open line
+act-imopenlines-config-delete = Delete the open line
+
+## Colleagues and departments
+
+act-user-add = Invite an employee to the portal
+act-user-update = Change the data of the employee
+act-department-add = Create the department
+act-department-update = Change the department
+act-department-delete = Delete the department
+
+## Groups and projects
+
+act-sonet_group-create = Create the group
+act-sonet_group-update = Change the group
+act-sonet_group-delete = Delete, with its tasks and files, the group
+act-sonet_group-setowner = Change the owner of the group
+act-sonet_group-user-add = Add members to the group
+act-sonet_group-user-invite = Invite members to the group
+act-sonet_group-user-request = Ask to join the group
+act-sonet_group-user-update = Change the role of a member of the group
+act-sonet_group-user-delete = Remove a member from the group
+
+## Tasks
+
+act-tasks-task-delegate = Delegate the task
+act-tasks-task-chat-message-send = Send a message to the chat of the task
+act-task-checklistitem-add = Add a checklist item to the task
+act-task-checklistitem-update = Change a checklist item of the task
+act-task-checklistitem-complete = Tick a checklist item of the task
+act-task-checklistitem-renew = Untick a checklist item of the task
+act-task-checklistitem-moveafteritem = Move within the list a checklist item of the task
+act-task-checklistitem-delete = Remove a checklist item from the task
+act-task-commentitem-add = Add a comment to the task
+act-task-commentitem-update = Change a comment on the task
+act-task-commentitem-delete = Delete a comment on the task
+act-task-dependence-add = Link to another task the task
+act-task-dependence-delete = Remove the link to another task of the task
+act-task-elapseditem-add = Record time spent on the task
+act-task-elapseditem-update = Change the time spent on the task
+act-task-elapseditem-delete = Delete time spent from the task
+act-tasks-task-startwatch = Start watching the task
+act-tasks-task-stopwatch = Stop watching the task
+act-tasks-task-favorite-add = Add to the favourites the task
+act-tasks-task-favorite-remove = Remove from the favourites the task
+act-tasks-task-pin = Pin in the list the task
+act-tasks-task-unpin = Unpin in the list the task
+act-tasks-task-mute = Mute the notices of the task
+act-tasks-task-unmute = Unmute the notices of the task
+act-tasks-task-result-addfromcomment = Mark a comment as the result of the task
+act-tasks-task-result-deletefromcomment = Take from a comment the mark "result of the task"
+act-task-stages-movetask = Move on the board the task
+act-task-stages-add = Create the stage of a task board
+act-task-stages-update = Change the stage of a task board
+act-task-stages-delete = Delete the stage of a task board
+act-tasks-flow-flow-create = Create the task flow
+act-tasks-flow-flow-update = Change the task flow
+act-tasks-flow-flow-activate = Switch on or off the task flow
+act-tasks-flow-flow-delete = Delete the task flow
+act-tasks-template-add = Create the task template
+act-tasks-template-update = Change the task template
+act-tasks-template-delete = Delete the task template
+act-tasks-template-checklist-add = Add a checklist item to the task template
+act-tasks-template-checklist-update = Change a checklist item of the task template
+act-tasks-template-checklist-complete = Tick a checklist item of the task template
+act-tasks-template-checklist-renew = Untick a checklist item of the task template
+act-tasks-template-checklist-delete = Remove a checklist item from the task template
+
+## Telephony
+
+act-telephony-externalcall-register = Register the call
+act-telephony-externalcall-finish = End the call and put it on the record
+act-telephony-externalcall-show = Show an employee the card of the call
+act-telephony-externalcall-hide = Hide from an employee the card of the call
+act-telephony-externalcall-attachrecord = Attach a recording to the call
+act-telephony-call-attachtranscription = Attach a transcript to the call
+act-voximplant-callback-start = Call the customer back
+act-voximplant-infocall-startwithtext = Call the customer by a machine that reads a text
+act-voximplant-infocall-startwithsound = Call the customer by a machine that plays a recording
+act-telephony-externalline-get = View the outside lines
+act-telephony-externalline-add = Create the outside line
+act-telephony-externalline-update = Change the outside line
+act-telephony-externalline-delete = Delete the outside line
+act-voximplant-sip-get = View the SIP lines with passwords
+act-voximplant-sip-status = View the state of the SIP line
+act-voximplant-sip-add = Create the SIP line
+act-voximplant-sip-update = Change the SIP line
+act-voximplant-sip-delete = Delete the SIP line
+act-voximplant-user-get = View the telephony of employees with passwords
+act-voximplant-line-outgoing-set = Choose the number for outgoing calls
+act-voximplant-line-outgoing-sip-set = Choose the SIP line for outgoing calls
+act-voximplant-user-activatephone = Allow an employee a SIP phone
+act-voximplant-user-deactivatephone = Switch off an employee's SIP phone

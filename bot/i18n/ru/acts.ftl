@@ -423,3 +423,205 @@ act-user-userfield-delete = Удалить поле сотрудников со 
 act-task-item-userfield-add = Создать поле задач
 act-task-item-userfield-update = Изменить поле задач
 act-task-item-userfield-delete = Удалить поле задач со всеми значениями
+
+## Вид карточек
+
+act-crm-deal-details-configuration-set = Изменить вид карточки сделки
+act-crm-deal-details-configuration-reset = Сбросить вид карточки сделки
+act-crm-deal-details-configuration-forcecommonscopeforall = Включить всем общий вид карточки сделки
+act-crm-lead-details-configuration-set = Изменить вид карточки лида
+act-crm-lead-details-configuration-reset = Сбросить вид карточки лида
+act-crm-lead-details-configuration-forcecommonscopeforall = Включить всем общий вид карточки лида
+act-crm-contact-details-configuration-set = Изменить вид карточки контакта
+act-crm-contact-details-configuration-reset = Сбросить вид карточки контакта
+act-crm-contact-details-configuration-forcecommonscopeforall = Включить всем общий вид карточки контакта
+act-crm-company-details-configuration-set = Изменить вид карточки компании
+act-crm-company-details-configuration-reset = Сбросить вид карточки компании
+act-crm-company-details-configuration-forcecommonscopeforall = Включить всем общий вид карточки компании
+act-crm-item-details-configuration-set = Изменить вид карточки записи
+act-crm-item-details-configuration-reset = Сбросить вид карточки записи
+act-crm-item-details-configuration-forcecommonscopeforall = Включить всем общий вид карточки записи
+
+## Диск
+
+act-disk-file-delete = Удалить файл навсегда
+act-disk-file-markdeleted = Убрать в корзину файл
+act-disk-folder-deletetree = Удалить навсегда папку со всем содержимым
+act-disk-folder-markdeleted = Убрать в корзину папку
+act-disk-file-restore = Вернуть из корзины файл
+act-disk-folder-restore = Вернуть из корзины папку
+act-disk-folder-uploadfile = Загрузить файл в папку
+act-disk-storage-addfolder = Создать папку на Диске
+act-disk-folder-addsubfolder = Создать папку внутри папки
+act-disk-storage-uploadfile = Загрузить файл на Диск
+act-disk-file-uploadversion = Загрузить новую версию файла
+act-disk-file-restorefromversion = Вернуть прежнюю версию файла
+act-disk-file-rename = Переименовать файл
+act-disk-file-moveto = Переместить файл
+act-disk-file-copyto = Скопировать файл
+act-disk-file-getexternallink = Открыть по ссылке для всех файл
+act-disk-folder-rename = Переименовать папку
+act-disk-folder-moveto = Переместить папку
+act-disk-folder-copyto = Скопировать папку
+act-disk-folder-getexternallink = Открыть по ссылке для всех папку
+act-disk-folder-sharetouser = Открыть сотруднику доступ к папке
+act-disk-storage-rename = Переименовать Диск
+
+## События портала
+
+act-event-bind = Подписаться на события портала
+act-event-unbind = Отписаться от событий портала
+act-event-test = Отправить проверочное событие портала
+act-event-offline-get = Забрать накопленные события портала
+act-event-offline-clear = Очистить очередь событий портала
+act-event-offline-error = Отметить ошибку в очереди событий портала
+
+## Списки
+
+act-lists-element-add = Создать запись в списке
+act-lists-element-update = Перезаписать все поля записи в списке
+act-lists-element-delete = Удалить запись из списка
+act-lists-add = Создать список
+act-lists-update = Изменить список
+act-lists-delete = Удалить список со всеми записями
+act-lists-section-add = Создать раздел списка
+act-lists-section-update = Изменить раздел списка
+act-lists-section-delete = Удалить раздел списка
+act-lists-field-add = Создать поле списка
+act-lists-field-update = Изменить поле списка
+act-lists-field-delete = Удалить поле списка
+
+## Рабочий день и новости
+
+act-timeman-open = Начать рабочий день сотрудника
+act-timeman-close = Завершить рабочий день сотрудника
+act-timeman-pause = Поставить на паузу рабочий день сотрудника
+act-log-blogpost-add = Опубликовать сообщение в ленте новостей
+act-log-blogpost-update = Изменить сообщение в ленте новостей
+act-log-blogpost-share = Показать новым людям сообщение из ленты новостей
+act-log-blogpost-delete = Удалить сообщение из ленты новостей
+act-log-blogcomment-add = Прокомментировать сообщение в ленте новостей
+act-log-blogcomment-delete = Удалить комментарий из ленты новостей
+
+## Открытые линии
+
+act-imopenlines-crm-message-add = Отправить сообщение клиенту (открытая линия)
+act-imopenlines-crm-lead-create = Создать лид из диалога открытой линии
+act-imopenlines-crm-chat-user-add = Добавить сотрудника в чат с клиентом
+act-imopenlines-crm-chat-user-delete = Исключить сотрудника из чата с клиентом
+act-imopenlines-message-quick-save = Сохранить сообщение как быстрый ответ для всех операторов
+act-imopenlines-operator-answer = Принять диалог с клиентом
+act-imopenlines-operator-skip = Пропустить диалог с клиентом
+act-imopenlines-operator-transfer = Передать другому диалог с клиентом
+act-imopenlines-session-intercept = Перехватить диалог с клиентом
+act-imopenlines-session-join = Присоединиться к диалогу с клиентом
+act-imopenlines-session-start = Начать новый диалог в чате с клиентом
+act-imopenlines-message-session-start = Начать новый диалог с выбранного сообщения клиента
+act-imopenlines-session-mode-pin = Закрепить за собой или открепить диалог с клиентом
+act-imopenlines-session-mode-pinall = Закрепить за собой все диалоги с клиентами
+act-imopenlines-session-mode-unpinall = Открепить от себя все диалоги с клиентами
+act-imopenlines-session-mode-silent = Включить или выключить скрытый режим в диалоге с клиентом
+act-imopenlines-session-head-vote = Оценить диалог с клиентом как руководитель
+act-imopenlines-operator-finish = Завершить диалог с клиентом
+act-imopenlines-operator-another-finish = Завершить диалог другого оператора с клиентом
+act-imopenlines-operator-spam = Отметить как спам и завершить диалог с клиентом
+act-imopenlines-network-message-add = Отправить сообщение пользователю Битрикс24 от имени открытой линии
+act-imopenlines-bot-session-finish = Завершить диалог бота с клиентом
+act-imopenlines-bot-session-message-send = Отправить автоответ бота клиенту
+act-imopenlines-bot-session-operator = Перевести диалог с бота на свободного оператора
+act-imopenlines-bot-session-transfer = Перевести диалог с бота на выбранного оператора
+act-imopenlines-network-join = Подключить внешнюю открытую линию
+act-imopenlines-config-add = Создать открытую линию
+act-imopenlines-config-update = Изменить настройки открытой линии
+act-imopenlines-config-delete = Удалить открытую линию
+
+## Сотрудники и отделы
+
+act-user-add = Пригласить сотрудника на портал
+act-user-update = Изменить данные сотрудника
+act-department-add = Создать отдел
+act-department-update = Изменить отдел
+act-department-delete = Удалить отдел
+
+## Группы и проекты
+
+act-sonet_group-create = Создать группу
+act-sonet_group-update = Изменить группу
+act-sonet_group-delete = Удалить группу вместе с её задачами и файлами
+act-sonet_group-setowner = Сменить владельца группы
+act-sonet_group-user-add = Добавить участников в группу
+act-sonet_group-user-invite = Пригласить участников в группу
+act-sonet_group-user-request = Попроситься в группу
+act-sonet_group-user-update = Изменить роль участника группы
+act-sonet_group-user-delete = Исключить участника из группы
+
+## Задачи
+
+act-tasks-task-delegate = Делегировать задачу
+act-tasks-task-chat-message-send = Отправить сообщение в чат задачи
+act-task-checklistitem-add = Добавить пункт чек-листа в задачу
+act-task-checklistitem-update = Изменить пункт чек-листа задачи
+act-task-checklistitem-complete = Отметить выполненным пункт чек-листа задачи
+act-task-checklistitem-renew = Снять отметку с пункта чек-листа задачи
+act-task-checklistitem-moveafteritem = Переставить пункт чек-листа задачи
+act-task-checklistitem-delete = Убрать пункт чек-листа из задачи
+act-task-commentitem-add = Добавить комментарий к задаче
+act-task-commentitem-update = Изменить комментарий к задаче
+act-task-commentitem-delete = Удалить комментарий к задаче
+act-task-dependence-add = Связать с другой задачей задачу
+act-task-dependence-delete = Убрать связь с другой задачей у задачи
+act-task-elapseditem-add = Записать затраченное время в задачу
+act-task-elapseditem-update = Изменить затраченное время в задаче
+act-task-elapseditem-delete = Удалить затраченное время из задачи
+act-tasks-task-startwatch = Начать наблюдать за задачей
+act-tasks-task-stopwatch = Перестать наблюдать за задачей
+act-tasks-task-favorite-add = Добавить в избранное задачу
+act-tasks-task-favorite-remove = Убрать из избранного задачу
+act-tasks-task-pin = Закрепить в списке задачу
+act-tasks-task-unpin = Открепить в списке задачу
+act-tasks-task-mute = Выключить уведомления по задаче
+act-tasks-task-unmute = Включить уведомления по задаче
+act-tasks-task-result-addfromcomment = Отметить комментарий как результат задачи
+act-tasks-task-result-deletefromcomment = Снять с комментария отметку «результат задачи»
+act-task-stages-movetask = Переместить по канбану задачу
+act-task-stages-add = Создать стадию канбана задач
+act-task-stages-update = Изменить стадию канбана задач
+act-task-stages-delete = Удалить стадию канбана задач
+act-tasks-flow-flow-create = Создать поток задач
+act-tasks-flow-flow-update = Изменить поток задач
+act-tasks-flow-flow-activate = Включить или выключить поток задач
+act-tasks-flow-flow-delete = Удалить поток задач
+act-tasks-template-add = Создать шаблон задачи
+act-tasks-template-update = Изменить шаблон задачи
+act-tasks-template-delete = Удалить шаблон задачи
+act-tasks-template-checklist-add = Добавить пункт чек-листа в шаблон задачи
+act-tasks-template-checklist-update = Изменить пункт чек-листа в шаблоне задачи
+act-tasks-template-checklist-complete = Отметить выполненным пункт чек-листа в шаблоне задачи
+act-tasks-template-checklist-renew = Снять отметку с пункта чек-листа в шаблоне задачи
+act-tasks-template-checklist-delete = Убрать пункт чек-листа из шаблона задачи
+
+## Телефония
+
+act-telephony-externalcall-register = Зарегистрировать звонок
+act-telephony-externalcall-finish = Завершить звонок и записать его в карточку
+act-telephony-externalcall-show = Показать сотруднику карточку звонка
+act-telephony-externalcall-hide = Скрыть у сотрудника карточку звонка
+act-telephony-externalcall-attachrecord = Приложить запись разговора к звонку
+act-telephony-call-attachtranscription = Приложить расшифровку разговора к звонку
+act-voximplant-callback-start = Позвонить клиенту (обратный звонок)
+act-voximplant-infocall-startwithtext = Позвонить клиенту роботом и прочитать текст
+act-voximplant-infocall-startwithsound = Позвонить клиенту роботом и проиграть запись
+act-telephony-externalline-get = Посмотреть внешние линии
+act-telephony-externalline-add = Создать внешнюю линию
+act-telephony-externalline-update = Изменить внешнюю линию
+act-telephony-externalline-delete = Удалить внешнюю линию
+act-voximplant-sip-get = Посмотреть SIP-линии с паролями
+act-voximplant-sip-status = Посмотреть состояние SIP-линии
+act-voximplant-sip-add = Создать SIP-линию
+act-voximplant-sip-update = Изменить SIP-линию
+act-voximplant-sip-delete = Удалить SIP-линию
+act-voximplant-user-get = Посмотреть телефонию сотрудников с паролями
+act-voximplant-line-outgoing-set = Выбрать номер для исходящих звонков
+act-voximplant-line-outgoing-sip-set = Выбрать SIP-линию для исходящих звонков
+act-voximplant-user-activatephone = Разрешить сотруднику SIP-телефон
+act-voximplant-user-deactivatephone = Отключить сотруднику SIP-телефон
