@@ -625,3 +625,24 @@ act-voximplant-line-outgoing-set = Choose the number for outgoing calls
 act-voximplant-line-outgoing-sip-set = Choose the SIP line for outgoing calls
 act-voximplant-user-activatephone = Allow an employee a SIP phone
 act-voximplant-user-deactivatephone = Switch off an employee's SIP phone
+
+## Outside the portal: Telegram, database, schedule, addresses, scenarios
+
+act-reminder-add = Set the reminder
+act-send_message = Send a Telegram message
+act-send_photo = Send a picture in Telegram
+act-send_document = Send a file in Telegram
+act-insert_one = Add an entry to the database
+act-insert_many = Add several entries to the database
+act-update_one = Change an entry in the database
+act-update_many = Change several entries in the database
+act-delete_one = Delete an entry from the database
+act-delete_many = Delete several entries from the database
+act-scenario_run = Schedule the run of a scenario
+act-message = Schedule a message
+act-cancel = Cancel what was scheduled
+act-get = Request data from an outside address
+act-post = Send data to an outside address
+act-scenario = Run the scenario
+act-flow = Run the flow of scenarios
+act-workflow = Run the sequence of work

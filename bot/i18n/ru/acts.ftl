@@ -625,3 +625,24 @@ act-voximplant-line-outgoing-set = Выбрать номер для исходя
 act-voximplant-line-outgoing-sip-set = Выбрать SIP-линию для исходящих звонков
 act-voximplant-user-activatephone = Разрешить сотруднику SIP-телефон
 act-voximplant-user-deactivatephone = Отключить сотруднику SIP-телефон
+
+## Вне портала: Telegram, база данных, расписание, адреса, сценарии
+
+act-reminder-add = Поставить напоминание
+act-send_message = Отправить сообщение в Telegram
+act-send_photo = Отправить картинку в Telegram
+act-send_document = Отправить файл в Telegram
+act-insert_one = Добавить запись в базу данных
+act-insert_many = Добавить несколько записей в базу данных
+act-update_one = Изменить запись в базе данных
+act-update_many = Изменить несколько записей в базе данных
+act-delete_one = Удалить запись из базы данных
+act-delete_many = Удалить несколько записей из базы данных
+act-scenario_run = Запланировать запуск сценария
+act-message = Запланировать сообщение
+act-cancel = Отменить запланированное
+act-get = Запросить данные с внешнего адреса
+act-post = Отправить данные на внешний адрес
+act-scenario = Запустить сценарий
+act-flow = Запустить поток сценариев
+act-workflow = Запустить рабочий процесс
