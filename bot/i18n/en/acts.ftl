@@ -299,7 +299,7 @@ act-crm-requisite-preset-field-delete = Delete the field from a template of requ
 
 ## Documents
 
-act-crm-documentgenerator-document-add = Create a document from a template
+act-crm-documentgenerator-document-add = Create a document from a template on the record
 act-crm-documentgenerator-document-update = Change the document and make it anew
 act-crm-documentgenerator-document-upload = Upload a finished document to the record
 act-crm-documentgenerator-document-delete = Delete the document
@@ -394,8 +394,8 @@ act-crm-deal-recurring-expose = Create a deal now of the recurring one
 
 ## Import of records
 
-act-crm-item-import = Import a record into the CRM without robots
-act-crm-item-batchimport = Import several records into the CRM without robots
+act-crm-item-import = Import into the CRM, without robots, the record
+act-crm-item-batchimport = Import into the CRM, without robots, several records
 
 ## Custom fields
 

@@ -299,7 +299,7 @@ act-crm-requisite-preset-field-delete = Удалить поле из шабло�
 
 ## Документы
 
-act-crm-documentgenerator-document-add = Создать документ по шаблону
+act-crm-documentgenerator-document-add = Создать документ по шаблону в карточке
 act-crm-documentgenerator-document-update = Изменить документ и собрать его заново
 act-crm-documentgenerator-document-upload = Загрузить готовый документ в карточку
 act-crm-documentgenerator-document-delete = Удалить документ
@@ -394,8 +394,8 @@ act-crm-deal-recurring-expose = Создать сделку по регуляр�
 
 ## Загрузка записей
 
-act-crm-item-import = Загрузить запись в CRM без роботов
-act-crm-item-batchimport = Загрузить несколько записей в CRM без роботов
+act-crm-item-import = Загрузить в CRM без роботов запись
+act-crm-item-batchimport = Загрузить в CRM без роботов несколько записей
 
 ## Свои поля
 

@@ -104,6 +104,7 @@ async def _build_part(call: Call, facts: Facts, reader: Reader) -> PreviewPart:
         verb=find_verb(call.spec),
         entity=_find_kind_shown(call),
         id=target[1] if target else None,
+        record=f"{target[0]}:{target[1]}" if target else "",
         title=await _find_title(call, facts, reader),
         url=reader.names.build_card_url(target[0], target[1], user=reader.user) if target else "",
         lines=[] if call.reads_only else [*await _build_kind_lines(call, reader), *await _build_lines(call, facts, reader)],

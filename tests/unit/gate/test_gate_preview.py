@@ -171,6 +171,7 @@ async def test_headings() -> None:
     assert (await card("crm.deal.get", {"id": 777}, facts=Facts(records={("deal", 777): {}})))["title"] == "№777"
     comment = await card("crm.timeline.comment.add", {"fields": {"ENTITY_TYPE": "deal", "ENTITY_ID": 481, "COMMENT": "x"}})
     assert (comment["entity"], comment["title"], comment["url"]) == ("comment", "Ромашка", "https://portal.example/deal/481")
+    assert comment["record"] == "deal:481"
     listing = await card("crm.status.list", {})
     assert (listing["id"], listing["title"], listing["url"], listing["lines"]) == (None, "", "", [])
     smart = await card("crm.item.update", {"entityTypeId": 177, "id": 5, "fields": {"title": "x"}})
