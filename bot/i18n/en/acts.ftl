@@ -139,7 +139,7 @@ act-crm-automation-trigger-execute = Run the automation trigger
 
 act-calendar-section-add = Create the calendar
 act-calendar-section-update = Change the calendar
-act-calendar-section-delete = Delete the calendar with its events
+act-calendar-section-delete = Delete, with its events, the calendar
 act-calendar-user-settings-set = Change the personal settings of the calendar
 act-calendar-meeting-status-set = Answer the invitation to the meeting
 act-calendar-resource-add = Create the resource for booking
@@ -205,8 +205,8 @@ act-im-dialog-read = Mark as read the chat
 act-im-dialog-unread = Mark messages as unread in the chat
 act-im-dialog-read-all = Mark all chats as read
 act-im-notify-read-all = Mark all notices as read
-act-im-notify-read = Mark as read the notices from one on
-act-im-notify-read-list = Mark as read the chosen notices
+act-im-notify-read = Mark as read or unread a notice, or all from it on
+act-im-notify-read-list = Mark as read or unread the chosen notices
 act-im-recent-pin = Pin in the list, or unpin, the chat
 act-im-recent-hide = Hide from the list the chat
 act-im-recent-unread = Set or clear the unread mark of the chat
@@ -299,7 +299,7 @@ act-crm-requisite-preset-field-delete = Delete the field from a template of requ
 
 ## Documents
 
-act-crm-documentgenerator-document-add = Create a document from a template on the record
+act-crm-documentgenerator-document-add = Create from a template a document of the record
 act-crm-documentgenerator-document-update = Change the document and make it anew
 act-crm-documentgenerator-document-upload = Upload a finished document to the record
 act-crm-documentgenerator-document-delete = Delete the document
