@@ -52,19 +52,18 @@ def render_step(step: Step, tr: Translator) -> Spans:
 def _find_step_words(step: Step, tense: str, tr: Translator) -> str:
     """Return verb and object of a step; `tense` is "done" or "doing".
 
-    An action without words for both tenses is named as on a card, an unknown one by its method.
+    A method with words of its own and an action without words for both tenses are named as on a card, an unknown one by its method.
     """
     verb, entity = step.verb, step.entity
     if verb == "batch":
         return tr.translate(f"{tense}-batch")
+    if act := tr.find_act(step.method):
+        return act
     number = "many" if verb == "list" else "one"
     if tr.has_message(f"{tense}-{verb}"):
         what = _find_first_known((f"{number}-{entity}", f"{number}-other"), tr)
         return f"{tr.translate(f'{tense}-{verb}')} {tr.translate(what)}"
-    code = f"verb-{verb}-{entity}"
-    if tr.has_message(code):
-        return tr.translate(code)
-    return f"{tr.translate(f'{tense}-other')} {step.method}".strip()
+    return tr.describe_call(step.method, verb, entity) or f"{tr.translate(f'{tense}-other')} {step.method}".strip()
 
 
 def _find_first_known(codes: Iterable[str], tr: Translator) -> str:

@@ -100,8 +100,7 @@ def render_heading(preview: PreviewPart, method: str, tr: Translator) -> Spans:
     """Return what a call does and to which record, such as «Изменить сделку «Ромашка»», with a link to the record."""
     if isinstance(preview, Preview) and preview.items:
         return build_spans(tr.translate("card-batch", count=len(preview.items)))
-    code = f"verb-{preview.verb}-{preview.entity}"
-    words = tr.translate(code) if tr.has_message(code) else tr.translate("planned-other", method=method)
+    words = tr.describe_call(method, preview.verb, preview.entity) or tr.translate("planned-other", method=method)
     if not preview.title:
         return build_spans(words)
     return build_spans(words, " ", Span(format_title(preview.title), url=preview.url))

@@ -18,7 +18,7 @@ from orchestrator.gate.approve import confirmations, run_approved
 from orchestrator.gate.approve.call_labels import ProposalLabel, build_call_label, build_offline_label, describe_proposal
 from orchestrator.gate.approve.confirmations import CardRequest, Decision
 from orchestrator.gate.approve.duplicates import add_doubts, build_pending, find_open_card, restore_outcome
-from orchestrator.gate.approve.preview import Names, preview_for
+from orchestrator.gate.approve.preview import Names, find_verb, preview_for
 from orchestrator.gate.approve.revalidate import build_before_image, refuse_unchanged
 from orchestrator.gate.approve.run_approved import OUTDATED, DecisionResult
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
@@ -112,7 +112,7 @@ class Gate:
     def describe_method(self, method: str) -> dict[str, str]:
         """Return the verb and kind of record of a method, for the progress shown to people during a turn; {} for an unknown method."""
         found = self._catalogue.find(method)
-        return {"verb": found.verb, "entity": found.entity} if found else {}
+        return {"verb": find_verb(found), "entity": found.entity} if found else {}
 
     async def describe_effect(self, effect: Effect, actor: Actor) -> ProposalLabel | None:
         """Return the label of the change that `effect` proposes, whether or not it runs; None if it changes nothing."""

@@ -169,6 +169,11 @@ made-new = { $entity ->
     [item] Item created:
     [task] Task created:
     [activity] Activity created:
+    [meeting] Meeting planned:
+    [phonecall] Call recorded:
+    [plannedcall] Call planned:
+    [email] E-mail sent:
+    [emailrecord] E-mail added to the record:
     [todo] Activity created:
     [event] Calendar event created:
     [comment] Comment added{ $target ->
@@ -208,9 +213,14 @@ call-of = { $entity ->
     [status] the stage
     [task] the task
     [user] the employee
+    [meeting] the meeting
+    [phonecall] the record of a call
+    [plannedcall] the call
+    [email] the e-mail
+    [emailrecord] the e-mail of the record
    *[other] the record ({ $method })
   }
-call-named = { $verb ->
+call-verb = { $verb ->
     [add] creating { call-of }
     [update] changing { call-of }
     [delete] deleting { call-of }
@@ -229,6 +239,10 @@ call-named = { $verb ->
     [unbind] unsubscribing from events of the portal
     [batch] a batch of commands ({ $count })
    *[other] the call { $method }
+  }
+call-named = { $acted ->
+    [yes] { $act }
+   *[no] { call-verb }
   }{ $parts ->
     [title] {" "}«{ $title }»
     [changes] {" "}({ $changes })

@@ -172,6 +172,11 @@ made-new = { $entity ->
     [item] Создан элемент
     [task] Создана задача
     [activity] Создано дело
+    [meeting] Создана встреча
+    [phonecall] Записан звонок
+    [plannedcall] Запланирован звонок
+    [email] Отправлено письмо
+    [emailrecord] Добавлено письмо в карточку
     [todo] Создано дело
     [event] Создано событие в календаре
     [comment] Добавлен комментарий{ $target ->
@@ -211,9 +216,14 @@ call-of = { $entity ->
     [status] стадии
     [task] задачи
     [user] сотрудника
+    [meeting] встречи
+    [phonecall] записи о звонке
+    [plannedcall] звонка
+    [email] письма
+    [emailrecord] письма в карточке
    *[other] записи ({ $method })
   }
-call-named = { $verb ->
+call-verb = { $verb ->
     [add] создание { call-of }
     [update] изменение { call-of }
     [delete] удаление { call-of }
@@ -232,6 +242,10 @@ call-named = { $verb ->
     [unbind] отписка от событий портала
     [batch] пакет команд ({ $count })
    *[other] вызов { $method }
+  }
+call-named = { $acted ->
+    [yes] { $act }
+   *[no] { call-verb }
   }{ $parts ->
     [title] {" "}«{ $title }»
     [changes] {" "}({ $changes })

@@ -273,7 +273,9 @@ def _doubt(**more: Any) -> Notice:
         ({"verb": "add", "entity": "task", "title": "Позвонить"}, "создание задачи «Позвонить»"),
         ({"verb": "add", "entity": "comment", "changes": "Текст: привет", "parts": "changes"}, "создание комментария (Текст: привет)"),
         ({"verb": "batch", "entity": "", "count": 20, "title": "А», «Б», «…"}, "пакет команд (20) «А», «Б», «…»"),
-        ({"verb": "delete", "entity": "requisite", "method": "crm.requisite.delete", "parts": "none"}, "удаление записи (crm.requisite.delete)"),
+        ({"verb": "delete", "entity": "requisite", "method": "crm.requisite.delete", "parts": "none"}, "удалить реквизиты"),
+        ({"verb": "delete", "entity": "deal", "method": "crm.deal.contact.items.delete"}, "отвязать все контакты от сделки «Ромашка»"),
+        ({"verb": "delete", "entity": "thing", "method": "crm.odd.delete", "parts": "none"}, "удаление записи (crm.odd.delete)"),
         ({"verb": "other", "entity": "", "method": "crm.odd.thing", "parts": "none"}, "вызов crm.odd.thing"),
     ],
 )  # fmt: skip
