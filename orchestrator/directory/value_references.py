@@ -32,7 +32,7 @@ _PURE_DAYS = frozenset({"closedate", "begindate", "birthdate"})
 
 
 def resolve_date(words: str, *, field: str, kind: str = "", actor: Actor, now: datetime) -> Resolution:
-    """Resolve words to a day for date-only fields, else to a time with offset; for a day or time in the past the result is a question.
+    """Resolve words to a day for date-only fields, else to a time with offset; one in the past is Unresolved and reported to the person.
 
     `kind` is the portal's type of the field; if it is "" (not known), the field's name decides. A filter's prefix in it (">=CLOSEDATE")
     is ignored.

@@ -16,7 +16,7 @@ import yaml
 from orchestrator.domain.errors import SettingsError
 
 LATEST: Final = timedelta(hours=3)
-"""A daily message that would be later than this after its time is skipped: a plan for the morning is of no use after lunch."""
+"""A daily message that could only be sent this long after its time, or later, is skipped: a morning plan is of no use after lunch."""
 MORNING: Final = time(9)
 EVENING: Final = time(18)
 _QUIET_FROM, _QUIET_TO = time(21), time(8)

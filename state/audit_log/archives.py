@@ -1,8 +1,8 @@
 """Archives of the audit log: full log files are renamed, compressed and listed in a ledger, and the oldest archives are removed.
 
-A full `<name>.jsonl` is first renamed to `<name>.jsonl.<UTC time>`, which is quick, and packed into `….gz` later; any process that finds an
-unpacked file packs it. A log file is never removed before its archive is flushed to disk. File names sort in the order of creation, even
-when the clock goes back.
+A full `<name>.jsonl` is first renamed to `<name>.jsonl.<UTC time>`, which is quick, and compressed to `….gz` later by any process that
+finds it uncompressed. A log file is never removed before its archive is flushed to disk. File names sort in the order of creation,
+even when the clock goes back.
 """
 
 import gzip
@@ -40,7 +40,7 @@ class Segment(NamedTuple):
 
     @property
     def is_packed(self) -> bool:
-        """Whether this segment is a complete archive."""
+        """Whether this segment is compressed, so that it is an archive."""
         return self.path.suffix == ".gz"
 
 
@@ -56,7 +56,7 @@ def list_segments(log: Path) -> list[Segment]:
 
 
 def find_unpacked_logs(folder: Path) -> set[str]:
-    """Return the file names of all logs in `folder` that have segments to pack."""
+    """Return the file names of all logs in `folder` that have segments to compress."""
     if not folder.exists():
         return set()
     matches = (_SEGMENT.fullmatch(path.name) for path in folder.iterdir())
@@ -92,7 +92,7 @@ def move_to_segment(log: Path, now: datetime) -> None:
 
 
 def pack_and_prune(log: Path, keep: int) -> bool:
-    """Pack every segment of `log`, remove all but the newest `keep` archives, and return True; False if another process is doing it."""
+    """Compress every segment of `log`, remove all but the newest `keep` archives, and return True; False if another process is doing so."""
     try:
         with hold_lock(build_archive_lock_path(log), seconds=0):
             if build_committed_path(log).exists():
@@ -117,7 +117,7 @@ def pack_text(text: bytes) -> bytes:
 
 
 def describe_archive(text: bytes, data: bytes) -> ArchiveEntry:
-    """Build the ledger entry for the archive `data` whose unpacked content is `text`."""
+    """Build the ledger's entry for an archive with the bytes `data` and the unpacked content `text`."""
     digest = sha256(data).hexdigest()
     found = find_ends(io.BytesIO(text))
     if found is None:
@@ -138,7 +138,7 @@ def read_content(path: Path) -> bytes:
 def open_all(log: Path) -> list[BinaryIO]:
     """Open every file of the log as of one moment, oldest first and the live file last.
 
-    Raises OSError if rotation never pauses long enough.
+    Raises OSError if files are renamed again and again while they are being opened.
     """
     for _ in range(100):
         place = resolve_log(log)
@@ -168,7 +168,7 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _pack(log: Path, source: Path) -> None:
-    """Pack one segment: make the archive durable, then the ledger that records it, and only then remove the source."""
+    """Compress one segment: flush the archive to disk, then the ledger that lists it, and only then remove the segment."""
     if not source.exists():
         return
     archive = source.with_name(f"{source.name}.gz")
@@ -206,7 +206,7 @@ def _trim_ledger(ledger: Ledger, kept: Sequence[Path]) -> Ledger:
 
 
 def _load_ledger(log: Path) -> Ledger:
-    """Load the ledger for writing. A damaged one is kept under another name, which verification reports, and rebuilt from the archives."""
+    """Load the ledger for writing. A damaged ledger is renamed, which verification reports, and a new one is built from the archives."""
     try:
         return read_ledger(log)
     except ValueError:

@@ -28,7 +28,7 @@ class Link(NamedTuple):
 
 
 class Head(NamedTuple):
-    """The end of a log: number and hash of its last record, and the size of the live file after that record in bytes."""
+    """The end of a log: number and hash of its last record, and the size in bytes of the live file (the one written to) after it."""
 
     n: int
     hash: str
@@ -39,9 +39,9 @@ EMPTY = Head(0, NOTHING, 0)
 
 
 def add_link(record: bytes, head: Head) -> tuple[bytes, Head]:
-    """Append the chain member to `record`, a JSON object with at least one key, as the successor of `head`.
+    """Append the member "chain" to `record`, a JSON object with at least one key, as the record after `head`.
 
-    Returns the line and the head after it, whose `size` is unchanged.
+    Returns the line, and the head after it; its `size` is still that of `head`.
     """
     n = head.n + 1
     hashed = b'%b,"chain":{"n":%d,"prev":"%b"' % (record.rstrip(b"\n")[:-1], n, head.hash.encode())
@@ -50,7 +50,7 @@ def add_link(record: bytes, head: Head) -> tuple[bytes, Head]:
 
 
 def parse_link(line: bytes) -> Link | None:
-    """Return the link at the end of a complete line whose bytes match its hash; None for every other line."""
+    """Return the link at the end of a complete line, if the line's bytes match the hash in it; None for every other line."""
     found = _TAIL.search(line, max(0, len(line) - _LONGEST_TAIL))
     if found is None or sha256(line[:-_AFTER_HASHED]).hexdigest().encode() != found[3]:
         return None
@@ -58,7 +58,7 @@ def parse_link(line: bytes) -> Link | None:
 
 
 def move_head(head: Head, lines: Iterable[bytes]) -> Head:
-    """Return `head` advanced over those of `lines` that follow it one after the other; all other lines are skipped."""
+    """Return the head after those of `lines` that continue the chain from `head` one after the other; all other lines are skipped."""
     for line in lines:
         link = parse_link(line)
         if link is not None and (link.n, link.prev) == (head.n + 1, head.hash):
@@ -67,7 +67,7 @@ def move_head(head: Head, lines: Iterable[bytes]) -> Head:
 
 
 def find_ends(lines: Iterable[bytes]) -> tuple[Link, Link] | None:
-    """Return the first and the last link among `lines`, or None if no line has one."""
+    """Return the first and the last link in `lines`; None if no line has one."""
     first = last = None
     for line in lines:
         link = parse_link(line)

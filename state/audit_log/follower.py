@@ -21,7 +21,7 @@ class Follower:
     """
 
     def __init__(self, log: Path, *, last: int | None = 0) -> None:
-        """Open the live file if it exists already."""
+        """Open the live file (the one written to) if it exists already."""
         self._log = log
         self._n = 0
         self._file: BinaryIO | None = None
@@ -35,7 +35,7 @@ class Follower:
         if self._file is None:
             yield from self._reopen()
             return
-        # Checked before reading: a rotation holds the lock that every writer needs, so nothing is written to this file after it.
+        # This is checked before reading: a rotation holds the lock that every writer needs, so nothing is written to this file after it.
         rotated = self._is_elsewhere(self._file)
         yield from self._read_fresh(self._file)
         if rotated:
@@ -63,7 +63,7 @@ class Follower:
         return (now.st_dev, now.st_ino) != (os.fstat(file.fileno()).st_dev, os.fstat(file.fileno()).st_ino)
 
     def _reopen(self) -> Iterator[Record]:
-        """Yield the records written since the last one seen, from all files that now hold them; then continue with the live file."""
+        """Yield the records written after the last one seen, from all files that hold them; then continue with the live file."""
         self._resume_after_rewrite()
         files = open_all(self._log)
         if files and Path(files[-1].name).name == self._log.name:
@@ -81,7 +81,7 @@ class Follower:
                 file.close()
 
     def _resume_after_rewrite(self) -> None:
-        """If the log was erased or rewritten, which numbers its records anew, continue with its last record: it reports the rewriting."""
+        """If the log was erased or rewritten, and its records numbered anew, continue with the last one, which reports the rewriting."""
         path = build_lock_path(resolve_log(self._log))
         head = parse_head(path.read_bytes()) if path.exists() else None
         if head is None or head.n < self._n:

@@ -1,6 +1,6 @@
-"""The audit log for operators: JSONL per user, rotated and chained (S004-43…53, A8). An error here never disturbs a person's request.
+"""The audit log for operators: a rotated, hash-chained JSONL file per user (S004-43…53, A8). Its errors never disturb a person's request.
 
-It is not the journal: no decision reads it, and records are not flushed to disk one by one.
+It is not the journal: no decision depends on it, and records are not flushed to disk one by one.
 """
 
 import errno
@@ -41,7 +41,7 @@ KEEP = 10
 class InteractionLogger:
     """Appends records to the logs in one folder; safe to use from several threads and processes.
 
-    Calls block while the disk writes, so code on an event loop calls it in a thread. Packing of full logs is never waited for.
+    Calls block while the disk writes, so code on an event loop calls it in a thread. No call waits for the compression of full logs.
     """
 
     def __init__(self, folder: Path, *, clock: Clock, limit: int = LIMIT, keep: int = KEEP) -> None:
@@ -57,12 +57,12 @@ class InteractionLogger:
             log.exception("the folder of the interaction logs cannot be read", extra={"action": "interaction_log.open"})
 
     def record(self, user: str, entry: Mapping[str, Any]) -> None:
-        """Append one record with `timestamp` and `user` in front; any error goes to the standard log only."""
+        """Append one record with `timestamp` and `user` in front; an error is written to the program's own log and not raised."""
         with _fail_open():
             self._add(user, encode_record({"timestamp": format_iso(self._clock.now()), "user": user, **entry}))
 
     def write(self, user: str, record: bytes) -> None:
-        """Append an already encoded record: a JSON object with `timestamp` and `user` and without a chain.
+        """Append an already encoded record: a JSON object with `timestamp` and `user` and without the member "chain".
 
         Errors are handled as in `record`.
         """
@@ -79,7 +79,7 @@ class InteractionLogger:
             packer.pack(path, self._keep)
 
     def close(self, seconds: float = 5.0) -> bool:
-        """Wait at most `seconds` for the packing of full logs; return False if some remain for the next start."""
+        """Wait at most `seconds` for the compression of full logs; return False if some are left for the next start."""
         return packer.wait(seconds)
 
     def _append(self, path: Path, lock: int, record: bytes) -> bool:
@@ -105,7 +105,7 @@ class InteractionLogger:
 
 @contextmanager
 def _fail_open() -> Iterator[None]:
-    """Send any exception to the standard log only: logging trouble must not reach the user (S004-52)."""
+    """Write any exception of the block to the program's own log only: errors of the audit log must not reach the user (S004-52)."""
     try:
         yield
     except Exception:
@@ -120,7 +120,7 @@ def list_users(folder: Path) -> list[str]:
 def read_records(folder: Path, user: str) -> Iterator[dict[str, Any]]:
     """Yield every complete record of `user`, oldest first, archives included.
 
-    Raises DamagedArchive, naming an archive that cannot be unpacked.
+    Raises DamagedArchive, which names the archive that cannot be unpacked.
     """
     files = archives.open_all(build_log_path(folder, user))
     try:
@@ -140,23 +140,27 @@ def _open_live(path: Path) -> int:
 
 
 def _find_present_head(path: Path, lock: int, descriptor: int, size: int) -> Head:
-    """Return number and hash of the last record, which the next one follows.
+    """Return the number and hash of the last record, after which the next one is written.
 
-    If the file is shorter than the head in the lock file says, that head is used, so that verification still sees the gap.
+    If the log file is shorter than the head in the lock file says, number and hash are taken from that head, so that verification still
+    sees the gap.
     """
     head = locks.read_head(lock)
     if head is None:
         return _scan_head(path)
     if head.size == size:
         return head
-    # A process died between writing the line and the head, or between rotation and head: adopt the records written after the head.
+    # A process died after writing a line or rotating the file and before writing the head: the head is moved past those records.
     tail = os.pread(descriptor, size - head.size, head.size) if head.size < size else b""
     moved = move_head(head, tail.splitlines(keepends=True))
     return moved if moved.n > head.n else max(head, _scan_head(path), key=lambda each: each.n)
 
 
 def _scan_head(path: Path) -> Head:
-    """Find the last numbered record by reading all files, if the lock file holds no head: the log is new or old, or the file was lost."""
+    """Return the last numbered record by reading all files.
+
+    This is used if the lock file holds no head, because the log is new or very old, or because the lock file was lost.
+    """
     links = []
     for file in archives.open_all(path):
         # An archive that cannot be unpacked is reported by the verification; it must not prevent the next record from being written.
@@ -166,7 +170,7 @@ def _scan_head(path: Path) -> Head:
 
 
 def _write(descriptor: int, line: bytes) -> int:
-    """Write the record in one call, on its own line even after a torn line, and return the new size. A partial write is truncated away."""
+    """Write the record in one call, on a new line even after an incomplete one, and return the new size; undo a partial write."""
     size = os.fstat(descriptor).st_size
     torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
     data = b"\n" + line if torn else line

@@ -1,6 +1,6 @@
-"""The ledger of a log's archives: the checksum and record numbers of each, and the first record that is still kept.
+"""The ledger of a log, a file that lists its archives with their checksums and record numbers, and the first record that is still kept.
 
-The ledger file is replaced as a whole, before the archives that it no longer lists are removed; a writer holds the archive lock.
+The file is replaced as a whole, before the archives that it no longer lists are removed. Whoever writes it holds the archive lock.
 """
 
 import os
@@ -58,7 +58,7 @@ def read_ledger(log: Path) -> Ledger:
 
 
 def write_ledger(log: Path, ledger: Ledger) -> None:
-    """Replace the ledger of `log` durably; the caller flushes the folder itself."""
+    """Replace the ledger of `log` and flush the file to disk; the caller flushes the folder's directory entry."""
     path = build_ledger_path(log)
     half = path.with_name(f"{path.name}.tmp")
     with half.open("wb") as file:
@@ -69,7 +69,7 @@ def write_ledger(log: Path, ledger: Ledger) -> None:
 
 
 def _render(ledger: Ledger) -> bytes:
-    """Return the file content for `ledger`; its last line is a checksum of everything before."""
+    """Return the file content for `ledger`; its last line is a checksum of everything before it."""
     facts = ledger.model_dump()
     check = sha256(orjson.dumps(facts)).hexdigest()[:16]
     return orjson.dumps(facts | {"check": check}, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

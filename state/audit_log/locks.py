@@ -1,4 +1,4 @@
-"""The lock of a user's audit log, and the head in the lock file: number and hash of the last record, and the size of the live file.
+"""The lock of a user's audit log, and the head in its lock file: the number and hash of the last record, and the size of the live file.
 
 The lock is released when its process ends.
 """
@@ -19,7 +19,7 @@ from state.audit_log.chain import Head
 LOCK_SECONDS = 5.0
 LOCK_POLL_SECONDS = 0.001
 _HEAD_BYTES = 160
-"""The head is always written in one piece of this length, so that a crash never leaves half of it."""
+"""The length in bytes of the stored head, which is always written in one piece, so that a crash never leaves half of it."""
 _CHECK_BYTES = len(',"check":"00000000"')
 
 
@@ -49,7 +49,7 @@ def hold_lock(path: Path, *, seconds: float | None = None) -> Iterator[int]:
 
 @contextmanager
 def hold_shared_lock(path: Path) -> Iterator[None]:
-    """Keep writers out while the block runs, without writing anything; takes no lock if there is no lock file yet."""
+    """Keep writers out while the block runs, without writing anything; if there is no lock file yet, no lock is taken."""
     try:
         descriptor = _open_locked(path, os.O_RDONLY, fcntl.LOCK_SH, LOCK_SECONDS)
     except FileNotFoundError:
@@ -76,7 +76,7 @@ def _open_locked(path: Path, flags: int, kind: int, seconds: float) -> int:
 
 
 def _flock(descriptor: int, kind: int, deadline: float) -> None:
-    """Lock against other processes and threads alike; raise TimeoutError if somebody still holds the lock at `deadline`."""
+    """Take the lock against other processes and other threads; raise TimeoutError if somebody still holds it at `deadline`."""
     while True:
         try:
             fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
@@ -96,7 +96,7 @@ def read_head(descriptor: int) -> Head | None:
 def parse_head(text: bytes) -> Head | None:
     """Parse the head from `text`, the content of a lock file; None if it holds no valid head.
 
-    A head that was written before heads had a checksum is accepted without one.
+    A head from before heads had a checksum is accepted without one.
     """
     try:
         found = orjson.loads(text)
@@ -113,5 +113,5 @@ def render_head(head: Head) -> bytes:
 
 
 def write_head(descriptor: int, head: Head) -> None:
-    """Write `head` into the open lock file. It is not flushed to disk, because the record itself is not either."""
+    """Write `head` into the open lock file. It is not flushed to disk, because the record itself is not flushed, either."""
     os.pwrite(descriptor, render_head(head), 0)

@@ -1,6 +1,6 @@
-"""Packs full logs in the background: one thread per process, which ends when there is nothing left to pack.
+"""Compresses full logs in the background: one thread per process, which ends when there is nothing left to compress.
 
-Files that a process leaves unpacked when it ends are packed by the next one.
+Files that a process leaves uncompressed when it ends are compressed by the next process.
 """
 
 import atexit
@@ -18,7 +18,7 @@ AT_EXIT_SECONDS = 2.0
 
 
 class Packer:
-    """A queue of logs to pack, filled from any thread; adding to it never blocks on packing."""
+    """A queue of logs to compress; any thread may add a log, and adding never waits for the compression."""
 
     def __init__(self) -> None:
         """Start without a thread."""
@@ -27,7 +27,7 @@ class Packer:
         self._thread: threading.Thread | None = None
 
     def pack(self, path: Path, keep: int) -> None:
-        """Queue the segments of the log `path` for packing; all but the newest `keep` archives are then removed."""
+        """Queue the segments (full files) of the log `path` for compression; all but the newest `keep` archives are then removed."""
         with self._idle:
             self._todo[path] = keep
             if self._thread is None:
@@ -35,7 +35,7 @@ class Packer:
                 self._thread.start()
 
     def wait(self, seconds: float) -> bool:
-        """Wait at most `seconds` until everything is packed or has failed; return False if work is left."""
+        """Wait at most `seconds` until everything is compressed or has failed; return False if work is left."""
         end = time.monotonic() + seconds
         with self._idle:
             while self._thread is not None:
@@ -65,7 +65,7 @@ def _pack_and_prune(path: Path, keep: int) -> None:
 
 
 packer = Packer()
-"""The packer of this process."""
+"""The queue that all loggers of this process use."""
 
 atexit.register(lambda: packer.wait(AT_EXIT_SECONDS))
 os.register_at_fork(after_in_child=packer.__init__)  # type: ignore[misc] # the child has none of its parent's threads

@@ -23,12 +23,12 @@ _SAFE = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_")
 
 @lru_cache(maxsize=1024)  # see locks.build_lock_path
 def build_log_path(folder: Path, user: str) -> Path:
-    """Return the path of the live log of `user`: unique to the user and always inside `folder`, whatever the id contains."""
+    """Return the path of the live log of `user`: different for each user and always inside `folder`, whatever the id contains."""
     return folder / f"{build_file_name(user)}.jsonl"
 
 
 def build_file_name(user: str) -> str:
-    """Return `user` with every byte except lower-case letters, digits, - and _ written as %xx; a long name ends in its hash."""
+    """Return `user` with every byte except lower-case letters, digits, - and _ as %xx; the end of a long name is replaced by a hash."""
     raw = user.encode("utf-8", "surrogatepass")
     name = "".join(chr(byte) if byte in _SAFE else f"%{byte:02x}" for byte in raw)
     if len(name) > LONGEST_NAME:
@@ -38,7 +38,7 @@ def build_file_name(user: str) -> str:
 
 
 def parse_user(log_file: Path) -> str:
-    """Return the user id that a log's file name encodes; the name itself if it ends in the hash of a long id or is not UTF-8."""
+    """Return the user id that a log's file name encodes; the file name itself if it ends in the hash of a long id or is not UTF-8."""
     name = log_file.name.removesuffix(".jsonl")
     if name == "%":
         return ""
@@ -49,18 +49,18 @@ def parse_user(log_file: Path) -> str:
 
 
 def parse_record(line: bytes) -> Iterator[dict[str, Any]]:
-    """Yield the record on `line`; nothing for an empty or a torn line."""
+    """Yield the record on `line`; nothing for an empty or an incomplete line."""
     if not line.strip():
         return
     try:
         yield orjson.loads(line)
     except orjson.JSONDecodeError:
-        # Either the tail that a crashed writer left, or the beginning of what another process is writing right now.
+        # This is the end of a line that a crashed writer left, or the beginning of one that another process is writing right now.
         log.warning("a torn record was left out", extra={"action": "interaction_log.torn"})
 
 
 def encode_record(record: Mapping[str, Any]) -> bytes:
-    """Encode `record` as one JSON object, whatever it contains; an existing chain member is dropped, because the record gets its own."""
+    """Encode `record` as one JSON object, whatever it contains; its member "chain" is dropped, because the log adds its own."""
     record = {key: value for key, value in record.items() if key != FIELD}
     try:
         return orjson.dumps(record, default=_render_foreign, option=orjson.OPT_NON_STR_KEYS)

@@ -25,7 +25,7 @@ Change = Callable[[dict[str, Any]], dict[str, Any] | None]
 
 
 def erase_user(folder: Path, user: str) -> int:
-    """Remove every file of the user's log and return how many records could still be read in them.
+    """Remove every file of the user's log, and return how many records in them could be read before.
 
     Raises TimeoutError if the log's locks are not released in time; then nothing was removed.
     """
@@ -48,10 +48,10 @@ def erase_user(folder: Path, user: str) -> int:
 
 
 def transform_user(folder: Path, user: str, change: Change, *, clock: Clock | None = None) -> int:
-    """Replace every record of the user by the result of `change`, None to drop it; return how many differ.
+    """Replace every record of the user by the result of `change` (None drops the record); return how many records were changed or dropped.
 
-    Numbers and hashes are computed anew, and a last record reports the rewriting and the end of the old chain. Torn lines are dropped. If
-    nothing changes, the files stay as they are. DamagedArchive and errors of `change` leave everything as it was.
+    Numbers and hashes are computed anew, and a last record reports the rewriting and the end of the old chain. Incomplete lines are
+    dropped. If nothing changes, the files stay as they are. If DamagedArchive or an error of `change` is raised, nothing is changed.
     """
     log = build_log_path(folder, user)
     if not folder.is_dir() or log not in archives.list_logs(folder):
@@ -98,7 +98,7 @@ class _LogRewrite:
         self.differing = self._dropped = self._unreadable = 0
 
     def add_archive(self, segment: Segment) -> None:
-        """Write the new archive for a segment, packed or not; none if no record of it is kept."""
+        """Write the new archive for a segment, which may be compressed or not; no archive is written if none of its records is kept."""
         text = self.transform_lines(_read_text(segment.path))
         name = segment.path.name if segment.is_packed else f"{segment.path.name}.gz"
         if text:
@@ -111,7 +111,7 @@ class _LogRewrite:
         return b"".join(self._transform_line(line) for line in io.BytesIO(text) if line.strip())
 
     def build_note(self, user: str, clock: Clock, n: int, digest: str) -> bytes:
-        """Return the line that reports the rewriting; `n` and `digest` are number and hash of the last record before it."""
+        """Return the line that reports the rewriting; `n` and `digest` are number and hash of the last record before the rewriting."""
         record = {
             "timestamp": format_iso(clock.now()),
             "user": user,

@@ -1,7 +1,7 @@
-"""Replaces all files of one log at once: a folder beside the log is completed, renamed to mark it as valid, then moved into place.
+"""Replaces all files of one log at once: new files are prepared in a folder, which is renamed to mark it as valid and moved into place.
 
-Before that rename only the old files count, after it only the folder: a crash leaves one or the other, and the next process that takes the
-log's lock finishes the move.
+Before that renaming only the old files count, after it only the folder. So a crash leaves either of them valid, and the next process that
+takes the log's lock finishes the move.
 """
 
 import os
@@ -28,7 +28,7 @@ def build_committed_path(log: Path) -> Path:
 
 
 def resolve_log(log: Path) -> Path:
-    """Return the path from which to read `log`: the log itself, or its replacement that is not yet in place."""
+    """Return the path from which to read `log`: the log itself, or its valid replacement if that is not in place yet."""
     new = build_committed_path(log)
     return new / log.name if new.is_dir() else log
 
@@ -48,7 +48,7 @@ def hold_in_place(log: Path) -> Iterator[int]:
 
 
 def commit_staged_files(log: Path, lock: int) -> None:
-    """Make the staged files valid and move them into place; the caller holds the log's lock (`lock`) and its archive lock."""
+    """Make the prepared files valid and move them into place; the caller holds the log's lock (`lock`) and its archive lock."""
     new = build_staging_path(log)
     sync_folder(new)
     new.rename(build_committed_path(log))
@@ -78,7 +78,7 @@ def finish_move(log: Path, lock: int) -> None:
 
 
 def clear_staged_files(log: Path) -> None:
-    """Remove staged files that never became valid and files already installed; the caller holds the archive lock."""
+    """Remove prepared files that never became valid, and leftovers of those already moved; the caller holds the archive lock."""
     shutil.rmtree(build_staging_path(log), ignore_errors=True)
     shutil.rmtree(log.with_name(f".{log.name}.installed"), ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""Verifies audit logs: the chain, each archive byte by byte, and the end against the head in the lock file. Changes nothing.
+"""Verifies audit logs: the hash chain, each archive byte by byte, and the log's end against the head stored in the lock file. Read-only.
 
 Offsets count bytes of the file itself; for a record inside an archive they count in the unpacked text, and the finding says so.
 """
@@ -34,7 +34,7 @@ class _Files:
     """(segment, or None for the live file; its bytes), oldest first."""
     head: Head | None
     ledger: Ledger | None
-    """None if the ledger is damaged; then no finding relies on it."""
+    """The list of the log's archives; None if it is damaged, in which case no finding depends on it."""
     troubles: tuple[Finding, ...]
 
 
@@ -67,7 +67,7 @@ def verify_log(log: Path) -> Iterator[Finding]:
 
 
 def _check_unlisted(files: _Files, segment: Segment, text: bytes) -> Iterator[Finding]:
-    """Report an archive whose name the ledger does not know, unless it is just being packed, about to be removed, or older than ledgers."""
+    """Yield a finding for an archive that the ledger does not list, unless it is being compressed or removed, or is older than ledgers."""
     ledger, name = files.ledger, segment.path.name
     if ledger is None or not ledger.archives or name in ledger.archives or segment.path.with_suffix("").exists():
         return
@@ -113,7 +113,7 @@ def _inflate(data: bytes) -> tuple[bytes, tuple[FindingKind, int, str] | None]:
 
 
 def _inflate_raw(data: bytes) -> tuple[bytes, int | None]:
-    """Return the content as far as it unpacks, and the offset in `data` where it ends: None if it does not end, -1 if it is damaged."""
+    """Return the content as far as it unpacks, and the offset in `data` where it ends: None if it is cut off, -1 if it is damaged."""
     stream = zlib.decompressobj(-zlib.MAX_WBITS)
     try:
         text = stream.decompress(data[len(HEADER) :])
@@ -144,7 +144,7 @@ def _find_difference(one: bytes, other: bytes) -> int:
 
 
 def _read_files(log: Path) -> _Files:
-    """Read all files as of one moment: nobody writes, rotates or packs while they are read into memory."""
+    """Read all files as of one moment: nobody writes, renames or compresses files while they are read into memory."""
     with ExitStack() as locks:
         locks.enter_context(hold_shared_lock(build_archive_lock_path(log)))
         locks.enter_context(hold_shared_lock(build_lock_path(log)))
@@ -200,7 +200,7 @@ class _BadLine(NamedTuple):
 
 
 class _LogChecker:
-    """Walks one log from its oldest record to its newest and reports what does not follow from the record before."""
+    """Walks one log from its oldest record to its newest, and reports each record that does not continue the chain."""
 
     def __init__(self, place: str, files: _Files) -> None:
         self._place = place
@@ -233,7 +233,7 @@ class _LogChecker:
         self._end = (name, offset)
 
     def check_end(self) -> Iterator[Finding]:
-        """Yield the findings about the end of the log, compared with the head."""
+        """Yield the findings about the end of the log, which must be the record that the head in the lock file names."""
         head = self._files.head
         missing = head.n - self._n if head else 0
         if self._bad:
@@ -264,7 +264,7 @@ class _LogChecker:
             self._bad.append(bad._replace(readable=readable))
 
     def _check_out_of_order(self, link: Link, at: _BadLine) -> Iterator[Finding]:
-        """Handle a complete record that does not directly follow the one before it."""
+        """Yield the findings about a complete record that does not directly follow the one before it, and decide where the walk goes on."""
         gap = link.n - self._n - 1
         where = (at.file, at.offset)
         if self._aside and (link.prev, link.n) == (self._aside.hash, self._aside.n + 1):
@@ -298,7 +298,7 @@ class _LogChecker:
         return self._build_finding("damaged", why, (first.file, first.offset), self._n + 1)
 
     def _build_surplus(self) -> Finding:
-        """Build the finding for lines that stand between records although no record is missing."""
+        """Build the finding for extra lines between numbered records none of which is missing."""
         first = self._bad[0]
         forged = any(bad.readable for bad in self._bad)
         kind: FindingKind = "inconsistent" if forged else "note"

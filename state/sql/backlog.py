@@ -1,4 +1,4 @@
-"""Reads how many rows wait in the database and since when, for monitoring: numbers only, with a time limit, on a connection of its own."""
+"""Reads how many rows wait in the database and since when, for monitoring. It reads only numbers and times, within a time limit."""
 
 import sqlite3
 import time
@@ -16,9 +16,9 @@ from state.sql.dialect import open_read_only
 from state.sql.tables import effects, inbox, outbox, timers, values
 
 TIMEOUT_SECONDS: Final = 2.0
-"""The time limit of one statement in seconds; after it the reading is given up."""
+"""The time limit of one statement in seconds; a statement that takes longer is aborted, and the reading fails."""
 _MOST: Final = 5000
-"""At most this many open effects of each status are searched for the oldest one."""
+"""The most open effects of each status that are searched for the oldest one."""
 _STEPS: Final = 20_000
 """Steps of SQLite's virtual machine between two checks of the time limit: a fraction of a millisecond."""
 OPEN: Final = ("requested", "approved", "started", "unknown")
@@ -26,7 +26,7 @@ OPEN: Final = ("requested", "approved", "started", "unknown")
 
 @dataclass(frozen=True, kw_only=True)
 class Waiting:
-    """The number of waiting rows and the time of the oldest (ISO 8601, "" if there is none)."""
+    """The number of waiting rows, and the time since which the oldest has waited (ISO 8601, "" if none waits)."""
 
     count: int = 0
     oldest: str = ""
@@ -34,23 +34,23 @@ class Waiting:
 
 @dataclass(frozen=True, kw_only=True)
 class Backlog:
-    """The contents of the tables at one moment."""
+    """What waits in each table at one moment."""
 
     inbox: Mapping[str, Waiting] = field(default_factory=dict)
-    """New inputs by lane."""
+    """New inbox rows by lane; lanes are the separate queues of one session."""
     outbox: Mapping[tuple[str, str], Waiting] = field(default_factory=dict)
-    """Deliveries by channel and status (new, failed)."""
+    """Outbox rows by channel and status (new, failed)."""
     effects: Mapping[str, Waiting] = field(default_factory=dict)
-    """Effects by status; `oldest` is set only for statuses that are not final."""
+    """Effects (proposed or executed calls) by status; `oldest` is set only for statuses that are not final."""
     timers: int = 0
     timers_due: int = 0
     database_bytes: int = 0
     frozen: bool = False
-    """Whether writes are frozen."""
+    """Whether all writes to the portal are stopped."""
 
 
 class BacklogReader:
-    """Reads from the database at `url` while others work with it. Used from one thread; raises StoreUnwritable."""
+    """Reads from the database at `url` over its own connection while others work with it. Used from one thread; raises StoreUnwritable."""
 
     def __init__(self, url: str) -> None:
         """Keep the URL; the database is opened by the first `read`."""
@@ -58,7 +58,7 @@ class BacklogReader:
         self._engine: Engine | None = None
 
     def read(self, now: str) -> Backlog:
-        """Return the numbers; timers count as due if their time is not after `now` (ISO 8601)."""
+        """Return what waits; a timer counts if its due time is not after `now` (ISO 8601)."""
         if self._engine is None:
             with translate_errors(), open_read_only(self._url) as dialect:
                 self._engine = dialect.engine
@@ -105,7 +105,7 @@ def _count_outbox(connection: Connection) -> dict[tuple[str, str], Waiting]:
 
 
 def _count_effects(connection: Connection) -> dict[str, Waiting]:
-    """Count the effects by status. Only the oldest is read from the table itself, whose rows are long; the rest is in the index."""
+    """Return the number of effects by status. They are counted in an index; the table, whose rows are long, is read only for the oldest."""
     counts: dict[str, int] = {
         row[0]: row[1] for row in connection.execute(select(effects.c.status, func.count()).group_by(effects.c.status))
     }

@@ -15,13 +15,14 @@ _TAIL = len(_MARK) + _DIGEST + len(_END)
 
 
 class DamagedRow(StoreError):
-    """A stored value is not as it was written; it must not be used."""
+    """A stored value fails its checksum, so it is not as it was written and must not be used."""
 
 
 def encode_checksummed(place: str, value: Mapping[str, Any] | None) -> str | None:
-    """Encode `value` as canonical JSON with a checksum over it and its `place`, which says what the text is; None gives None.
+    """Encode `value` as canonical JSON with a checksum over it and over `place`; None for a `value` of None.
 
-    A text that was copied to another place fails the check, too. `row_mapping.build_call_place` is an example of a place.
+    `place` names what the text is, such as "the call of effect 7" (`row_mapping.build_call_place`). The checksum covers it, so a text that
+    was copied into another row fails the check, too.
     """
     if value is None:
         return None
@@ -30,7 +31,7 @@ def encode_checksummed(place: str, value: Mapping[str, Any] | None) -> str | Non
 
 
 def decode_checksummed(place: str, text: str) -> Any:
-    """Decode a text, also one written before checksums were introduced. Raises DamagedRow if it is not what was written for `place`."""
+    """Decode a stored text, also one from before checksums were introduced. Raises DamagedRow if it is not what was written for `place`."""
     mark, digest, end = text[-_TAIL : -_TAIL + len(_MARK)], text[-len(_END) - _DIGEST : -len(_END)], text[-len(_END) :]
     if mark == _MARK:
         head = text[:-_TAIL].removesuffix(",")

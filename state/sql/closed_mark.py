@@ -1,4 +1,4 @@
-"""A mark in the database that no program may start on it: its rows were moved to another one, or copying into it did not finish."""
+"""A mark in a database that forbids every program to start on it: its rows were moved to another database, or filling it did not finish."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -18,7 +18,7 @@ class ClosedDatabase(StoreError):
 
 
 def refuse_closed_database(connection: Connection) -> None:
-    """Raise ClosedDatabase with a message for people if the database is marked; works with any schema or none."""
+    """Raise ClosedDatabase, with a message for operators, if the database is marked as closed; works with any schema or none."""
     found = read_mark(connection)
     if found is not None:
         raise ClosedDatabase(describe_mark(found))
@@ -34,7 +34,7 @@ def describe_mark(mark: Mapping[str, Any]) -> str:
 
 
 def read_mark(connection: Connection) -> dict[str, Any] | None:
-    """Return the mark as {why, at, …}, or None if there is none; {} if it cannot be read."""
+    """Return the mark as {"why": …, "at": …} with `to` or `by` (see `set_mark`); None if there is none, {} if it cannot be parsed."""
     if not inspect(connection).has_table("values"):
         return None
     found = connection.execute(text('SELECT value FROM "values" WHERE key = :key'), {"key": KEY}).scalar()
@@ -48,7 +48,7 @@ def read_mark(connection: Connection) -> dict[str, Any] | None:
 
 
 def set_mark(connection: Connection, why: Why, **told: str) -> None:
-    """Mark the database as closed, within the caller's transaction; `told` holds `to` (where it was moved) or `by` (what fills it)."""
+    """Mark the database as closed, within the caller's transaction; `told` is `to` (where it was moved) or `by` (what began to fill it)."""
     value = orjson.dumps({"why": why, "at": format_iso(SystemClock().now()), **told}).decode()
     remove_mark(connection)
     connection.execute(text('INSERT INTO "values" (key, value) VALUES (:key, :value)'), {"key": KEY, "value": value})

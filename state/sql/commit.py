@@ -1,8 +1,8 @@
-"""Writes a commit in one transaction: numbers, encrypts and chains its events. Any failed condition raises and rolls everything back.
+"""Writes a commit in one transaction: numbers, encrypts and hash-chains its events. Any failed condition raises and rolls everything back.
 
-A delivered row of the outbox is deleted, and only its key and the `sent_ref` of the message are kept. Rows of a session are delivered in
-the order of their `pos`. A row with the key of an unsent one replaces it; the old one stays as "replaced" until the new one is sent,
-because it may be in delivery and still report its `sent_ref`.
+A delivered outbox row is deleted; only its key and its `sent_ref` (the id of the sent message) are kept. Rows of a session are delivered in
+the order of their `pos`. A new row replaces an unsent row with the same key. The old row stays as "replaced" until the new one is sent,
+because the old one may be in delivery and still report its `sent_ref`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -40,7 +40,7 @@ from state.sql.statements import Statements
 
 
 class Draft(NamedTuple):
-    """An event that has no number yet, and its compressed personal part, which is not encrypted yet (b"" if there is none)."""
+    """An event without its number yet, and `secret`, its personal part compressed but not encrypted yet (b"" if there is none)."""
 
     event: EncodedEvent
     secret: bytes
@@ -50,7 +50,7 @@ Step = tuple[Commit, Sequence[Draft]]
 
 
 class Fence(NamedTuple):
-    """The seq and hash at which the stream ends, and the encryption key of the commit's person if there is one already."""
+    """The seq and hash of the stream's last event, and the encryption key of the commit's person (None if there is no key yet)."""
 
     seq: int
     hash: str
@@ -59,7 +59,7 @@ class Fence(NamedTuple):
 
 @lru_cache(4096)
 def to_lease_key(stream: str) -> str:
-    """Return the session whose lease guards `stream`. Raises ValueError for an unknown kind of stream."""
+    """Return the session whose lease (one process's right to write) guards `stream`. Raises ValueError for an unknown kind of stream."""
     kind, _, key = stream.partition(":")
     if kind == "session" and key and not key.startswith("run:"):
         return key
@@ -86,13 +86,13 @@ def build_drafts(commit: Commit) -> list[Draft]:
 
 
 def write_commit(transaction: Transaction, statements: Statements, steps: Sequence[Step], after: int | None) -> list[StoredEvent]:
-    """Write several commits (`steps`) of one stream, which must end at `after` if that is given. Returns the stored events.
+    """Write several commits (`steps`) of one stream, whose last seq must be `after` if that is given. Returns the stored events.
 
-    Raises StaleEpoch or EffectConflict if the steps come too late.
+    Raises StaleEpoch if another process has taken over the session, EffectConflict if an effect no longer has the expected status.
     """
     numbered: list[tuple[StoredEvent, str]] = []
     named: list[IndexEntry] = []
-    # The owner and epoch of the last step: within the transaction nobody else moves the end of the stream, so it is read once.
+    # The last step's owner and epoch are used, and the end of the stream is read once: within the transaction nobody else moves it.
     whose: tuple[str, int] | None = None
     fence = Fence(0, "", None)
     for commit, made in steps:
@@ -142,7 +142,10 @@ def _write_rest(transaction: Transaction, statements: Statements, commit: Commit
 
 
 def _change_effects(transaction: Transaction, statements: Statements, commit: Commit) -> None:
-    """Apply the effect changes. The daily caps are checked last: a start that lost against another one is an EffectConflict, not a cap."""
+    """Apply the effect changes; daily caps are checked last.
+
+    If two processes start the same call at once, the slower one must get an EffectConflict and not be counted against its person's cap.
+    """
     if any(change.status == "started" and not change.though_frozen for change in commit.effects):
         _check_frozen(transaction, statements)
     for change in commit.effects:
@@ -153,16 +156,16 @@ def _change_effects(transaction: Transaction, statements: Statements, commit: Co
 
 
 def put_inbox(transaction: Transaction, statements: Statements, new: Sequence[InboxRow]) -> list[bool]:
-    """Add inputs; return for each whether it is new, False if its source is known."""
+    """Add inbox rows; return for each whether it is new: False if a row with its `source` was stored before."""
     return [transaction.run(statements.add_inbox, row_mapping.to_inbox_params(row)) == 1 for row in new]
 
 
 def fetch_secrets(transaction: Transaction, statements: Statements, key_ids: Iterable[str]) -> dict[str, str]:
-    """Return the current secrets of these keys by key id; "" for an erased key, no entry for a key that never existed."""
+    """Return the secrets of these encryption keys by key id; "" for an erased key, no entry for a key that never existed."""
     wanted = sorted(key_ids)
     if not wanted:
         return {}
-    # Padded to a power of two, so that few statements serve every number of keys.
+    # The list is padded to a power of two, so that a few compiled statements serve every number of keys.
     wanted += wanted[:1] * ((1 << (len(wanted) - 1).bit_length()) - len(wanted))
     found = transaction.fetch_rows(statements.build_secrets(len(wanted)), {f"at_{number}": key_id for number, key_id in enumerate(wanted)})
     return {key_id: secret.decode(errors="replace") if isinstance(secret, bytes) else secret for key_id, secret in found}
@@ -178,7 +181,7 @@ def _load_fence(transaction: Transaction, statements: Statements, commit: Commit
 
 
 def _create_key(transaction: Transaction, statements: Statements, person: str, now: str) -> PersonKey:
-    """Create the first key of `person`. If two processes do so at once, one succeeds and both use its key."""
+    """Create the first encryption key of `person` and return it. If two processes do so at once, one succeeds and both use its key."""
     key = encryption.generate_key()
     transaction.run(statements.add_key, {**key._asdict(), "person": person, "created_at": now, "erased_at": ""})
     found = transaction.fetch_row(statements.live_key, {"at_person": person})
@@ -188,7 +191,7 @@ def _create_key(transaction: Transaction, statements: Statements, person: str, n
 
 
 def _number(commit: Commit, made: Sequence[Draft], fence: Fence) -> list[tuple[StoredEvent, str]]:
-    """Number, encrypt and chain the events; return each as stored, with the text of its data."""
+    """Number, encrypt and hash-chain the events; return each as it will be stored, with the JSON text of its data."""
     ts, seq, head = format_iso(commit.now), fence.seq, fence.hash
     stored = []
     for written, secret in made:
@@ -204,7 +207,7 @@ def _number(commit: Commit, made: Sequence[Draft], fence: Fence) -> list[tuple[S
 
 
 def _build_index_entries(commit: Commit, fresh: Sequence[tuple[StoredEvent, str]]) -> list[IndexEntry]:
-    """Return the index entries of a commit's events. The call of each is taken from the effects that the commit changes."""
+    """Return the rows of the table `mentions` for a commit's events. An event's call is taken from the effects that the commit changes."""
     calls = {change.effect_id: change.call or {} for change in commit.effects}
     return [one for event, _ in fresh for one in index_event(event.id, event.type, event.data, calls.get(event.data.get("effect_id", "")))]
 
@@ -238,7 +241,10 @@ def _change_effect(transaction: Transaction, statements: Statements, commit: Com
 
 
 def _set_switch(transaction: Transaction, statements: Statements, value: str) -> None:
-    """Set the switch that freezes writes; on PostgreSQL wait for transactions that are starting a call and have not seen the new value."""
+    """Set the switch that stops all writes to the portal.
+
+    On PostgreSQL this waits for transactions that are starting a call and have not seen the new value.
+    """
     if isinstance(transaction, CommitBatch):
         transaction.set_switch(value)
         return
@@ -248,7 +254,7 @@ def _set_switch(transaction: Transaction, statements: Statements, value: str) ->
 
 
 def _check_frozen(transaction: Transaction, statements: Statements) -> None:
-    """Raise WriteStopped if writes are frozen; nobody can freeze them until the end of this transaction."""
+    """Raise WriteStopped if writes to the portal are stopped; nobody can stop them between this check and the end of the transaction."""
     if isinstance(transaction, CommitBatch):
         transaction.start_a_write()
         return
@@ -260,7 +266,10 @@ def _check_frozen(transaction: Transaction, statements: Statements) -> None:
 
 
 def _count(transaction: Transaction, statements: Statements, commit: Commit, effect_id: str, count: StartCount) -> None:
-    """Count a start for its person, or raise CapReached. Other starts for the same person wait until the end of the transaction."""
+    """Count a started call for its person, or raise CapReached if the person's daily cap is reached.
+
+    Other transactions that count for the same person wait until the end of this one.
+    """
     kept = daily_count.build_keys(count, effect_id, commit.now)
     known = daily_count.build_known_values(count) if count.known is not None else []
     if isinstance(transaction, CommitBatch):
@@ -286,7 +295,7 @@ def _set_timer(transaction: Transaction, statements: Statements, timer: Timer) -
 
 
 def put_outbox(transaction: Transaction, statements: Statements, row: OutboxRow) -> None:
-    """Add a row to deliver, or replace the unsent row with the same key."""
+    """Add an outbox row, or replace the unsent row with the same key."""
     params = row_mapping.to_outbox_params(row)
     if not row.key:
         transaction.run(statements.add_outbox, params)
@@ -302,7 +311,7 @@ def put_outbox(transaction: Transaction, statements: Statements, row: OutboxRow)
 
 
 def record_delivery(transaction: Transaction, statements: Statements, row_id: str, sent_ref: str) -> None:
-    """Remove a delivered row and store the `sent_ref` of its message for its key; do nothing if the row is gone already."""
+    """Delete a delivered outbox row and store `sent_ref`, the id of its message, under its key; do nothing if the row is gone already."""
     found = transaction.fetch_row(statements.delivered, {"at_id": row_id})
     if found is None:
         return

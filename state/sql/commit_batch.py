@@ -1,6 +1,6 @@
-"""A commit for PostgreSQL in one round trip: all changes go to one server function, with the end of the stream as this process knows it.
+"""Sends a commit to PostgreSQL in one round trip: one server function gets all changes and the end of the stream as this process knows it.
 
-The function locks the row of the lease while it works, and undoes everything if the stream ends elsewhere by now.
+The function locks the row of the session's lease. If the stream has grown since this process read it, the function undoes everything.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,12 +25,12 @@ _MEANING = {
     UNCOUNTED: Uncounted,
 }
 Changes = Mapping[str, Sequence[Any]]
-"""The changes of a commit as the server function takes them: one list per kind of change."""
+"""The changes of a commit as the server function takes them: by kind of change ("events", "outbox"), the list of changes."""
 
 
 @lru_cache(8)
 def _map_lists(statements: Statements) -> dict[int, str]:
-    """Map the id() of each statement that is collected to the name of the list in `Changes` that takes its parameters."""
+    """Return, by the Python id() of each statement that is collected, the name of the list in `Changes` that takes its parameters."""
     named = {
         "outbox": [statements.add_outbox, statements.add_first_with_key],
         "timers": [statements.set_timer, statements.drop_timer],
@@ -43,9 +43,9 @@ def _map_lists(statements: Statements) -> dict[int, str]:
 
 
 class KnownStream(NamedTuple):
-    """The end of a stream after this process's last commit, and the encryption keys of its actors.
+    """What this process knows of a stream after its last commit: the seq and hash of the last event, and the encryption keys of its actors.
 
-    Another process may have changed both since, so the server function verifies them.
+    Another process may have changed these since that commit, so the server function verifies them.
     """
 
     epoch: int
@@ -58,7 +58,7 @@ class CommitCall(Transaction):
     """The transaction that sends the changes of one commit to the server function."""
 
     def translate_code(self, code: str) -> type[StoreError] | None:
-        """Return the error for a code of PostgreSQL or of the function itself."""
+        """Return the error for an error code of PostgreSQL or of the server function; None for other codes."""
         return _MEANING.get(code)
 
 
@@ -68,22 +68,25 @@ def send_commit(transaction: Transaction, changes: Changes) -> None:
 
 
 class CommitBatch(Transaction):
-    """Collects the changes of a commit instead of executing them. It assumes that each succeeds; if not, the server function raises."""
+    """Collects the changes of a commit instead of executing them.
+
+    It assumes that each change will succeed; if one does not, the server function raises the error.
+    """
 
     def __init__(self, cursor: Any, statements: Statements, known: KnownStream | None = None) -> None:
-        """Use `cursor` for reading; it may be None if `known` has the keys of all actors, because then nothing is read."""
+        """Use `cursor` for reading; it may be None if `known` has the encryption keys of all actors, because then nothing is read."""
         super().__init__(cursor)
         self._known = known
         self._keys: dict[str, Row] = {}
         self._statements = statements
         self._fences: dict[str, list[Row]] = {}
-        """The rows of the statement `fence` (lease, end of the stream, key) by person; the commit is about one stream only."""
+        """By person, the rows that the statement `fence` returns: lease, end of the commit's stream, and the person's encryption key."""
         self._lease: dict[str, Any] = {}
         self._changes: dict[str, list[Any]] = {}
         self._lists = _map_lists(statements)
 
     def fetch_rows(self, statement: Statement, params: Params) -> list[Row]:
-        """Read from the database at once, but return as the end of the stream the one that this commit has reached."""
+        """Read from the database at once. As the end of the stream, return the one after the events collected so far."""
         if statement is self._statements.live_key:
             found = super().fetch_rows(statement, params)
             if found:
@@ -117,7 +120,7 @@ class CommitBatch(Transaction):
         self._fences[person] = [(*row[:4], *key) for row in self._fences.get(person, [])]
 
     def run(self, statement: Statement, params: Params) -> int:
-        """Collect the parameters and return 1; execute a statement that is not part of a commit at once."""
+        """Collect the parameters and return 1, the assumed number of changed rows; execute a statement that is not collected at once."""
         name = self._lists.get(id(statement))
         if name is not None:
             self._changes.setdefault(name, []).append(params)
@@ -128,7 +131,7 @@ class CommitBatch(Transaction):
         return 1
 
     def run_many(self, statement: Statement, rows: Iterable[Params]) -> None:
-        """Collect events and index entries; execute any other statement at once."""
+        """Collect the rows of events and of the table `mentions`; execute any other statement at once."""
         if statement not in (self._statements.add_event, self._statements.add_mention):
             super().run_many(statement, rows)
             return
@@ -136,33 +139,33 @@ class CommitBatch(Transaction):
         self._changes.setdefault(name, []).extend(rows)
 
     def swap_effect(self, add: Params | None, change: Params | None, expected: list[str], told: str) -> None:
-        """Collect a compare-and-set of an effect; `told` is the message of the EffectConflict if it fails."""
+        """Collect a change of an effect, to be made only if its status is in `expected`; else EffectConflict with the message `told`."""
         one: dict[str, Any] = {"expected": expected, "told": told}
         one |= {"new": add} if add is not None else {}
         one |= {"old": change} if change is not None else {}
         self._changes.setdefault("effects", []).append(one)
 
     def set_switch(self, value: str) -> None:
-        """Collect the new value of the switch that freezes writes."""
+        """Collect the new value of the switch that stops all writes to the portal."""
         self._changes["switch"] = [value]
 
     def start_a_write(self) -> None:
-        """Note that the commit starts a call, which the server function refuses while writes are frozen."""
+        """Note that the commit starts a call to the portal, so that the server function refuses it while writes are stopped."""
         self._changes["starts"] = [True]
 
     def count(self, kept: CountKeys, known: Sequence[tuple[str, str]], count: StartCount) -> None:
-        """Collect the start of changes that are counted for a person (`state.journal.daily_count`)."""
+        """Collect a number of started changes to be counted for a person's daily cap (`state.journal.daily_count`)."""
         one: dict[str, Any] = {**vars(kept), "many": str(count.many)}
         one |= {"known": [{"key": key, "value": value} for key, value in known]} if known else {}
         one |= {"limit": str(count.limit)} if count.limit is not None else {}
         self._changes.setdefault("counts", []).append(one)
 
     def collect_changes(self) -> dict[str, list[Any]]:
-        """Return the collected changes, with the lease, as the server function takes them."""
+        """Return the collected changes and the lease as the server function takes them."""
         return {"leases": [self._lease], **self._changes}
 
     def build_known(self) -> KnownStream:
-        """Return the end of the stream and the keys for the next commit, to be used once this one is stored."""
+        """Return the end of the stream after this commit and the keys, which the next commit may use once this one is stored."""
         lease = self._lease
         keys = self._keys if self._known is None else {**self._known.keys, **self._keys}
         return KnownStream(lease["epoch"], lease["to_seq"], lease["to_hash"], keys)

@@ -1,4 +1,4 @@
-"""Transactions over compiled SQLAlchemy Core statements; errors of the driver are turned into StoreErrors here.
+"""Runs transactions of compiled SQLAlchemy Core statements, and turns errors of the driver into StoreErrors.
 
 Core's own execution costs about 100 µs per statement, five times the statement itself, so the driver's cursor executes them.
 """
@@ -27,14 +27,14 @@ T = TypeVar("T")
 X = TypeVar("X", bound="Transaction")
 TRIES = 4
 SAME_TIME = timedelta(seconds=1)
-"""Two clocks that differ by less count as equal."""
+"""Two clocks that differ by less than this count as equal."""
 SKEW_FOR = 5.0
 _QUOTES: Final = re.compile(r" with text '| DETAIL: Failing row| CONTEXT: ")
-"""Where in a driver's message quoted values begin, which may be a key or what people wrote; messages are cut there."""
+"""Where a driver's error message begins to quote values, which may be an encryption key or people's text; messages are cut there."""
 
 
 class Contended(StoreUnwritable):
-    """The database rolled the transaction back in favour of another one; a retry may succeed."""
+    """The database rolled the transaction back because it conflicted with another one; a retry may succeed."""
 
 
 UNDONE: Mapping[str, type[StoreError]] = {"40001": Contended, "40P01": Contended}
@@ -43,7 +43,7 @@ UNDONE: Mapping[str, type[StoreError]] = {"40001": Contended, "40P01": Contended
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """SQL text in the driver's own dialect, and the parameters with fixed values. A violated unique key raises `conflict`."""
+    """SQL text in the driver's own dialect, and those of its parameters that have fixed values. A violated unique key raises `conflict`."""
 
     sql: str
     fixed: Params
@@ -58,15 +58,15 @@ def compile_statement(spoken: SpokenDialect, clause: ClauseElement, conflict: ty
 
 
 class Transaction:
-    """The statements of one transaction, in order."""
+    """A database transaction that is open: executes statements on its connection."""
 
     def __init__(self, cursor: Any) -> None:
         self._cursor = cursor
         self.conflict: type[StoreError] = StoreError
-        """The error for a violated unique key in the running statement."""
+        """The error to raise if the statement that runs at present violates a unique key."""
 
     def translate_code(self, code: str) -> type[StoreError] | None:
-        """Return the error to raise for a code of PostgreSQL; None unless the transaction is then certainly undone."""
+        """Return the error to raise for an error code of PostgreSQL; None for codes that do not say for certain that nothing was stored."""
         return UNDONE.get(code)
 
     def run(self, statement: Statement, params: Params) -> int:
@@ -95,11 +95,11 @@ class Transaction:
         return answer[0] if answer else None
 
     def call(self, function: Function, *given: bytes) -> bytes:
-        """Call the server function, whose changes are committed at once; return its answer."""
+        """Call a function on the server, which commits its own changes; return its answer, b"" for none."""
         return call_function(self._cursor, function, *given)
 
     def measure_skew(self, clock: Callable[[Any], datetime | None]) -> timedelta:
-        """Return how far the database's clock is ahead of this machine's (negative if behind); 0 below a second or for the same clock."""
+        """Return how far the database's clock is ahead of this machine's (negative if behind); 0 if they differ by less than a second."""
         before = datetime.now(UTC)
         theirs = clock(self._cursor)
         if theirs is None:
@@ -119,7 +119,7 @@ class Database:
         self._skew: tuple[float, float, timedelta] | None = None
         self._idle: list[PoolProxiedConnection] = []
         self._doubtful = False
-        """Whether a flush may have failed, so that the write-ahead log may hold frames that never reached the disk."""
+        """Whether flushing to disk may have failed, so that SQLite's write-ahead log may hold pages that never reached the disk."""
         self._write_turn = threading.Lock() if dialect.one_writer else nullcontext()
         self._read_turn = self._write_turn if dialect.one_connection else nullcontext()
 
@@ -128,33 +128,36 @@ class Database:
         return self._transaction(self._write_turn, self._dialect.begin, Transaction)
 
     def write_one(self) -> AbstractContextManager[Transaction]:
-        """Begin a transaction for a single statement, with fewer round trips. Only for one: several may be committed separately."""
+        """Begin a transaction for a single statement, with fewer round trips. Several statements in it may be committed separately."""
         return self._transaction(self._write_turn, self._dialect.begin_one, Transaction)
 
     def begin(self, kind: Callable[[Any], X]) -> AbstractContextManager[X]:
-        """Begin a transaction of class `kind` in which each statement is committed by itself."""
+        """Return a block, given an object of `kind`, whose statements are not joined in a transaction: each is committed by itself."""
         return self._transaction(self._write_turn, "", kind)
 
     def retry(self, attempt: Callable[[], T]) -> T:
-        """Call `attempt` and return its result; call it up to four times while it raises Contended, which means that nothing was stored."""
+        """Call `attempt` and return its result.
+
+        If it raises Contended, which means that nothing was stored, it is called again, up to four times in all.
+        """
         for _ in range(TRIES - 1):
             with suppress(Contended):
                 return attempt()
         return attempt()
 
     def measure_skew(self, transaction: Transaction) -> timedelta:
-        """Return what `Transaction.measure_skew` returns; measured anew every few seconds and after a clock change."""
+        """Return how far the database's clock is ahead of this machine's; measured anew every few seconds and after a clock change."""
         at, drift = time.monotonic(), time.time() - time.monotonic()
         if self._skew is None or at - self._skew[0] > SKEW_FOR or abs(drift - self._skew[1]) > SAME_TIME.total_seconds() / 2:
             self._skew = (at, drift, transaction.measure_skew(self._dialect.now))
         return self._skew[2]
 
     def read(self) -> AbstractContextManager[Transaction]:
-        """Begin a block of reading statements; each sees the database as it is when it runs."""
+        """Return a block for reading statements, each of which sees the database as it is when the statement runs."""
         return self._transaction(self._read_turn, "", Transaction)
 
     def mark_unflushed(self) -> None:
-        """Make the next transaction first flush to disk what an earlier process may have left unflushed."""
+        """Make the next transaction begin by flushing to disk what an earlier process may have left unflushed."""
         self._doubtful = True
 
     def close(self) -> None:
@@ -207,7 +210,7 @@ class Database:
         return connection
 
     def _find_connection(self) -> PoolProxiedConnection:
-        # Connections are kept here between transactions: checking one out of the pool and back in costs as much as a statement.
+        # Idle connections are kept here and not in SQLAlchemy's pool: taking one out of the pool and back costs as much as a statement.
         while (connection := self._pop_connection()) is not None:
             if self._dialect.alive(connection.driver_connection):
                 return connection
@@ -232,7 +235,7 @@ class Database:
             self._idle.append(connection)
 
     def _forget(self, connection: PoolProxiedConnection, error: Exception | None = None) -> None:
-        """Drop a connection. If a flush may have failed, its view of the log is unreliable: the next connection flushes the log first."""
+        """Close a connection after an error. If flushing to disk may have failed, the next connection first flushes the write-ahead log."""
         if error is not None and self._dialect.unflushed(error):
             self._doubtful = True
         if self._dialect.one_connection:

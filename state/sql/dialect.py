@@ -1,4 +1,4 @@
-"""The one module that distinguishes SQLite from PostgreSQL: how to open, begin, upsert, and lock the schema."""
+"""The only module that distinguishes SQLite from PostgreSQL: how to open a database, begin a transaction, upsert and lock the schema."""
 
 import select
 import sqlite3
@@ -25,7 +25,7 @@ SELECT set_config('lock_timeout', '5s', false), set_config('statement_timeout', 
     set_config('synchronous_commit', CASE current_setting('synchronous_commit')
         WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)
 """
-"""The settings of each PostgreSQL session. With its time limits a process that is suspended in a transaction blocks nobody for long."""
+"""The settings of each PostgreSQL session; their time limits keep a process suspended in a transaction from blocking others for long."""
 NETWORK = {"connect_timeout": 10, "keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 20_000}
 SCHEMA_LOCK = 0x5DE1CA
 """The number of PostgreSQL's advisory lock for schema changes."""
@@ -37,8 +37,8 @@ class Dialect:
 
     `begin` is the SQL that opens a writing transaction, `begin_one` the one for a single statement ("" if it needs no transaction).
 
-    `one_writer`: writing threads of this process take turns before they ask the database, whose own queue is unfair.
-    `one_connection`: there is a single connection, so readers take turns too, and it must never be dropped.
+    `one_writer`: threads of this process that write wait for each other in the process, because the database's own lock may let one starve.
+    `one_connection`: there is a single connection, so threads that read wait for each other, too, and it must never be closed.
     """
 
     engine: Engine
@@ -46,24 +46,24 @@ class Dialect:
     begin: str
     begin_one: str
     batches_commits: bool
-    """Whether a commit is sent in one call: single statements would cost a round trip each."""
+    """Whether a commit is sent as one call of a server function, because single statements would cost a round trip each."""
     threads: int
-    """The useful number of concurrent calls of one process."""
+    """The number of database calls that one process can usefully make at the same time."""
     one_writer: bool
     one_connection: bool
     lock_schema: Callable[[Connection], None]
     read_only: Callable[[Any, object], None]
-    """Called with each new connection of a reader; makes the database itself refuse every write on it."""
+    """A function called with each new connection of a reader; makes the database refuse every write over the connection."""
     take: Callable[[Any], None]
-    """Called with each new connection of the driver; prepares it for transactions that this program begins itself."""
+    """A function called with each new connection of the driver; prepares it for transactions that this program begins itself."""
     alive: Callable[[Any], bool]
-    """Whether a connection seems usable: false if its other end is known to be gone; costs no round trip."""
+    """A function that returns whether a connection seems usable, without a round trip: False if the server is known to be gone."""
     unflushed: Callable[[Exception], bool]
-    """Whether a flush may have failed with this error of the driver."""
+    """A function that returns whether an error of the driver may mean that flushing to disk failed."""
     settle: Callable[[Any], None]
-    """Flushes the write-ahead log to disk if a flush may have failed before; raises the driver's error if that fails."""
+    """A function called if flushing to disk may have failed; flushes the write-ahead log, and raises the driver's error if that fails."""
     now: Callable[[Connection | Any], datetime | None]
-    """Reads the database's own clock through a cursor; None if it is the clock of this machine."""
+    """A function that reads the database's clock through a cursor; returns None if the database uses the clock of this machine."""
 
 
 @contextmanager
@@ -80,7 +80,7 @@ def open_database(url: str) -> Iterator[Dialect]:
     else:
         path = Path(str(parsed.database))
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Two processes may create the file at once, and switching to WAL does not wait for the other one.
+        # Two processes may create the file at once, and the switch to a write-ahead log does not wait for the other process.
         with FileLock(f"{path}.lock"):
             path.touch(mode=0o600)  # private to its owner, and SQLite gives its log the same mode; an existing file keeps its mode
             dialect = _build_sqlite(parsed, QueuePool)
@@ -159,7 +159,7 @@ def _set_pragmas(connection: Any, _record: object) -> None:
 def _checkpoint(connection: Any) -> None:
     """Copy the write-ahead log into the database file and empty it.
 
-    After a failed flush a second flush would falsely succeed, so the pages are written again.
+    After flushing to disk has failed, flushing again would report success although the pages were lost, so they are written again.
     """
     busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     if busy:
@@ -167,7 +167,7 @@ def _checkpoint(connection: Any) -> None:
 
 
 def _may_be_unflushed(error: Exception) -> bool:
-    """Whether a flush may have failed with this error; not if a lock was held or the disk full, which is noticed before the flush."""
+    """Return whether this error may mean that flushing to disk failed: not a held lock or a full disk, which are noticed before."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is None or code & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
 
@@ -225,7 +225,7 @@ def _set_own_transactions(connection: Any) -> None:
 
 
 def _is_alive(connection: Any) -> bool:
-    """Whether the connection is open: if data waits on an idle one, it is usually the server's notice that it has closed it."""
+    """Return whether the connection seems open; data waiting on an idle connection is usually the server's notice that it was closed."""
     if connection.closed:
         return False
     waiting = select.poll()
@@ -240,7 +240,7 @@ def _is_alive(connection: Any) -> bool:
 
 
 def get_connection_error() -> type[Exception]:
-    """Return the error class that the driver raises when the server is gone."""
+    """Return the class of the error that PostgreSQL's driver raises when the server is gone."""
     from psycopg import OperationalError  # noqa: PLC0415  who works with SQLite does not load the driver of PostgreSQL
 
     return OperationalError

@@ -1,4 +1,4 @@
-"""Finds and removes what the database holds of one person. Records of the journal stay; only the key to their encrypted part is deleted.
+"""Finds and removes what the database holds of one person. Journal records stay; only the key to their encrypted part is deleted.
 
 It runs rarely and when an operator asks for it, so it uses SQLAlchemy itself and scans whole tables if it must.
 """
@@ -40,14 +40,14 @@ from state.sql.tables import (
 
 Change = Callable[[Any], Any]
 KEPT_CALL_FIELDS = ("turn_id", "slot", "confirmation_id", "requested_by", "approved_by", "proposed_by", "started_at")
-"""The fields of an effect that a restart, a late button click or `verify` still needs; none holds what a person wrote."""
+"""The fields of an effect that an erasure leaves: a restart, a late button click or `verify` needs them, and none holds people's text."""
 SEALED = f'"{FIELD}":"'
-"""A text that is part of the data of every record with an encrypted part, and of no other."""
+"""A text that the stored data of every record with an encrypted part contains, and that of no other record."""
 EMPTIED = "erased"
-"""The value of column `note` in an inbox row whose content was erased."""
+"""The value of the column `note` in an inbox row whose content was erased."""
 _PAGE = 500
 _MENTION_OF = select(mentions, events.c.stream, events.c.actor).outerjoin(events, events.c.id == mentions.c.event_id)
-"""A row of `mentions` belongs to the person of the event that it follows from."""
+"""Finds the person to whom a row of `mentions` belongs: the one of the event that the row is about."""
 _KEY_BYTES = 32
 
 
@@ -65,7 +65,7 @@ class KeyRow:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredText:
-    """All text of one row, with its place ("<table> <key of the row>") and the person it belongs to ("" for nobody)."""
+    """All text of one row, with its place ("<table> <primary key of the row>") and the person to whom the row belongs ("" for nobody)."""
 
     place: str
     owner: str
@@ -80,7 +80,7 @@ class Erasure:
         self._dialect = dialect
 
     def list_keys(self) -> list[KeyRow]:
-        """Return all keys of all people, erased ones too, oldest first."""
+        """Return all encryption keys of all people, also erased ones, oldest first."""
         with self._begin() as connection:
             found = [(row, damage) for row, damage in read_keys(connection)]
         shown = [name for name in KeyRow.__dataclass_fields__ if name != "damage"]
@@ -88,7 +88,7 @@ class Erasure:
         return sorted(rows, key=lambda row: (row.created_at, row.key_id))
 
     def count_unkeyed(self, person: str) -> int:
-        """Count the person's encrypted records whose key is not listed as theirs; above 0 only if the table of keys is damaged."""
+        """Return how many records of the person have a key not listed as theirs; above 0 only if the table of keys is damaged."""
         mine = and_(events.c.data.contains(SEALED, autoescape=True), or_(events.c.actor == person, _match_stream(person)))
         with self._begin() as connection:
             keys = {row["key_id"] for row, _ in read_keys(connection) if row["person"] == person}
@@ -97,7 +97,7 @@ class Erasure:
             return sum(data.partition(SEALED)[2].partition(".")[0] not in keys for data in owned)
 
     def drop_damaged(self, person: str, now: datetime) -> int:
-        """If a key of the person is damaged, mark their key as erased, so that nothing fails on it; return how many keys were changed."""
+        """Mark keys of the person whose row is damaged as erased, so that reading them no longer fails; return how many were changed."""
         with self._begin() as connection:
             if not any(damage for row, damage in read_keys(connection) if row["person"] == person):
                 return 0
@@ -105,7 +105,7 @@ class Erasure:
             return connection.execute(gone).rowcount
 
     def list_actors(self) -> dict[str, set[str]]:
-        """Return the key of every person who has sent an input, with the names they had at those times."""
+        """Return by key ("tg:7") every person of whom an inbox row is stored, with the names they had when they sent the rows."""
         known: dict[str, set[str]] = {}
         with self._begin() as connection:
             for (text,) in connection.execute(select(inbox.c.actor).distinct()):
@@ -115,7 +115,7 @@ class Erasure:
         return known
 
     def count_holdings(self, person: str) -> dict[str, int]:
-        """Count by table the rows that `erase` would empty or remove, without zeros; "events" are those that become unreadable."""
+        """Return by table how many rows `erase` would empty or remove, without zeros; "events" are records that become unreadable."""
         with self._begin() as connection:
             counts = {table.name: _count(connection, table, _match_session(table, person)) for table in (outbox, deliveries, timers)}
             counts["inbox"] = _count(connection, inbox, and_(_match_inputs(person), inbox.c.note != EMPTIED))
@@ -132,13 +132,13 @@ class Erasure:
             return [row[0] for row in connection.execute(select(inbox.c.id).where(mine).order_by(inbox.c.pos))]
 
     def list_effects(self, person: str, statuses: Collection[str]) -> list[tuple[str, str, str]]:
-        """Return (effect id, stream, status) of the person's calls in one of `statuses`, beginning with the one changed longest ago."""
+        """Return (effect id, stream, status) of the person's calls in one of `statuses`, the one changed longest ago first."""
         wanted = select(effects.c.effect_id, effects.c.stream, effects.c.status).where(_match_calls(person), effects.c.status.in_(statuses))
         with self._begin() as connection:
             return [(row[0], row[1], row[2]) for row in connection.execute(wanted.order_by(effects.c.updated_at))]
 
     def list_records(self, person: str) -> list[tuple[str, int]]:
-        """Return (stream, seq) of the person's records that can be read: those whose key exists, and old ones that were never encrypted."""
+        """Return (stream, seq) of the person's readable records: those whose key is not erased, and old ones that were never encrypted."""
         with self._begin() as connection:
             clear = and_(~events.c.data.contains(SEALED, autoescape=True), or_(events.c.actor == person, _match_stream(person)))
             mine = or_(_match_encrypted(_list_live_keys(connection, person)), clear)
@@ -152,13 +152,15 @@ class Erasure:
                 yield canonical.loads(body)
 
     def erase(self, person: str, now: datetime, *, digests: Collection[str], change: Change) -> dict[str, int]:
-        """Delete the keys and all rows of the person and end every lease; return the changed rows by table.
+        """Delete the keys and all rows of the person, and end every lease; return the number of changed rows by table.
 
-        `digests` name the large answers to delete. `change` gets the body of a delivery to somebody else and returns it without the person.
-        Because the leases end, every process loads its sessions anew, so none writes under a deleted key or keeps anything in memory.
+        `digests` are the SHA-256 names of large answers to delete. `change` gets the body of an outbox row for somebody else and returns
+        it without the person.
+        Because the leases (the right to write a session) end, every process loads its sessions anew: none encrypts with a deleted key or
+        keeps the person's data in memory.
         """
         with self._begin() as connection:
-            # First: this waits for the commits under way and blocks new ones.
+            # This comes first, because it waits for the commits under way and blocks new ones.
             connection.execute(update(leases).values(owner=""))
             removed = {"snapshots": _delete(connection, snapshots, snapshots.c.stream.in_(_list_streams(connection, person)))}
             removed["events"] = _count(connection, events, _match_encrypted(_list_live_keys(connection, person)))
@@ -174,7 +176,7 @@ class Erasure:
         return _drop_zeros(removed)
 
     def purge_disk(self) -> None:
-        """Make the database remove deleted data from its files on disk. Raises StoreError if another process still reads the old pages."""
+        """Make the database remove deleted rows from its files on disk. Raises StoreError if another process still reads the old pages."""
         with translate_errors(self._get_driver_error()):
             if self._dialect.engine.dialect.name == "postgresql":
                 names = ", ".join(f'"{name}"' for name in metadata.tables if name != events.name)
@@ -221,9 +223,9 @@ class Erasure:
 
 
 def read_keys(connection: Connection) -> Iterator[tuple[dict[str, str], str]]:
-    """Yield each row of the table of keys, and what is wrong with it ("" if it is intact).
+    """Yield each row of the table of encryption keys, and what is wrong with the row ("" if it is intact).
 
-    SQLite's texts are read as bytes, because its driver quotes a text that it cannot decode in its error, and that may be a key.
+    SQLite's texts are read as bytes: if its driver cannot decode a text, it quotes it in the error, and the text may be a key.
     """
     names = [column.name for column in person_keys.columns]
     if connection.dialect.name != "sqlite":
@@ -255,7 +257,7 @@ def _is_key(secret: str) -> bool:
 
 @contextmanager
 def _hide_quoted() -> Iterator[None]:
-    """Report a text that cannot be decoded without quoting it, as the driver's error would."""
+    """Replace the driver's error about a text that cannot be decoded by one that does not quote the text."""
     try:
         yield
     except DBAPIError as error:
@@ -265,7 +267,7 @@ def _hide_quoted() -> Iterator[None]:
 
 
 def _drop_zeros(counts: Mapping[str, int]) -> dict[str, int]:
-    """Return `counts` without zeros, with plain strings as keys (SQLAlchemy's table names are not)."""
+    """Return `counts` without zeros; its keys, SQLAlchemy's table names, become plain strings."""
     return {str(name): count for name, count in counts.items() if count}
 
 
@@ -284,7 +286,7 @@ def _match_calls(person: str) -> ColumnElement[bool]:
 
 
 def _match_index_entries(connection: Connection, person: str) -> ColumnElement[bool]:
-    """Match the index entries about the person's calls, and about readings of records ("look") under the person's keys."""
+    """Return the condition for rows of `mentions` about the person's calls, and readings of records ("look") under the person's keys."""
     calls = mentions.c.effect_id.in_(select(effects.c.effect_id).where(_match_calls(person)))
     looks = and_(
         mentions.c.what == "look", mentions.c.event_id.in_(select(events.c.id).where(_match_encrypted(_list_live_keys(connection, person))))
@@ -307,7 +309,7 @@ def _match_stream(person: str) -> ColumnElement[bool]:
 
 
 def _list_streams(connection: Connection, person: str) -> list[str]:
-    """Return the streams whose snapshots may contain the person: their own, and those in which they acted."""
+    """Return the streams whose snapshots may contain data of the person: their own, and those in which they acted."""
     acted = or_(events.c.actor == person, _match_stream(person))
     return [row[0] for row in connection.execute(select(events.c.stream).where(acted).distinct())]
 
@@ -334,7 +336,7 @@ def _erase_inputs(connection: Connection, person: str) -> int:
 
 
 def _erase_calls(connection: Connection, person: str) -> int:
-    """Empty the stored calls of the person; return how many. Their status stays, so that no call is made twice."""
+    """Empty the stored calls of the person; return how many were emptied. Their status stays, so that no call is made twice."""
     found = connection.execute(select(effects.c.effect_id, effects.c.call, effects.c.outcome).where(_match_calls(person))).all()
     changed = 0
     for effect_id, text, outcome in found:
@@ -347,7 +349,7 @@ def _erase_calls(connection: Connection, person: str) -> int:
 
 
 def _change_deliveries(connection: Connection, person: str, change: Change) -> int:
-    """Apply `change` to deliveries to others that contain the person's key; return how many it changed."""
+    """Apply `change` to the outbox rows for others that contain the person's key; return how many were changed."""
     named = outbox.c.body.contains(canonical.dumps(person), autoescape=True)
     changed = 0
     for position, text in connection.execute(select(outbox.c.pos, outbox.c.body).where(named)).all():

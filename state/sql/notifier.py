@@ -1,7 +1,7 @@
-"""Hints between the processes on one PostgreSQL database (LISTEN, NOTIFY) that there are new rows; who misses one finds them by polling.
+"""Tells other processes on one PostgreSQL database that there are new rows (LISTEN, NOTIFY); whoever misses it finds them by polling.
 
-A notification locks the whole database while it commits, so it is never part of a transaction that flushes, and one notification serves
-everything stored in the meantime.
+A notification locks the whole database while it commits. So it is never part of a transaction that waits for the disk, and one notification
+is sent for all rows stored in the meantime.
 """
 
 import logging
@@ -17,7 +17,7 @@ from sqlalchemy import make_url
 
 CHANNEL = "sdelka"
 TOGETHER = 0.01
-"""Seconds for which notifications are combined into one."""
+"""The time in seconds for which requested notifications are combined into one."""
 RETRY = 5.0
 QUIET = 60.0
 
@@ -25,12 +25,12 @@ log = logging.getLogger(__name__)
 
 
 def create_notifier(url: str) -> "PostgresNotifier | None":
-    """Return the notifier for the database at `url`; None for SQLite, which cannot notify."""
+    """Return the notifier for the database at `url`; None for SQLite, which cannot notify other processes."""
     return PostgresNotifier(url) if make_url(url).get_backend_name() == "postgresql" else None
 
 
 class PostgresNotifier:
-    """Sends and receives hints in one thread over one connection. Implements `state.journal.async_store.Notifier`."""
+    """Sends and receives notifications in one thread over one connection. Implements `state.journal.async_store.Notifier`."""
 
     def __init__(self, url: str) -> None:
         """Keep the URL; `start` opens the connection."""
@@ -43,19 +43,19 @@ class PostgresNotifier:
         self._thread: threading.Thread | None = None
 
     def start(self, heard: Callable[[], None]) -> None:
-        """Begin to listen in a thread, which calls `heard` when other processes have notified, and after each new connection."""
+        """Start a thread that calls `heard` when another process has notified, and after connecting, when it may have missed that."""
         self._thread = threading.Thread(target=self._run, args=(heard,), name="store-hints", daemon=True)
         self._thread.start()
 
     def tell(self) -> None:
-        """Notify the other processes within milliseconds; returns at once."""
+        """Request a notification of the other processes, which is sent within milliseconds; return at once."""
         if not self._asked and not self._closed:
             self._asked = True
             with suppress(BlockingIOError):
                 os.write(self._wake_out, b"x")
 
     def close(self) -> None:
-        """End the thread and its connection, after sending a requested notification."""
+        """End the thread and its connection, after sending a notification that was requested."""
         self._closed = True
         with suppress(BlockingIOError):
             os.write(self._wake_out, b"x")

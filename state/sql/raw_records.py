@@ -1,4 +1,4 @@
-"""Reads the journal's rows as bytes, for verification only: the store would decode them and fail on damaged ones. Writes nothing."""
+"""Reads the journal's rows as bytes, for verification only: the store, which decodes rows, fails on damaged ones. Writes nothing."""
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
@@ -77,7 +77,7 @@ class RawReader:
             cursor.close()
 
     def match_all(self, what: Callable[..., bool], stream: str, *, after: int, until: int) -> bool:
-        """Whether `what` is true for each record with `after` < seq <= `until`, in order; also False if this cannot be determined.
+        """Return whether `what` is true for each record with `after` < seq <= `until`, in order; also False if this cannot be determined.
 
         SQLite only. `what` gets the columns of a Record, but text for type, actor and hash.
         """
@@ -89,7 +89,7 @@ class RawReader:
             return False
 
     def list_streams(self) -> set[str]:
-        """Return every stream with any stored row: an event, a head, an effect or a snapshot."""
+        """Return every stream with any stored row: an event, the end of a stream, an effect or a snapshot."""
         named = (select(column).distinct() for column in (events.c.stream, effects.c.stream, snapshots.c.stream))
         found = {_decode(row[0]) for query in named for row in self._fetch_rows(query)}
         return found | {to_stream(_decode(row[0])) for row in self._fetch_rows(select(leases.c.session).where(leases.c.seq != 0))}
@@ -99,15 +99,15 @@ class RawReader:
         return [_decode(row[0]) for row in self._fetch_rows(select(effects.c.effect_id).where(effects.c.stream == stream))]
 
     def has_snapshot(self, stream: str) -> bool:
-        """Whether the stream has a snapshot, readable or not."""
+        """Return whether the stream has a snapshot, readable or not."""
         return bool(self._fetch_rows(select(snapshots.c.seq).where(snapshots.c.stream == stream)))
 
     def list_digests(self) -> list[str]:
-        """Return the SHA-256 digests under which large answers are stored."""
+        """Return the SHA-256 digests under which large answers of the portal are stored."""
         return [_decode(row[0]) for row in self._fetch_rows(select(blobs.c.digest))]
 
     def find_mistyped(self) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
-        """Yield (table, column, primary key of the row) of values that do not have their column's type, which SQLite does not enforce."""
+        """Yield (table, column, primary key of the row) of each value that lacks its column's type, which SQLite does not enforce."""
         if not self.is_sqlite:
             return
         for table, anything, columns in _build_type_queries():
@@ -145,7 +145,10 @@ class RawReader:
 
 @cache
 def _build_type_queries() -> list[tuple[str, Any, dict[str, Any]]]:
-    """Return (table, query, queries by column) for each table: whether any value has a wrong type, and the keys of such rows."""
+    """Return (table, query, queries by column) for each table.
+
+    The first query finds out whether any value of the table has a wrong type, those by column the primary keys of the rows.
+    """
     found = []
     for table in metadata.sorted_tables:
         wrong = {column.name: _is_mistyped(column) for column in table.columns}

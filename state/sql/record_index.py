@@ -1,6 +1,6 @@
 """The table `mentions` (which event is about which record or call): filled for an older database, and verified against the journal.
 
-Reads in slices, so that memory use does not grow with the journal. Damaged records give no entries; other checks report them.
+The journal is read page by page, so that memory use does not grow with it. Damaged records give no rows; other checks report them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,11 +24,11 @@ from state.sql.tables import mentions as table
 
 SLICE: Final = 500
 MAX_NAMED: Final = 20
-"""The number of differences that are listed; of further ones only the count is reported."""
+"""The most differences that are listed; further ones are only counted."""
 TELL_EVERY: Final = 20_000
 
 Ask = Callable[[Select[Any]], Sequence[Any]]
-"""A function that runs a query and returns its rows; it may return texts as bytes, so that a damaged text does not stop the reading."""
+"""A function that runs a query and returns its rows; texts may be returned as bytes, so that a damaged text does not stop the reading."""
 _LOOK: Final = "RecordsSeen"
 _EVENT: Final = tuple(events.c[name] for name in ("stream", "seq", "id", "ts", "type", "v", "actor", "data", "hash"))
 _KEY: Final = (table.c.about, table.c.what, table.c.event_id)
@@ -37,7 +37,7 @@ _NO_SENSE: Final = (DamagedCiphertext, UnknownEvent, ValueError, LookupError, Ty
 
 
 class PlacedEntry(NamedTuple):
-    """An index entry with the stream and seq of its event."""
+    """An index entry (a row of `mentions`) with the stream and seq of its event."""
 
     stream: str
     seq: int
@@ -46,7 +46,7 @@ class PlacedEntry(NamedTuple):
 
 @dataclass
 class _Sum:
-    """The number of rows and a checksum over them that does not depend on their order."""
+    """The number of rows, and a checksum over them that does not depend on their order."""
 
     rows: int = 0
     digest: int = 0
@@ -58,7 +58,7 @@ class _Sum:
 
 
 def fill_record_index(connection: Connection, tell: Callable[[int, int], None]) -> None:
-    """Fill the empty table from the journal; `tell` is called every 20,000 records with the number of records read and the total."""
+    """Fill the empty table from the journal; `tell` is called every 20,000 records with the number of records read so far and the total."""
     ask = build_tolerant_ask(connection)
     total = connection.execute(select(func.count()).where(events.c.type.in_(TYPES))).scalar_one()
     seen = told = 0
@@ -72,7 +72,7 @@ def fill_record_index(connection: Connection, tell: Callable[[int, int], None]) 
 
 
 def find_differences(ask: Ask) -> list[Finding]:
-    """Return a finding for each of the first 20 differences between table and journal, and one with the number of further ones.
+    """Return a finding for each of the first 20 differences between the table and the journal, and one with the number of further ones.
 
     The result is correct even while other processes commit.
     """
@@ -83,7 +83,7 @@ def find_differences(ask: Ask) -> list[Finding]:
         there.add(page)
     if wanted == there:
         return []
-    # Event and row are stored in one transaction: whichever is read first, the other is there when it is looked up.
+    # An event and its row are stored in one transaction: whichever of them is read first, the other is there when it is looked up.
     named = [*_find_missing(ask), *_find_unfounded(ask)]
     more = len(named) - MAX_NAMED
     return named[:MAX_NAMED] + (
@@ -162,7 +162,10 @@ def _index_page(ask: Ask, page: Sequence[tuple[Any, ...]]) -> list[PlacedEntry]:
 
 
 def _read_data(row: tuple[Any, ...], secrets: Mapping[str, str]) -> Mapping[str, Any] | None:
-    """Return the event's data, only the clear part unless it is a RecordsSeen; None if it cannot be read or its person was erased."""
+    """Return the event's data; None if it cannot be read or its person was erased.
+
+    Only a RecordsSeen event is decrypted; for other types the unencrypted part is returned.
+    """
     try:
         if row[4] == _LOOK:
             event = rows.to_stored_event(row, "", secrets)
@@ -182,7 +185,7 @@ def _drop_invalid(named: Iterable[IndexEntry]) -> list[IndexEntry]:
 
 
 def _load_calls(ask: Ask, wanted: set[str]) -> dict[str, Mapping[str, Any]]:
-    """Return the stored calls of these effects by id, without those of erased people."""
+    """Return the stored calls of these effects by effect id, without those of erased people."""
     found = {}
     for effect_id, text in _load_by_id(ask, effects.c.effect_id, effects.c.call, wanted).items():
         try:

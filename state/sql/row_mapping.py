@@ -35,7 +35,7 @@ def to_event_params(event: StoredEvent, data: str) -> Params:
 
 
 def build_place(head: RecordHead) -> str:
-    """Return the text that names a record by stream, seq and id: its ciphertext is bound to it, and errors show it."""
+    """Return the text that names a record by stream, seq and id; the record's ciphertext is bound to it, and errors show it."""
     return f"{head.stream} seq {head.seq} ({head.id})"
 
 
@@ -43,7 +43,7 @@ def collect_key_ids(found: Iterable[Row]) -> set[str]:
     """Return the ids of the keys that are needed to read these journal rows."""
     needed = set()
     for row in found:
-        # Unescaped, this mark can only be the one that was inserted; a missed key raises an error and is not overlooked.
+        # Stored texts hold this mark only escaped, so an unescaped one was inserted here; a missing key raises an error.
         _, mark, rest = row[7].partition(_SEALED)
         if mark:
             needed.add(encryption.parse_key_id(rest))
@@ -51,7 +51,7 @@ def collect_key_ids(found: Iterable[Row]) -> set[str]:
 
 
 def to_stored_event(row: Row, prev: str, secrets: Mapping[str, str]) -> StoredEvent:
-    """Build the event from a row, after the record with hash `prev`, with its data upcast to the newest version.
+    """Build the event from a row, with its data converted to the newest version; `prev` is the hash of the record before it.
 
     Raises UnknownEvent for an event of a newer program, DamagedCiphertext if the personal part is damaged. `secrets` maps key ids to
     secrets; an empty one belongs to an erased person.
@@ -72,7 +72,7 @@ def to_stored_event(row: Row, prev: str, secrets: Mapping[str, str]) -> StoredEv
 
 
 def to_clear_event(row: Row) -> ClearEvent:
-    """Return the part of a record that is readable without a key. Raises StoreError if it is not a JSON object."""
+    """Return the part of a record that is readable without an encryption key. Raises StoreError if its data is not a JSON object."""
     head = RecordHead(*row[:7])
     try:
         data = orjson.loads(row[7])
@@ -88,7 +88,7 @@ def to_stored_source(source: str) -> str:
 
 
 def to_inbox_params(row: InboxRow) -> Params:
-    """Convert an input to a row of the table `inbox`."""
+    """Convert an InboxRow to the parameters of a row of the table `inbox`."""
     return {
         "id": row.id,
         "source": to_stored_source(row.source),
@@ -105,7 +105,7 @@ def to_inbox_params(row: InboxRow) -> Params:
 
 
 def to_inbox_row(row: Row) -> InboxRow:
-    """Build an input from a row of the table `inbox`."""
+    """Build an InboxRow from a row of the table `inbox`."""
     id_, source, session, lane, kind, actor, body, received_at, status, attempts = row
     return InboxRow(
         id=id_,
@@ -122,7 +122,7 @@ def to_inbox_row(row: Row) -> InboxRow:
 
 
 def to_outbox_params(row: OutboxRow) -> dict[str, Any]:
-    """Convert something to deliver to a row of the table `outbox`."""
+    """Convert an OutboxRow to the parameters of a row of the table `outbox`."""
     return {
         "id": row.id,
         "session": row.session,
@@ -139,7 +139,7 @@ def to_outbox_params(row: OutboxRow) -> dict[str, Any]:
 
 
 def to_outbox_row(row: Row) -> OutboxRow:
-    """Build what is to be delivered from a row; `sent_ref` names the message that last delivered a row with its key, "" for none."""
+    """Build an OutboxRow from a row. Its `sent_ref` is the id of the message last sent for a row with the same key, "" for none."""
     id_, session, channel, kind, body, key, created_at, status, attempts, due_at, sent_ref = row
     return OutboxRow(
         id=id_,

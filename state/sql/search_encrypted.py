@@ -1,6 +1,6 @@
-"""Finds the journal records that contain a text, also in their encrypted part; much faster than reading all of them. Writes nothing.
+"""Finds the journal records that contain a text, also in their encrypted part, much faster than reading all records would. Writes nothing.
 
-It decrypts what it must but decodes no events; the caller reads the few hits as usual.
+Records are decrypted only if necessary and never parsed as events; the caller then reads the few hits from the store.
 """
 
 import re
@@ -38,10 +38,10 @@ class SearchHit(NamedTuple):
 
 Holds = Callable[[str], bool]
 Search = Callable[[Mapping[str, Holds]], Iterator[SearchHit]]
-"""A search: takes a predicate on the text of a record for each event type, and yields the records for which it is true, in no order.
+"""A search: by event type, it takes a function that says whether a record's text is a hit, and yields the hits in no particular order.
 
-The start of a confirmed call is left out, because its card holds the same call; but not if the call may have created something, or if a
-record is damaged, which may be the card.
+The start of a call that a card had asked about is left out, because the card's record holds the same call. It is not left out if the call
+may have created something, or if any record is damaged, since that may be the one of the card.
 """
 _CARDED = re.compile(r'"confirmation_id":"[^"]')
 _MAKING = re.compile(r'"method":"(?:batch|[^"]*\.add)"', re.IGNORECASE)
@@ -53,7 +53,7 @@ def open_search(url: str) -> Iterator[Search]:
     with open_read_only(url) as dialect:
         engine = dialect.engine
     error: type[Exception] = engine.dialect.loaded_dbapi.Error
-    # A plan whose steps were all submitted adds nothing: each step has its own records.
+    # A plan whose steps were all submitted is not searched, because each of its steps has records of its own.
     told_elsewhere = and_(events.c.type == "PlanRecorded", events.c.data.contains('"executed":true', autoescape=True))
     among = events.c.type.in_(bindparam("types", expanding=True))
     found = select(*_HEAD, events.c.data).where(among, not_(told_elsewhere)).execution_options(yield_per=PAGE)
@@ -83,7 +83,7 @@ def open_search(url: str) -> Iterator[Search]:
 
 
 def _is_in_its_card(data: str, secrets: Mapping[str, str]) -> bool:
-    """Whether the card of this started call names the same portal record, because exactly the approved call ran; False if erased."""
+    """Return whether a search finds this started call by its card, which holds exactly the same call; False if it was erased."""
     if not _CARDED.search(data) or _MAKING.search(data):
         return False
     return secrets.get(encryption.parse_key_id(data.partition(SEALED)[2])) != encryption.ERASED

@@ -1,7 +1,7 @@
-"""Server functions for PostgreSQL, which do in one round trip what takes several statements on SQLite; the name holds a hash of the body.
+"""Defines functions on the PostgreSQL server that do in one round trip what takes several statements on SQLite.
 
-They do the same as `commit.write`, `commit.record_delivery` and `commit.put_inbox`, statement for statement; the contract tests compare
-both.
+The name of each function ends in a hash of its body. The functions do the same as `commit.write_commit`, `commit.record_delivery` and
+`commit.put_inbox`, statement for statement; contract tests compare both.
 """
 
 import hashlib
@@ -12,10 +12,10 @@ from sqlalchemy import Connection
 from state.journal.store import SWITCH
 
 STALE, CONFLICT, MOVED, FROZEN, CAP, UNCOUNTED = "SD001", "SD002", "SD003", "SD004", "SD005", "SD006"
-"""The error codes of a commit: the epoch is over; an effect has another status; another commit came in between; writes are frozen; the
-person's cap is reached; the person is not counted yet."""
+"""The error codes of a commit, in order: another process has taken over the session; an effect has another status than expected; another
+commit came in between; writes to the portal are stopped; the person's daily cap is reached; nothing is counted for the person yet."""
 SWITCH_LOCK = 0x5DE1CF
-"""The number of the advisory lock that a transaction takes: shared if it starts a write, exclusive if it freezes writes."""
+"""The number of an advisory lock. A transaction takes it shared to start a write to the portal, and exclusively to stop all writes."""
 
 _COMMIT = f"""
 DECLARE
@@ -226,7 +226,7 @@ END
 
 
 class Function(NamedTuple):
-    """A function on the server; takes one JSON text or several texts."""
+    """A function on the server; its arguments are one JSON text or several texts."""
 
     name: str
     params: str
@@ -246,16 +246,16 @@ class Function(NamedTuple):
 
 
 def _build_function(kind: str, params: str, returns: str, body: str) -> Function:
-    """Build a function named by the hash of its body: programs of two versions on one database each call their own."""
+    """Build a function whose name holds the hash of its body: programs of two versions on one database each call their own function."""
     return Function(f"sdelka_{kind}_{hashlib.sha256(body.encode()).hexdigest()[:12]}", params, returns, body)
 
 
 COMMIT = _build_function("commit", "p jsonb", "void", _COMMIT)
 """Applies the changes of one commit, all or none; raises one of the error codes above if a condition of the commit is not met."""
 SENT = _build_function("sent", "row_id text, sent_to text", "void", _SENT)
-"""Does what `commit.record_delivery` does."""
+"""Records a delivered outbox row, as `commit.record_delivery` does."""
 RECEIVE = _build_function("receive", "p jsonb", "json", _RECEIVE)
-"""Stores several inputs and claims lanes; returns the ids of the new inputs, and the claimed rows."""
+"""Stores several inbox rows, and claims the oldest new row of each given lane; returns the ids of new rows, and the claimed rows."""
 _ALL = (COMMIT, SENT, RECEIVE)
 _UNKNOWN_NAME = b"26000"
 _TUPLES, _SQLSTATE = 2, ord("C")
@@ -275,7 +275,7 @@ def call_function(cursor: Any, function: Function, *given: bytes) -> bytes:
 
     Raises the driver's error if the call failed; if the connection was lost, it is unknown whether it was committed.
     """
-    # Below the driver's cursor, which costs three times the call itself.
+    # This calls libpq directly: going through the driver's cursor would cost three times the call itself.
     connection = cursor.connection.pgconn
     result = connection.exec_prepared(function.prepared_name, list(given))
     if result.status != _TUPLES and result.error_field(_SQLSTATE) == _UNKNOWN_NAME:  # the first call on this connection

@@ -1,6 +1,6 @@
-"""Locates records in a SQLite file. It parses the file format itself, so a damaged database can still be read. Changes nothing.
+"""Locates records in a SQLite file, for reports of damage. It parses the file format itself, so it can read a damaged database. Read-only.
 
-Format: https://www.sqlite.org/fileformat2.html. Pages in the write-ahead log are taken from there, as SQLite does.
+Format: https://www.sqlite.org/fileformat2.html. A page that is in the write-ahead log is read from the log, as SQLite does.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class Spot:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One record of a B-tree: its columns as far as they can be read, its rowid (None in an index), and where it begins."""
+    """One record of a B-tree: its columns as far as they can be read, its rowid (None in an index), and where on disk it begins."""
 
     columns: tuple[Any, ...]
     rowid: int | None
@@ -46,7 +46,7 @@ class _Page:
 
     @property
     def kind(self) -> int:
-        """The page type, one of the four of the format if intact."""
+        """The type of the page; in an intact page one of the four types of the format."""
         return self.data[self.start]
 
     @property
@@ -56,7 +56,7 @@ class _Page:
 
 
 class SqliteFile:
-    """An opened file. No content of the file raises an error: what cannot be read is left out."""
+    """An opened SQLite file. Whatever the file contains, no error is raised: what cannot be read is left out."""
 
     def __init__(self, path: Path) -> None:
         """Open the file. Raises OSError."""
@@ -110,13 +110,13 @@ class SqliteFile:
         return found
 
     def find_table(self, name: str) -> Spot:
-        """Return where a table or index begins; the file's first page if it is not known."""
+        """Return where the first page of a table or index is; the file's first page if that is not known."""
         return self.find_page(self.list_roots().get(name, 1))
 
     def find_row(self, table: str, key: tuple[Any, ...]) -> Spot:
-        """Return where the row with the first columns `key` is.
+        """Return where the row is whose first columns are `key`.
 
-        If the row's key is damaged, the row is found by an index; if that fails too, where the table begins is returned.
+        If these columns are damaged, the row is found by an index; if that fails, too, the beginning of the table is returned.
         """
         roots = self.list_roots()
         for cell in self.iterate_cells(roots.get(table, 1)):
@@ -133,7 +133,7 @@ class SqliteFile:
         return next((cell.spot for cell in self.iterate_cells(self.list_roots().get(table, 0)) if cell.rowid == rowid), None)
 
     def find_broken_pages(self) -> Iterator[tuple[str, Spot]]:
-        """Yield (table or index, page) for every page that cannot belong to its tree, as far as the trees can be followed."""
+        """Yield (table or index, where the page is) for every page that cannot belong to its tree, as far as the trees can be followed."""
         for name, root in self.list_roots().items():
             first = self._read_page(root)
             kinds = {_TABLE_LEAF, _TABLE_INNER} if first is None or first.kind in {_TABLE_LEAF, _TABLE_INNER} else {_KEY_LEAF, _KEY_INNER}
@@ -160,7 +160,7 @@ class SqliteFile:
             yield int.from_bytes(page.data[page.start + 8 : page.start + 12], "big")
 
     def _list_offsets(self, page: _Page) -> Iterator[int]:
-        """Yield the offsets of the cells in a page that can lie in it."""
+        """Yield the offsets of a page's cells, without offsets that lie outside the page."""
         pointers = page.start + (12 if page.kind in _INNER else 8)
         for number in range(min(page.count, (self.page_size - pointers) // 2)):
             at = int.from_bytes(page.data[pointers + 2 * number : pointers + 2 * number + 2], "big")
@@ -237,7 +237,10 @@ class SqliteFile:
 
 
 def parse_varint(data: bytes, at: int) -> tuple[int, int]:
-    """Parse the varint at `at`; return its value and where it ends. Bytes past the end of the data count as zero."""
+    """Parse the varint (an integer of 1 to 9 bytes) at the offset `at`; return its value and the offset where it ends.
+
+    Bytes past the end of the data count as zero.
+    """
     value = 0
     for number in range(9):
         byte = data[at] if at < len(data) else 0

@@ -13,7 +13,7 @@ Sums = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """One page in the log: its offset and page number, whether it ends a commit, and whether its checksum is right."""
+    """One page in the log: its offset in the log, its page number, whether it ends a commit, and whether its checksum is right."""
 
     offset: int
     page: int
@@ -22,7 +22,7 @@ class Frame:
 
 
 def iterate_frames(data: bytes) -> Iterator[Frame]:
-    """Yield the frames of the present log, without leftovers of an earlier one, also those after a frame with a wrong checksum."""
+    """Yield the frames of the present log, also those after a frame with a wrong checksum, without leftovers of an earlier log."""
     order = _MAGIC.get(int.from_bytes(data[:4], "big"))
     size = int.from_bytes(data[8:12], "big")
     if order is None or len(data) < HEAD or not 512 <= size <= 65536:  # noqa: PLR2004 - bounds of the format
@@ -38,7 +38,7 @@ def iterate_frames(data: bytes) -> Iterator[Frame]:
         stored = _parse_sums(head[16:24])
         computed = calculate_checksum(covered, sums, kind)
         sound = stored == computed or (others is not None and stored == calculate_checksum(covered, others, kind))
-        # After a damaged frame the next checksum continues from the stored sums, or from the computed ones.
+        # After a damaged frame, the checksum of the next one may continue from the stored sums or from the computed ones.
         sums, others = stored, None if sound else computed
         page, size_after = int.from_bytes(head[:4], "big"), int.from_bytes(head[4:8], "big")
         yield Frame(offset=offset, page=page, commits=size_after > 0, sound=sound)
@@ -55,7 +55,7 @@ def calculate_checksum(data: bytes, sums: Sums, order: Literal["little", "big"])
 
 
 def find_committed_pages(path: Path, page_size: int) -> dict[int, int]:
-    """Return the offset in the log of the newest committed copy of each page; empty without a log."""
+    """Return, by page number, the offset in the log of the page's newest committed copy; {} if there is no log."""
     data = _read_content(path)
     if int.from_bytes(data[8:12], "big") != page_size:
         return {}
@@ -72,7 +72,7 @@ def find_committed_pages(path: Path, page_size: int) -> dict[int, int]:
 
 
 def find_damage(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield (offset, why) of damage that hides later frames of the log. A torn end does not count: no commit was confirmed for it."""
+    """Yield (offset, reason) of damage that hides later frames. An incomplete end is no damage, since its commit was never confirmed."""
     data = _read_content(path)
     if not data:
         return

@@ -1,4 +1,4 @@
-"""Every statement of the store, written in SQLAlchemy Core. Parameters `at_…` are used in conditions, all others are values to write."""
+"""All SQL statements of the store, written in SQLAlchemy Core. Parameters `at_…` are used in conditions; all others are values to write."""
 
 from functools import partial
 from typing import Any
@@ -51,14 +51,14 @@ TIMER = ("id", "due_at", "session", "kind", "body")
 KEY = ("key_id", "person", "secret", "created_at", "erased_at")
 NEW: ColumnElement[str] = literal_column("'new'")
 REPLACED: ColumnElement[str] = literal_column("'replaced'")
-"""Literals, not parameters: only then does a cached query plan use the partial index of new rows."""
+"""Status values written as literals, not as parameters: only then does a cached query plan use the partial index of new rows."""
 
 
 _COMPILED: dict[tuple[Any, ...], "Statements"] = {}
 
 
 def compile_statements(dialect: Dialect) -> "Statements":
-    """Return the statements for a database of that kind and version; compiled once per process, which takes 30 ms."""
+    """Return the statements for the kind and version of this database; they are compiled once per process, which takes 30 ms."""
     spoken = dialect.engine.dialect
     key = (type(spoken), spoken.paramstyle, getattr(spoken, "server_version_info", None))
     if key not in _COMPILED:
@@ -109,7 +109,7 @@ class Statements:
     def build_secrets(self, keys: int) -> Statement:
         """Return the query for the secrets of `keys` keys, whose ids are the parameters at_0, at_1 and so on.
 
-        A secret is bytes on SQLite, else text, and empty if it was erased.
+        A secret is bytes on SQLite and text on PostgreSQL, and empty if it was erased.
         """
         if keys not in self._secrets:
             places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(keys)]
@@ -124,7 +124,7 @@ class Statements:
             .order_by(events.c.seq)
             .limit(bindparam("at_most"))
         )
-        # The row lock prevents a takeover of the session before this commit is done. The key is joined to save a query.
+        # The row lock keeps other processes from taking over the session before this commit is done. The key is joined to save a query.
         live = and_(person_keys.c.person == bindparam("at_person"), LIVE)
         fence = (
             select(leases.c.owner, leases.c.epoch, leases.c.seq, leases.c.hash, person_keys.c.key_id, person_keys.c.secret)
@@ -184,7 +184,7 @@ class Statements:
         names = (*OUTBOX, "note")
         new = select(*(bindparam(name, type_=outbox.c[name].type) for name in names)).where(~waiting.correlate(None))
         self.add_first_with_key = self._compile(outbox.insert().inline().from_select(names, new))
-        """Inserts nothing if an unsent row has the key."""
+        """Adds an outbox row with a key; inserts nothing if an unsent row with the same key exists."""
         mine = and_(outbox.c.session == bindparam("at_session"), outbox.c.key == bindparam("at_key"))
         self.unsent_with_key = self._compile(select(outbox.c.pos, outbox.c.id).where(mine, outbox.c.status == NEW).with_for_update())
         self.replace_outbox = self._compile(
@@ -192,7 +192,7 @@ class Statements:
         )
         self.drop_replaced = self._compile(delete(outbox).where(mine, outbox.c.status == REPLACED))
         first = select(func.min(outbox.c.pos)).where(outbox.c.status == NEW).group_by(outbox.c.session)
-        # After the clock was set back, a row that was never tried need not wait until its time comes again.
+        # A row that was never tried is due at once: if the clock was set back, it need not wait until its time comes again.
         made_in_a_future = and_(outbox.c.attempts == 0, outbox.c.created_at > bindparam("at_now"))
         self.due_outbox = self._compile(
             select(*_list_columns(outbox, OUTBOX), func.coalesce(deliveries.c.sent_ref, ""))
@@ -288,7 +288,7 @@ class Statements:
         alone, shared = func.pg_advisory_xact_lock(SWITCH_LOCK), func.pg_advisory_xact_lock_shared(SWITCH_LOCK)
         self.lock_switch = self._compile(select(alone)) if self._locks else None
         self.share_switch = self._compile(select(shared)) if self._locks else None
-        """Both are None on SQLite, where a writing transaction is exclusive anyway."""
+        """The statements that lock the switch which stops all writes; None on SQLite, where a writing transaction is exclusive anyway."""
         self.swap_value = self._compile(
             update(values)
             .where(values.c.key == bindparam("at_key"), values.c.value == bindparam("at_value"))

@@ -1,4 +1,4 @@
-"""The store on an SQL database, which several processes may use: what a process remembers of a stream is checked in every commit."""
+"""The store on an SQL database, which several processes may use: each commit checks what its process remembers of the stream."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 REMEMBERED = 10_000
-"""The number of streams whose end is remembered; at more, all are forgotten."""
+"""The most streams whose last seq and hash are remembered; when there are more, all are forgotten."""
 
 
 def open_store(url: str) -> "SqlStore":
@@ -62,7 +62,7 @@ def open_store(url: str) -> "SqlStore":
 def open_reader(url: str) -> "SqlStore":
     """Open the database at `url` for reading while others work with it: creates, migrates and writes nothing.
 
-    Raises StoreUnwritable if it cannot be opened (or on a write), StoreError if its schema is not the current one.
+    Raises StoreUnwritable if it cannot be opened, StoreError if its schema is not the current one. Every write raises StoreUnwritable.
     """
     with translate_errors(), open_read_only(url) as dialect:
         try:
@@ -87,7 +87,7 @@ class SqlStore:
         self._statements = compile_statements(dialect)
 
     def put_inbox(self, rows_: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
-        """Store inputs and claim the oldest new row of each lane in `claim`; return which are new (False: known `source`) and the rows."""
+        """Store inbox rows and claim the oldest new row of each (session, lane) in `claim`; return which are new, and the claimed rows."""
         if self._gathers:
             given = orjson.dumps({"rows": [row_mapping.to_inbox_params(row) for row in rows_], "claim": claim})
             answer = orjson.loads(self._call(server_functions.RECEIVE, given))
@@ -99,7 +99,7 @@ class SqlStore:
         return StoredInputs(fresh, _to_readable_rows(claimed))
 
     def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
-        """Return the sessions and lanes with new inputs, oldest first; with `now`, only those not leased by others than `owner`."""
+        """Return each (session, lane) with new inbox rows, oldest first; with `now`, only sessions not leased by others than `owner`."""
         if now is None:
             return [(session, lane) for session, lane in self._fetch_rows(self._statements.ready, {})]
         with self._database.read() as transaction:
@@ -107,31 +107,31 @@ class SqlStore:
             return [(session, lane) for session, lane in transaction.fetch_rows(self._statements.ready_for, asked)]
 
     def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
-        """Return the oldest new input of the lane, or None, and count this attempt at it."""
+        """Return the oldest new inbox row of the session's lane, None if there is none, and count this as an attempt to handle the row."""
         with self._database.write_one() as transaction:
             found = transaction.fetch_row(self._statements.next_inbox, {"at_session": session, "at_lane": lane})
         return row_mapping.to_inbox_row(found) if found else None
 
     def return_inbox(self, row_id: str) -> None:
-        """Uncount the last attempt at an input that is still new."""
+        """Take back the count of the last attempt to handle an inbox row that is still new."""
         self._write(self._statements.give_back, {"at_id": row_id})
 
     def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
-        """Return the new inputs of the lane, oldest first; counts no attempt."""
+        """Return the new inbox rows of the session's lane, oldest first, without counting an attempt."""
         wanted = {"at_session": session, "at_lane": lane, "at_most": limit}
         return [row_mapping.to_inbox_row(row) for row in self._fetch_rows(self._statements.waiting_inbox, wanted)]
 
     def find_inbox(self, source: str) -> InboxRow | None:
-        """Return the input with that source, whatever its status, or None."""
+        """Return the inbox row with that source, whatever its status; None if there is none."""
         found = self._fetch_rows(self._statements.input_of, {"at_source": row_mapping.to_stored_source(source)})
         return row_mapping.to_inbox_row(found[0]) if found else None
 
     def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
-        """Close an input without events."""
+        """Set the final status of an inbox row without storing events."""
         self._write(self._statements.finish_inbox, {"at_id": row_id, "status": status, "note": note})
 
     def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
-        """Acquire or renew the session's lease; None while another owner holds it. PostgreSQL's own clock decides, if that is used."""
+        """Acquire or renew the session's lease; None while another owner holds it. On PostgreSQL the server's clock says when it ends."""
         with self._database.write_one() as transaction:
             ahead = self._database.measure_skew(transaction)
             asked = {"session": session, "owner": owner, "at_now": format_iso(now + ahead), "until": format_iso(until + ahead)}
@@ -139,25 +139,25 @@ class SqlStore:
         return Lease(session=session, owner=owner, epoch=found[0], until=until) if found else None
 
     def expire_leases(self) -> None:
-        """End every lease, so that the next owner of a session gets a new epoch; first flush what a dead process left in SQLite's log."""
+        """End every lease, so that a session's next owner gets a new epoch; before that, flush what a dead process left in SQLite's log."""
         self._database.mark_unflushed()
         self._write(self._statements.void_leases, {})
 
     def release(self, lease: Lease) -> None:
-        """Release the lease if it is still held; a later commit under it is refused."""
+        """Release the lease if it is still held; later commits with its epoch are refused."""
         ours = {"at_session": lease.session, "at_owner": lease.owner, "at_epoch": lease.epoch}
         self._known.pop(lease.session, None)
         self._write(self._statements.release, ours)
 
     def commit(self, commit: Commit) -> list[StoredEvent]:
-        """Write the commit, and those in `earlier`, in one transaction and return its events; if it raises, nothing of it is stored."""
+        """Write the commit, after those in its `earlier`, in one transaction and return its events; if this raises, nothing is stored."""
         steps = [(step, writing.build_drafts(step)) for step in (*commit.earlier, commit)]
 
         def locked() -> list[StoredEvent]:
             with self._database.write() as transaction:
                 return writing.write_commit(transaction, self._statements, steps, commit.after)
 
-        # First with the remembered end; if that is outdated, with the end as read; if others keep interfering, under a lock.
+        # First the commit is tried with the remembered end of the stream, then with the end as read, and at last under a lock.
         for _ in range(2 if self._gathers else 0):
             with suppress(Contended):
                 return self._commit_batch(commit, steps)
@@ -196,7 +196,7 @@ class SqlStore:
         return found[:limit]
 
     def read_head(self, stream: str) -> tuple[int, str]:
-        """Return the seq and hash at which the stream should end; (0, "") for a stream without events."""
+        """Return the seq and hash of the stream's last event, as stored apart from the events; (0, "") for a stream without events."""
         found = self._fetch_rows(self._statements.head, {"at_session": writing.to_lease_key(stream)})
         return (found[0][0], found[0][1]) if found else (0, "")
 
@@ -213,7 +213,7 @@ class SqlStore:
         return [(row[1], row[4], row[7]) for row in self._fetch_rows(self._statements.events_from, wanted)]
 
     def list_heads(self) -> list[tuple[str, int, str]]:
-        """Return (stream, seq, hash) at which every stream with events should end."""
+        """Return (stream, seq, hash) of the last event of every stream, as stored apart from the events."""
         return [(writing.to_stream(key), seq, hash_) for key, seq, hash_ in self._fetch_rows(self._statements.heads, {})]
 
     def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
@@ -223,7 +223,7 @@ class SqlStore:
         return [row_mapping.to_stored_event(row, "", secrets) for row in journal]
 
     def scan_clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
-        """Return what `scan` returns, but only the part readable without a key. Raises StoreError if a record is not JSON."""
+        """Return what `scan` returns, but only the part readable without an encryption key. Raises StoreError if a record is not JSON."""
         wanted = {"at_id": after, "at_most": limit, **{f"at_{number}": name for number, name in enumerate(types)}}
         return [row_mapping.to_clear_event(row) for row in self._fetch_rows(self._statements.build_scan(len(types)), wanted)]
 
@@ -232,7 +232,7 @@ class SqlStore:
         return [stream for stream, _, _ in self.list_heads()]
 
     def load_snapshot(self, stream: str) -> Snapshot | None:
-        """Return the newest snapshot of the stream; None if there is none, or if it cannot be read: the state is then folded anew."""
+        """Return the newest snapshot of the stream's state; None if none is readable: callers then compute the state from the events."""
         found = self._fetch_rows(self._statements.snapshot, {"at_stream": stream})
         if not found:
             return None
@@ -244,12 +244,12 @@ class SqlStore:
             return None
 
     def find_effect(self, effect_id: str) -> EffectRow | None:
-        """Return one effect, or None."""
+        """Return the effect with that id, None if there is none."""
         found = self._fetch_rows(self._statements.effect, {"at_effect_id": effect_id})
         return row_mapping.to_effect_row(found[0]) if found else None
 
     def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
-        """Return the effects of a stream in that status, beginning with the one that changed longest ago."""
+        """Return the effects of a stream in that status, the one that changed longest ago first."""
         found = self._fetch_rows(self._statements.effects, {"at_stream": stream, "at_status": status})
         return [row_mapping.to_effect_row(row) for row in found]
 
@@ -264,17 +264,17 @@ class SqlStore:
         return [IndexEntry(*row) for row in self._fetch_rows(self._statements.last_mentions, wanted)]
 
     def load_blob(self, digest: str) -> str | None:
-        """Return the large answer of the portal that is stored under its SHA-256 `digest`, or None."""
+        """Return the large answer of the portal that is stored under its SHA-256 `digest`, None if there is none."""
         found = self._fetch_rows(self._statements.blob, {"at_digest": digest})
         return found[0][0] if found else None
 
     def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
-        """Return at most one row per session: its oldest unsent one, if its time has come. `sent_ref` names the message to edit, if any."""
+        """Return each session's oldest unsent outbox row, if it is due. Its `sent_ref` is the id of the message to edit, "" for none."""
         wanted = {"at_channel": channel, "at_now": format_iso(now), "at_most": limit}
         return [row_mapping.to_outbox_row(row) for row in self._fetch_rows(self._statements.due_outbox, wanted)]
 
     def mark_outbox_sent(self, row_id: str, sent_ref: str) -> None:
-        """Mark a row as delivered. If a newer row replaced it meanwhile, `sent_ref` is kept, so that the newer one edits that message."""
+        """Mark an outbox row as delivered. If a newer row has replaced it, `sent_ref` is kept, so that the newer row edits that message."""
         if self._gathers:
             self._call(server_functions.SENT, row_id.encode(), sent_ref.encode())
             return
@@ -282,15 +282,15 @@ class SqlStore:
             outbox.record_delivery(transaction, self._statements, row_id, sent_ref)
 
     def reschedule_outbox(self, row_id: str, due_at: datetime, note: str) -> None:
-        """Record that the row was not delivered; it stays the first of its session and is tried again at `due_at`."""
+        """Record that the outbox row was not delivered; it stays the first of its session and is tried again at `due_at`."""
         self._write(self._statements.outbox_retry, {"at_id": row_id, "due_at": format_iso(due_at), "note": note})
 
     def mark_outbox_failed(self, row_id: str, note: str) -> None:
-        """Mark the row as undeliverable; it is kept for operators to see and no longer blocks later rows."""
+        """Mark the outbox row as undeliverable; it is kept for operators to see and no longer blocks later rows."""
         self._write(self._statements.outbox_failed, {"at_id": row_id, "note": note})
 
     def find_sent_ref(self, session: str, key: str) -> str:
-        """Return the `sent_ref` of the message that last delivered a row with that key, or ""."""
+        """Return the `sent_ref` (id) of the message last sent for an outbox row with that key; "" if there is none."""
         found = self._fetch_rows(self._statements.where_sent, {"at_session": session, "at_key": key})
         return found[0][0] if found else ""
 
@@ -300,12 +300,12 @@ class SqlStore:
         return [row_mapping.to_timer(row) for row in found]
 
     def get_value(self, key: str) -> str | None:
-        """Return a small named value, or None."""
+        """Return the small value named `key`, None if it was never set."""
         found = self._fetch_rows(self._statements.value, {"at_key": key})
         return found[0][0] if found else None
 
     def set_value(self, key: str, value: str) -> None:
-        """Set a small named value durably."""
+        """Set the small value named `key` durably."""
         self._write(self._statements.set_value, {"key": key, "value": value})
 
     def swap_value(self, key: str, expected: str | None, value: str) -> bool:
@@ -326,7 +326,7 @@ class SqlStore:
         self._database.close()
 
     def _call(self, function: Function, *given: bytes) -> bytes:
-        """Call the server function and return its answer; the call is repeated if another transaction interfered."""
+        """Call the server function and return its answer; the call is repeated if the server undid it because of another transaction."""
 
         def attempt() -> bytes:
             with self._database.write_one() as transaction:
@@ -339,7 +339,7 @@ class SqlStore:
             transaction.run(statement, params)
 
     def _fetch_journal_rows(self, statement: Statement, params: Params) -> tuple[list[Row], dict[str, str]]:
-        """Return rows of the journal and the secrets by key id; secrets are not cached, because another process may erase them."""
+        """Return rows of the journal, and their secrets by key id; secrets are not cached, because another process may erase them."""
         with self._database.read() as transaction:
             found = transaction.fetch_rows(statement, params)
             return found, writing.fetch_secrets(transaction, self._statements, row_mapping.collect_key_ids(found))
@@ -350,7 +350,7 @@ class SqlStore:
 
 
 def _mark_fresh(new: Sequence[InboxRow], fresh: Sequence[str]) -> list[bool]:
-    """Return for each input whether it was added; a duplicate within one call counts as known."""
+    """Return for each inbox row whether it was added; of equal rows in one call only the first counts as added."""
     left = set(fresh)
     answer = []
     for row in new:
@@ -360,7 +360,7 @@ def _mark_fresh(new: Sequence[InboxRow], fresh: Sequence[str]) -> list[bool]:
 
 
 def _to_readable_rows(claimed: Iterable[Row]) -> list[InboxRow]:
-    """Convert the claimed rows. One that cannot be read is left out: the inputs are stored already, and `take_inbox` will report it."""
+    """Convert the claimed inbox rows. One that cannot be read is left out: the rows are stored already, and `take_inbox` will report it."""
     found = []
     for row in claimed:
         with suppress(ValueError):

@@ -1,4 +1,4 @@
-"""The tables for SQLAlchemy. `state.migrations` creates them; a test compares the two.
+"""The tables for SQLAlchemy. `state.migrations` creates them in the database; a test compares both definitions.
 
 Times are ISO 8601 text of fixed width, so they sort as text; JSON is canonical text, never a database's JSON type.
 """
@@ -28,7 +28,7 @@ metadata = MetaData(
 )
 
 Position = BigInteger().with_variant(Integer, "sqlite")
-"""An auto-incremented number; SQLite supports that only for plain INTEGER."""
+"""The type of an auto-incremented number, for which SQLite supports only plain INTEGER."""
 
 
 def _text(name: str, **more: Any) -> Column[str]:
@@ -97,8 +97,8 @@ inbox = Table(
 _new = inbox.c.status == "new"
 Index("ix_inbox_new", inbox.c.session, inbox.c.lane, inbox.c.pos, sqlite_where=_new, postgresql_where=_new)
 
-# Holds only rows to be delivered or given up: it stays small, so SQLite needs no further index. PostgreSQL, which keeps removed rows for a
-# while, has one more: ix_outbox_new, created by r0002.
+# Holds only rows that wait for delivery or have failed: it stays small, so SQLite needs no further index. PostgreSQL keeps removed rows
+# for a while, so it has one more: ix_outbox_new, created by r0002.
 outbox = Table(
     "outbox",
     metadata,
@@ -159,5 +159,5 @@ person_keys = _keyed(
     _text("erased_at"),
 )
 LIVE: ColumnElement[bool] = literal_column("secret <> ''")
-"""A literal, not a parameter, so that SQLite uses the partial index below."""
+"""The condition for a key that is not erased; its value is a literal, not a parameter, so that SQLite uses the partial index below."""
 Index("ix_person_keys_live", person_keys.c.person, unique=True, sqlite_where=LIVE, postgresql_where=LIVE)

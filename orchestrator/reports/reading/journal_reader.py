@@ -1,6 +1,6 @@
 """Reads the journal page by page for the reports, finds the stream that a person means, and parses the times that operators write.
 
-It changes nothing, and a text that is not clearly a time is refused.
+It changes nothing, and it refuses a text that is not clearly a time.
 """
 
 import difflib
