@@ -1,6 +1,7 @@
 """Lines and buttons that code adds to a reply; it changes nothing that the model wrote.
 
-They are: changes made without a card, a note that a list holds only the person's own records, example requests, and buttons for a forward.
+They are: changes made without a card, how many repeats of them were not sent, a note that a list holds only the person's own records,
+example requests, and buttons for a forward.
 """
 
 from collections.abc import Mapping
@@ -78,6 +79,14 @@ def _find_record(created: str, call: StoredCall) -> tuple[str, int]:
         return kind, int(number)
     places = {(str(entity), int(place)) for entity, place in (*call.targets, *call.ties)}
     return places.pop() if len(places) == 1 else ("", 0)
+
+
+def add_repeat_notice(reply: Reply, context: Context) -> Reply:
+    """Return the reply with a note how many changes were proposed again after they were made, and so were not sent; the reply if none."""
+    repeats = [one for one in context.results if isinstance(one, Outcome) and one.repeat_of]
+    if not repeats:
+        return reply
+    return reply.model_copy(update={"notices": (*reply.notices, Notice(code="repeats-not-sent", args={"count": len(repeats)}))})
 
 
 def add_own_only_notices(reply: Reply, context: Context, catalogue: Catalogue) -> Reply:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import takewhile
 from typing import Any, Protocol
 
 from orchestrator.domain.actor import Actor, Mode
@@ -242,10 +243,22 @@ class Context:
         await self._show_partial(Notice(code="step", args={**step, "state": "running"}))
         self._skip_effect_lookup(effect.slot)
         self.proposed_steps.setdefault(effect.slot, PlanStep.create(method=effect.method, params=effect.params))
-        result = await self._gate.submit(effect, actor=self.actor, mode=self.mode, turn_id=self.turn.turn_id, ledger=self._session)
+        result = await self._gate.submit(
+            effect,
+            actor=self.actor,
+            mode=self.mode,
+            turn_id=self.turn.turn_id,
+            ledger=self._session,
+            earlier=self._list_earlier_effects(effect.slot),
+        )
         self._record_call(effect, result)
         await self._show_partial(Notice(code="step", args={**step, "state": _format_step_state(result)}))
         return result
+
+    def _list_earlier_effects(self, slot: str) -> list[str]:
+        """Return the ids of the turn's effects before that slot, in their order, except those that are known to have changed nothing."""
+        before = takewhile(lambda one: one != slot, self.proposed_steps)
+        return [build_effect_id(one) for one in before if _may_have_changed(self.outcomes.get(one))]
 
     def _skip_effect_lookup(self, slot: str) -> None:
         """Tell the session that this slot has no stored effect, which saves a lookup in a turn that begins now.
@@ -295,6 +308,13 @@ class Context:
         self.iterations[-1].blocks = blocks
 
 
+def _may_have_changed(result: Outcome | Pending | None) -> bool:
+    """Whether a step may have changed something; a step without a result may have run before a crash."""
+    if not isinstance(result, Outcome):
+        return True
+    return result.status in {"succeeded", "unknown"} and result.call_class not in {"", "R"} and not result.repeat_of
+
+
 def build_call_record(effect: Effect, result: Outcome | Pending) -> JsonObject:
     """Return one call and its result in the form of the audit log (S004-45, S004-46, S004-71)."""
     base: dict[str, object] = {"call_id": result.effect_id, "method": result.method, "proposed": dict(effect.params)}
@@ -303,6 +323,8 @@ def build_call_record(effect: Effect, result: Outcome | Pending) -> JsonObject:
     base |= {"status": result.status, "params": dict(result.call), "class": result.call_class}
     if result.commands:
         base |= {"commands": [report.model_dump() for report in result.commands]}
+    if result.repeat_of:
+        return base | {"repeat_of": result.repeat_of, "detail": result.detail}
     if result.status == "succeeded":
         return base | {"answer": result.result}
     return base | {"reason": result.reason.code if result.reason else "", "detail": result.detail}

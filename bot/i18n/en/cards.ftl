@@ -161,6 +161,12 @@ made-more = { $count ->
     [one] and { $count } more change
    *[other] and { $count } more changes
 }
+repeats-not-sent = { $count ->
+    [one] The same was proposed once more: it is done already and was not sent again
+   *[other] The same was proposed { $count } more times: it is done already and was not sent again
+}
+step-repeated = The same was already done for this request, so it was not sent again
+step-partly-repeated = A part of these changes was already made for this request, so nothing was sent a second time
 made-new = { $entity ->
     [deal] Deal created:
     [lead] Lead created:
