@@ -77,6 +77,7 @@ card-withdrawn = ✖ Отозвано { $on } · { $who }
 card-denied-why = Причина:
 card-expired-at = ⌛ Срок истёк { $on }, ничего не выполнено
 card-superseded-by = ↻ Заменено: пока карточка ждала, условия изменились. Новая ниже
+card-superseded-why = ↻ Заменено. { $why }. Новая карточка ниже
 card-superseded-edited = ↻ Заменено: вы изменили значение. Новая карточка ниже
 card-refused = ⚠️ Не выполнено. { $text }
 card-undo-refused = ⚠️ Не отменено. { $text }
@@ -133,6 +134,35 @@ card-denied = Отклонено: { $who }
 may-not-approve = Вам нельзя подтверждать изменения
 not-your-card = Решает { $who }
 changed-meanwhile = Запись успели изменить — проверьте новые значения
+changed-values = Пока карточка ждала: { $changes }
+changed-field = { $field ->
+    [OPPORTUNITY] сумма изменилась
+    [CURRENCY_ID] валюта изменилась
+    [PRICE] цена изменилась
+    [TAX_VALUE] налог изменился
+    [ASSIGNED_BY_ID] ответственный изменился
+    [RESPONSIBLE_ID] исполнитель изменился
+    [CREATED_BY] постановщик изменился
+    [STAGE_ID] стадия изменилась
+    [STATUS_ID] стадия изменилась
+    [STATUS] состояние изменилось
+    [CATEGORY_ID] воронка изменилась
+    [DEADLINE] срок изменился
+    [CLOSEDATE] дата завершения изменилась
+    [BEGINDATE] дата начала изменилась
+    [COMPANY_ID] компания изменилась
+    [CONTACT_ID] контакт изменился
+    [CONTACT_IDS] контакты изменились
+    [PHONE] телефоны изменились
+    [EMAIL] почта изменилась
+    [PROBABILITY] вероятность изменилась
+   *[other] поле «{ $name }» изменилось
+  }: { $before } → { $after }
+changed-more = { $count ->
+    [one] ещё { $count } поле
+    [few] ещё { $count } поля
+   *[other] ещё { $count } полей
+  }
 stricter-meanwhile = Пока карточка ждала, условия стали строже — проверьте ещё раз
 denied-by-model = Запрос снят, ничего не отправлено
 portal-said-no = Битрикс24 ответил «нет» и ничего не изменил
