@@ -10,8 +10,8 @@ from typing import Final
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.effect_record import EffectOutcome
 from orchestrator.domain.outputs import Notice
+from orchestrator.gate.approve.duplicates import decode_row, is_command_done
 from orchestrator.gate.approve.format_values import EMPTY, Reader
 from orchestrator.gate.approve.preview import Names
 from orchestrator.gate.approve.revalidate import CHANGED
@@ -20,7 +20,7 @@ from orchestrator.gate.call import critical_fields, fields, multifields
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.ports import Ledger
-from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, decode_call
+from orchestrator.gate.normalize.merge_multifields import find_steps
 from state.card import Card
 from state.journal.store import EffectRow
 from state.stored import JsonObject
@@ -42,15 +42,16 @@ class _ChangedField:
 
 
 async def accept_own_steps(shown: BeforeImage, fresh: BeforeImage, entry: Card, catalogue: Catalogue, ledger: Ledger) -> BeforeImage:
-    """Return the before-image `shown` with the values that approved steps of the card's own turn have written since.
+    """Return the before-image `shown` with the values that approved steps of the card's own plan have written since.
 
     Only values that the records have now (`fresh`) are taken over: a later change by anybody else stays a change.
     """
-    if not entry.turn_id or shown == fresh:
+    plan = _find_plan(entry)
+    if not plan or shown == fresh:
         return shown
     image = {place: dict(record) if record is not None else None for place, record in shown.items()}
     for card in ledger.state.cards.values():
-        if card.turn_id != entry.turn_id or card.status != "executed" or card.confirmation_id == entry.confirmation_id:
+        if _find_plan(card) != plan or card.status != "executed":
             continue
         row = await ledger.find_effect(card.effect_id)
         for leaf in _list_done_updates(row, catalogue) if row is not None else ():
@@ -61,18 +62,16 @@ async def accept_own_steps(shown: BeforeImage, fresh: BeforeImage, entry: Card, 
     return image
 
 
+def _find_plan(card: Card) -> str:
+    """Return the plan that the card's step belongs to, "<turn>/<iteration>"; "" for a call that is no step of a plan."""
+    return card.slot.rpartition("/")[0] if card.turn_id and card.slot.startswith(f"{card.turn_id}/") else ""
+
+
 def _list_done_updates(row: EffectRow, catalogue: Catalogue) -> Iterator[Call]:
     """Yield the updates of an effect that the portal carried out."""
-    stored = StoredOrder.from_data(row.call)
-    if row.status != "succeeded" or stored.is_erased:
-        return
-    try:
-        call = decode_call(stored.call, catalogue)
-    except UndecodableCall:
-        return
-    reports = {str(report["key"]): report["status"] for report in EffectOutcome.model_validate(row.outcome or {}).commands}
-    for leaf in call.leaves:
-        if leaf.targets and leaf.spec.verb == "update" and reports.get(leaf.key, "success") == "success":
+    call = decode_row(row, catalogue)
+    for leaf in call.leaves if call is not None else ():
+        if leaf.targets and leaf.spec.verb == "update" and is_command_done(row, leaf.key):
             yield leaf
 
 
@@ -85,7 +84,22 @@ def _select_written_values(leaf: Call, old: JsonObject, now: JsonObject) -> dict
         for name, value in written.items()
         if critical_fields.has_value(leaf, name, value, record)
     }
-    return {key: value for key, value in now.items() if key in old and fields.to_field_key(key, leaf.entity) in held}
+    parts = _holds_written_parts(leaf, old, now)
+    return {
+        key: value
+        for key, value in now.items()
+        if key in old and (parts if multifields.is_multifield(key) else fields.to_field_key(key, leaf.entity) in held)
+    }
+
+
+def _holds_written_parts(leaf: Call, old: JsonObject, now: JsonObject) -> bool:
+    """Whether the phones and addresses of the record are those of before with what the call added, edited and removed."""
+    steps = [step for named in find_steps(leaf, old).values() for step in named]
+    expected, seen = [
+        sorted((one.kind, one.value) for one in elements)
+        for elements in (multifields.apply_steps(steps, multifields.parse_elements(old)), multifields.parse_elements(now))
+    ]
+    return bool(steps) and expected == seen
 
 
 async def build_drift_notice(call: Call, fresh: BeforeImage, shown: BeforeImage, *, actor: Actor, names: Names) -> Notice:

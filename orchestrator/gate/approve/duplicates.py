@@ -111,7 +111,7 @@ def build_repeat_verdict(call: Call, earlier: Sequence[EffectRow], catalogue: Ca
 
     A batch of which only some commands are done is refused, so that the model proposes the others alone.
     """
-    begun = [(row, made) for row in earlier if row.status in _HAS_BEGUN and (made := _decode_row(row, catalogue)) is not None]
+    begun = [(row, made) for row in earlier if row.status in _HAS_BEGUN and (made := decode_row(row, catalogue)) is not None]
     past = [one for row, made in begun for one in _list_earlier_calls(row, made)]
     writes = [leaf for leaf in call.leaves if not leaf.reads_only]
     same = _find_done(call, past)
@@ -136,28 +136,30 @@ def build_repeat_verdict(call: Call, earlier: Sequence[EffectRow], catalogue: Ca
     )
 
 
-def _decode_row(row: EffectRow, catalogue: Catalogue) -> Call | None:
+def decode_row(row: EffectRow, catalogue: Catalogue) -> Call | None:
     """Return the call of a stored effect; None if it is erased or its method is not known any more."""
     stored = StoredOrder.from_data(row.call)
-    if stored.is_erased:
-        return None
     try:
-        return decode_call(stored.call, catalogue)
+        return None if stored.is_erased else decode_call(stored.call, catalogue)
     except UndecodableCall:
         return None
 
 
+def is_command_done(row: EffectRow, key: str) -> bool:
+    """Whether the portal carried out the call, or that command of a batch."""
+    reports = EffectOutcome.model_validate(row.outcome or {}).commands
+    return row.status == "succeeded" and all(report["status"] == "success" for report in reports if key in ("", report["key"]))
+
+
 def _list_earlier_calls(row: EffectRow, made: Call) -> Iterator[_EarlierCall]:
     """Yield each command of a batch, and then the call itself."""
-    reports = {str(report["key"]): report["status"] for report in EffectOutcome.model_validate(row.outcome or {}).commands}
-    ran = row.status == "succeeded"
     for leaf in (*(leaf for leaf in made.commands if not leaf.reads_only), made):
         whole = leaf is made
         yield _EarlierCall(
             essence=get_essence(leaf),
             verb=leaf.spec.verb,
             targets=frozenset() if made.commands and whole else frozenset(leaf.targets),
-            is_done=ran and (set(reports.values()) <= {"success"} if whole else reports.get(leaf.key, "success") == "success"),
+            is_done=is_command_done(row, leaf.key),
             row=row,
             is_whole=whole,
         )

@@ -119,3 +119,31 @@ async def test_a_denied_or_failed_step_takes_nothing_over(world: World) -> None:
     await decide(world, session, yes(first))
     world.portal.records["deal", 481]["OPPORTUNITY"] = "1200000.00"
     assert "сумма изменилась" in await read_new_card(world, session, second)
+
+
+async def test_two_phones_of_one_plan_are_both_added(world: World) -> None:
+    """The first new phone does not ask a second time for the second one."""
+    world.portal.records["contact", 43]["PHONE"] = [{"ID": "156", "VALUE": "+79000000000", "VALUE_TYPE": "WORK"}]
+    session = await world.session()
+    phones = ["+79001111111", "+79002222222"]
+    cards = [
+        await world.asked(
+            session,
+            effect(
+                "crm.contact.update",
+                {"id": 43, "fields": {"PHONE": [{"VALUE": phone, "VALUE_TYPE": "WORK"}]}},
+                slot=f"t1/1/{number}",
+                requires_confirmation=True,
+            ),
+        )
+        for number, phone in enumerate(phones)
+    ]
+    first = await decide(world, session, yes(cards[0]))
+    assert first.outcome is not None
+    world.portal.records["contact", 43]["PHONE"] = [
+        {"ID": "156", "VALUE": "+79000000000", "VALUE_TYPE": "WORK"},
+        {"ID": "157", "VALUE": phones[0], "VALUE_TYPE": "WORK"},
+    ]
+    second = await decide(world, session, yes(cards[1]))
+    assert second.outcome is not None, second
+    assert second.outcome.status == "succeeded"

@@ -7,8 +7,11 @@ import pytest
 from bot.i18n.translate import Locale, Translator
 from bot.rendering.replies import render_reply
 from bot.rendering.spans import to_plain_text
+from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Reply
-from tests.unit.spine_kit import World, message, reply, step
+from orchestrator.gate.call.serialization import build_effect_id
+from orchestrator.runtime.session import LEASE
+from tests.unit.spine_kit import ANNA, World, effect, message, reply, step
 from tests.unit.spine_portal import says
 
 LEAD = step("crm.lead.add", {"fields": {"TITLE": "Лютик"}})
@@ -97,3 +100,18 @@ async def test_a_batch_that_is_partly_done_is_not_sent(world: World) -> None:
     await told(world, reply(LEAD), reply(batch(a="crm.lead.add?fields[TITLE]=Лютик", b="crm.lead.add?fields[TITLE]=Мак")))
     assert len(world.portal.ledger) == 1
     assert "commands a already" in str(world.model.prompts[-1])
+
+
+async def test_a_turn_that_runs_again_after_a_crash_finds_the_repeat(world: World) -> None:
+    """The next process compares with what is stored, and the journal says why the step was not sent."""
+    earlier = [build_effect_id("t1/1/1")]
+    await world.submit(await world.session(), effect("crm.lead.add", LEAD["params"], slot="t1/1/1"))
+    world.clock.advance(LEASE * 2)
+    session = await world.session(owner="two")
+    wish = effect("crm.lead.add", LEAD["params"], slot="t1/1/2")
+    result = await world.gate.submit(wish, actor=ANNA, mode="full", turn_id="t1", ledger=session, earlier=earlier)
+    assert isinstance(result, Outcome)
+    assert (result.status, result.repeat_of, result.created) == ("succeeded", earlier[0], "lead:9001")
+    await session.flush()
+    assert [event.data["code"] for event in world.events("StepRefused")] == ["step-repeated"]
+    assert len(world.portal.ledger) == 1
