@@ -14,6 +14,7 @@ from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import ModelRequest, ModelText, PlanStep, TurnInput
 from orchestrator.gate.approve.call_labels import ProposalLabel
+from orchestrator.gate.approve.duplicates import REPEATED
 from orchestrator.gate.call.budget import to_month
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.gate import Gate
@@ -320,11 +321,11 @@ def build_call_record(effect: Effect, result: Outcome | Pending) -> JsonObject:
     base: dict[str, object] = {"call_id": result.effect_id, "method": result.method, "proposed": dict(effect.params)}
     if isinstance(result, Pending):
         return base | {"status": "waiting", "confirmation_id": result.confirmation_id, "reasons": [one.code for one in result.reasons]}
+    if result.repeat_of:  # as the journal has it: refused, since nothing was sent
+        return base | {"status": "refused", "params": dict(effect.params), "class": "", "reason": REPEATED, "detail": result.detail}
     base |= {"status": result.status, "params": dict(result.call), "class": result.call_class}
     if result.commands:
         base |= {"commands": [report.model_dump() for report in result.commands]}
-    if result.repeat_of:
-        return base | {"repeat_of": result.repeat_of, "detail": result.detail}
     if result.status == "succeeded":
         return base | {"answer": result.result}
     return base | {"reason": result.reason.code if result.reason else "", "detail": result.detail}

@@ -115,3 +115,11 @@ async def test_a_turn_that_runs_again_after_a_crash_finds_the_repeat(world: Worl
     await session.flush()
     assert [event.data["code"] for event in world.events("StepRefused")] == ["step-repeated"]
     assert len(world.portal.ledger) == 1
+
+
+async def test_the_audit_log_says_that_nothing_was_sent(world: World) -> None:
+    """A repeat is no second success there."""
+    await told(world, reply(LEAD, LEAD))
+    kept = world.audit()
+    assert kept.count("step-repeated") == 1
+    assert "already done by an earlier step" in kept
