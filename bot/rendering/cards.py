@@ -165,8 +165,8 @@ def _render_replacement(card: Card, tr: Translator) -> str:
     """Return the sentence why another card stands for this one; with the changed values where they are known."""
     if card.why == "edited":
         return tr.translate("card-superseded-edited")
-    if card.args and tr.has_message(card.why):
-        return tr.translate("card-superseded-why", why=tr.translate(card.why, **card.args))
+    if "changes" in card.args:
+        return tr.translate("card-superseded-why", why=tr.translate("changed-values", **card.args))
     return tr.translate("card-superseded-by")
 
 

@@ -25,6 +25,8 @@ from state.card import Card
 from state.journal.store import EffectRow
 from state.stored import JsonObject
 
+DRIFTED: Final = "changed-values"
+"""The code of the sentence that names the changed fields."""
 _MAX_NAMED: Final = 3
 """How many changed fields the sentence names; the others are only counted."""
 _LONGEST: Final = 80
@@ -113,7 +115,7 @@ async def build_drift_notice(call: Call, fresh: BeforeImage, shown: BeforeImage,
     except BitrixError:
         return CHANGED
     more = [Notice(code="changed-more", args={"count": len(changed) - _MAX_NAMED})] if len(changed) > _MAX_NAMED else []
-    return Notice(code="changed-values", args={"changes": [one.model_dump(mode="json") for one in (*named, *more)]})
+    return Notice(code=DRIFTED, args={"changes": [one.model_dump(mode="json") for one in (*named, *more)]})
 
 
 def _find_changed_fields(call: Call, fresh: BeforeImage, shown: BeforeImage) -> Iterator[_ChangedField]:

@@ -14,7 +14,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.call_labels import build_call_label
 from orchestrator.gate.approve.confirmations import CardRequest
-from orchestrator.gate.approve.drift import accept_own_steps, build_drift_notice
+from orchestrator.gate.approve.drift import DRIFTED, accept_own_steps, build_drift_notice
 from orchestrator.gate.approve.preview import preview_for
 from orchestrator.gate.approve.revalidate import CHANGED, ReplacementCard, build_before_image, refuse_unchanged, revalidate
 from orchestrator.gate.approve.undo_conflict import check_undo_conflict
@@ -223,10 +223,11 @@ async def _replace_card(row: EffectRow, entry: Card, new: ReplacementCard, deps:
         notified_leads=confirmations.find_notified_leads(order, new.ask, new.actor, deps),
         replaces=entry.confirmation_id,
     )
-    old = confirmations.build_superseded_closing(entry, why=new.reason.code, expect=("approved",))
+    told = CHANGED if new.reason.code == DRIFTED else new.reason  # the values are in the new card's reason
+    old = confirmations.build_superseded_closing(entry, why=told.code, expect=("approved",))
     remind_after = deps.policy.remind_lead_after
     event = await confirmations.request(asked, ledger, deps.ttl, remind_after=remind_after, supersede=[old])
-    return DecisionResult(notice=new.reason, replaced_by=event)
+    return DecisionResult(notice=told, replaced_by=event)
 
 
 async def _refuse_run(row: EffectRow, why: Refuse, ledger: Ledger) -> DecisionResult:

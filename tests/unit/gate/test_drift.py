@@ -66,8 +66,8 @@ async def test_the_old_card_says_the_same(world: World) -> None:
     )
     assert (await decide(world, session, yes(entry))).replaced_by is not None
     old = card(session, entry.confirmation_id)
-    assert (old.status, old.why) == ("superseded", "changed-values")
-    said = Translator("ru").translate(old.why, **old.args)
+    assert (old.status, old.why) == ("superseded", "changed-meanwhile")
+    said = Translator("ru").translate("changed-values", **old.args)
     assert said.count(" → ") == 3
     assert said.startswith("Пока карточка ждала: сумма изменилась")
     assert said.endswith("; ещё 1 поле")
