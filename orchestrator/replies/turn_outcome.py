@@ -9,6 +9,7 @@ from orchestrator.domain.effect_record import EffectOutcome
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.engines.base import EndReason, PlanStep, TurnEnd
+from orchestrator.gate.approve.duplicates import REPEATED
 from orchestrator.gate.call.serialization import StoredOrder, build_doubt_args
 from orchestrator.runtime.turn_context import Context
 from state.events.conversation import StepRefused
@@ -128,8 +129,8 @@ def _find_rowless_fate(slot: str, context: Context) -> ChangeFate:
     match context.outcomes.get(slot):
         case Pending():
             return REPORTED
-        case Outcome(status="succeeded", call_class=classes):
-            return REPORTED if classes in {"", "R"} else ("made", None)
+        case Outcome(status="succeeded", call_class=classes, repeat_of=earlier):
+            return REPORTED if earlier or classes in {"", "R"} else ("made", None)
         case Outcome(status="planned"):
             return "not_made", PLANNED
         case Outcome(status="unknown", reason=reason):
@@ -138,6 +139,8 @@ def _find_rowless_fate(slot: str, context: Context) -> ChangeFate:
             return "not_made", reason
     if refused is not None:
         step = StepRefused.from_data(refused)
+        if step.code == REPEATED:
+            return REPORTED
         return "not_made", Notice(code=step.code, args=step.args)
     if problem is not None:
         return "not_made", problem.notice
