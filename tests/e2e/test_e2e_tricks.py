@@ -26,7 +26,7 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "no commands": (step("batch", {"cmd": 7}), ("пакет",)),
     "another spelling": (step("CRM.Deal.Delete.json", {"id": 481}), ("CRM.Deal.Delete.json",)),
     "capital letters": (step("CRM.DEAL.DELETE", {"ID": 481}), ("Удаление выключено",)),
-    "a path": (step("../crm.deal.delete", {"id": 481}), ("Не понял название",)),
+    "a path": (step("../crm.deal.delete", {"id": 481}), ("Не вышло",)),  # no method's name: the model is asked to write it anew
     "an unknown method": (step("crm.deal.obliterate", {"id": 481}), ("не знаю",)),
     "a new way to delete": (step("crm.item.delete", {"entityTypeId": 2, "id": 481}), ("Удаление выключено",)),
     "a colleague's deal": (change_sum(414, 1), ("ведёт другой сотрудник",)),
