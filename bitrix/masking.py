@@ -2,8 +2,9 @@
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 HIDDEN = "***"
 _MAX_DEPTH = 60
@@ -130,6 +131,26 @@ def _mask_item(key: object, value: Any, depth: int) -> Any:
 
 def _is_secret_name(key: object) -> bool:
     return isinstance(key, str) and key.lower().replace("_", "").replace("-", "") in _SECRET_KEYS
+
+
+_OWN_SHORTEST = 8
+_BETWEEN = r"[*_~`\\\u200b-\u200f\u2060-\u2064\ufeff\u00ad]{0,4}"
+"""Formatting and invisible characters that would make a value look different from itself."""
+
+
+class SecretMask:
+    """Hides the secrets of one installation, wherever they stand and however they are formatted, and all that `mask` hides."""
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        """Prepare to hide `values`; those under eight characters would also hide ordinary words, so they are left out."""
+        own = {value for value in values if len(value) >= _OWN_SHORTEST}
+        own |= {form for value in own for form in (quote(value, safe=""), value.replace("/", "\\/"))}
+        forms = (_BETWEEN.join(map(re.escape, value)) for value in sorted(own, key=len, reverse=True))
+        self._own = re.compile("|".join(forms), re.IGNORECASE) if own else None
+
+    def mask(self, text: str) -> str:
+        """Return the text with all secrets replaced by `***`; idempotent."""
+        return mask(self._own.sub(HIDDEN, text) if self._own is not None else text)
 
 
 class MaskingFilter(logging.Filter):

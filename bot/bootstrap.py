@@ -18,12 +18,12 @@ from bitrix.client.client import KEEPALIVE_SECONDS, MAX_CONNECTIONS, BitrixClien
 from bitrix.limits.limiter import Limiter
 from bitrix.limits.plan import parse_plan
 from bitrix.limits.shared_level import SharedLevel
-from bitrix.masking import mask
+from bitrix.masking import SecretMask, mask
 from bot.access.portal_auth import build_portal_auth
 from bot.features import Members, Ports, build_features
 from bot.http_transport import build_transport
 from bot.monitoring.reachability import ReachabilityTracker
-from bot.settings import Settings
+from bot.settings import Settings, list_secrets
 from orchestrator.directory.answers import OutcomeView, Resolution
 from orchestrator.directory.duplicates import DuplicateFinder
 from orchestrator.directory.lookup import Lookup, ReferenceContext
@@ -54,6 +54,7 @@ from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.transcribe import Transcriber
 from orchestrator.performers.bitrix import BitrixPerformer
 from orchestrator.performers.schedule import SchedulePerformer
+from orchestrator.replies.text_guard import TextGuard
 from orchestrator.runtime.audit import Audit
 from orchestrator.runtime.feature import Feature, RefreshActor, ShowPartial, Tools, merge_features
 from orchestrator.runtime.turn_context import Query
@@ -170,7 +171,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         audit=Audit(InteractionLogger(settings.log_dir, clock=clock), clock),
         mode=settings.agent_mode,
         show_partial=partial,
-        allowed_hosts=frozenset({client.portal}) | policy.http_hosts,
+        guard=TextGuard(hosts=frozenset({client.portal}) | policy.http_hosts, secrets=SecretMask(list_secrets(settings))),
         refresh_actor=present,
         model_budget=MonthlyModelBudget(live, UsageReader(store)),
         features=merge_features(build_features(ports, DATA), watched),

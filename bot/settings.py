@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -152,6 +152,18 @@ def check_required(settings: Settings, *names: str) -> None:
     if missing:
         plural = "settings are" if len(missing) > 1 else "setting is"
         raise SettingsError(f"the {plural} missing: {', '.join(missing)} (set it in the environment or in .env, see .env.example)")
+
+
+def list_secrets(settings: Settings) -> tuple[str, ...]:
+    """Return every secret of the settings, whole and in the parts that are secret by themselves, to be hidden in what is said."""
+    whole = [value.get_secret_value() for value in settings.__dict__.values() if isinstance(value, SecretStr)]
+    parts = [part.strip() for value in whole for part in value.split(",")]
+    tokens = [part.partition("=")[2].split(":")[0] for part in parts]  # name=token:role:mode of the HTTP API
+    portal = settings.bitrix_webhook_url.get_secret_value().rstrip("/").rsplit("/", 1)[1:] if settings.bitrix_webhook_url else []
+    bot = settings.telegram_bot_token.get_secret_value().partition(":")[2:] if settings.telegram_bot_token else []
+    login = re.search(r"://[^:/@]*:([^@]*)@", settings.database.get_secret_value())
+    passwords = [login[1], unquote(login[1])] if login else []
+    return tuple(dict.fromkeys(value for value in (*whole, *parts, *tokens, *portal, *bot, *passwords) if value))
 
 
 _WEBHOOK_SECRET = re.compile(r"[A-Za-z0-9_-]{16,256}")

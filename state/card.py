@@ -79,6 +79,7 @@ class Card(Stored):
     code: str = ""
     """The code of a refusal."""
     args: JsonObject = field(default_factory=dict)
+    """Arguments of `code`, or of `why`."""
     commands: Sequence[JsonObject] = ()
     """For a batch: the outcome of each command, {key, method, status, error}."""
     unchanged: Sequence[str] = ()

@@ -134,7 +134,10 @@ class Access:
         return [actor for actor in actors if self.is_subscribed(actor, "alerts")]
 
     async def fetch_zones(self, zone_of: Callable[..., Awaitable[str]]) -> None:
-        """Read from the portal the time zones that the access file does not give; `zone_of(user_id=…)` returns one and never fails."""
+        """Ask the portal for the time zone of everybody for whom the access file gives none, and remember it.
+
+        `zone_of(user_id=…)` asks for one employee and never fails; so this never fails either.
+        """
         self._zone_of = zone_of
         for person in list(self._by_telegram.values()):
             if person.time_zone is None:

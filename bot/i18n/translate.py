@@ -45,6 +45,9 @@ class Translator:
         values = {key: self._format_value(key, value) for key, value in args.items()}
         if isinstance(at := args.get("at"), str):
             values["on"] = self._format_event_time(at) if at else ""
+        if isinstance(method := args.get("method"), str):
+            act = self.find_act(method)
+            values |= {"act": act[:1].lower() + act[1:], "acted": "yes" if act else "no"}
         long = {key: value for key, value in values.items() if isinstance(value, str) and len(value) > _LONG}
         marks = {key: f"\ue000{key}\ue001" for key in long}
         text, _ = self._bundle.format_pattern(pattern, values | marks)
@@ -57,6 +60,16 @@ class Translator:
     def has_message(self, code: str) -> bool:
         """Return whether there is a sentence for `code`."""
         return bool(self._bundle.has_message(code))
+
+    def find_act(self, method: str) -> str:
+        """Return what a method does, such as «Отвязать контакт от сделки»; "" if the method has no words of its own."""
+        code = build_act_code(method)
+        return self.translate(code) if self.has_message(code) else ""
+
+    def describe_call(self, method: str, verb: str, entity: str) -> str:
+        """Return what a call does: the words of its method, or those of its verb and kind of record; "" if there are none."""
+        code = f"verb-{verb}-{entity}"
+        return self.find_act(method) or (self.translate(code) if self.has_message(code) else "")
 
     def format_time(self, moment: str | datetime, now: datetime | None = None) -> str:
         """Return a time as "18:30", or as "22.11 18:30" if it is on another day than `now` (default: the present)."""
@@ -89,6 +102,11 @@ def _load_bundle(locale: Locale) -> FluentBundle:
     for path in sorted((_FOLDER / locale).glob("*.ftl")):
         bundle.add_resource(FluentResource(path.read_text(encoding="utf-8")))
     return bundle
+
+
+def build_act_code(method: str) -> str:
+    """Return the id of the message that says what a method does: "act-crm-deal-contact-delete"."""
+    return f"act-{method.lower().replace('.', '-')}"
 
 
 def as_notice(data: JsonObject) -> Notice:

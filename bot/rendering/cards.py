@@ -150,7 +150,7 @@ def _render_state(view: CardView, tr: Translator) -> Spans:
         case "expired":
             return format_bold(tr.translate("card-expired-at", at=at))
         case "superseded":
-            return format_bold(tr.translate("card-superseded-edited" if card.why == "edited" else "card-superseded-by"))
+            return format_bold(_render_replacement(card, tr))
         case "elsewhere":  # a copy of the card: others decide now
             return format_bold(tr.translate("card-elsewhere", who=", ".join(card.told_names)))
         case "unknown" if view.commands:
@@ -159,6 +159,15 @@ def _render_state(view: CardView, tr: Translator) -> Spans:
             return format_bold(tr.translate("card-unknown"))
         case _:
             return _render_executed(view, tr, who, at)
+
+
+def _render_replacement(card: Card, tr: Translator) -> str:
+    """Return the sentence why another card stands for this one; with the changed values where they are known."""
+    if card.why == "edited":
+        return tr.translate("card-superseded-edited")
+    if "changes" in card.args:
+        return tr.translate("card-superseded-why", why=tr.translate("changed-values", **card.args))
+    return tr.translate("card-superseded-by")
 
 
 def _render_refusal(card: Card, tr: Translator) -> str:

@@ -5,10 +5,14 @@ shown text is changed, not the stored one.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
+from bot.rendering.spans import Span, Spans, Style, build_spans
 from orchestrator.language.links import extract_hosts, strip_unknown_links
 from state.stored import JsonObject
 
@@ -19,9 +23,22 @@ _URL_FIELDS: Final = frozenset({"url", "made_url", "links"})
 _CODE_FIELDS: Final = _URL_FIELDS | {"method", "commands"}
 _ADDRESSES_SHOWN: Final = frozenset({"card", "details", "edit", "waiting", "people"})
 _ADDRESSES_HIDDEN: Final = frozenset({"history", "news", "daily", "reminder"})
-_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\S+|www\.\S+|(?<![\w@.-])(?:[\w-]+\.)+[^\W\d_]{2,}(?![\w@-])(?:[/:?#]\S*)?", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"[a-z][a-z0-9+.-]{0,20}://\S+|www\.\S+|(?:(?<![\w@.-])|(?<=(?<![\w.%+-])@))(?:[\w-]+\.)+[^\W\d_]{2,}(?![\w@-])(?:[/:?#]\S*)?",
+    re.IGNORECASE,
+)
 _STOP = re.compile(r":(?=//)|\.(?=\w)")
-_MENTION = re.compile(r"(?<!\w)@(?=\w)|(?<![\w/<>])/(?=\w)")
+_MENTION = re.compile(r"(?<!\w)@(?=\w)|(?<![\w/<>])/(?=\w)|(?<![\w&])#(?=\w*[^\W\d])|\$(?=[A-Z])")
+_ANY_STOP = re.compile(r":(?=//)|(?<=[\w-])\.(?=[^\W\d]{2})|@(?=\w)|(?<!\w)/(?=\w)|#(?=\w*[^\W\d])|\$(?=[A-Z])")
+"""Where an address, a mention, a command or a tag can be ended."""
+_CONTACT = re.compile(
+    r"[\w.%+-]{1,64}@(?:[\w-]{1,63}\.){1,20}[^\W\d_]{2,24}"  # an e-mail address
+    r"|(?<![\w+])\+\d(?:[ \u00a0().-]{0,2}\d){8,16}(?!\w)"  # +7 901 123-45-67
+    r"|(?<![\w.,+-])[78][ \u00a0-]?\(?\d{3}\)?[ \u00a0-]?\d{3}[ \u00a0-]?\d{2}[ \u00a0-]?\d{2}(?![\w,.]\d|\w)"  # 8 (901) 123-45-67
+    r"|(?<![\w.,])\d{4}[ \u00a0-]\d{4}[ \u00a0-]\d{4}[ \u00a0-]\d{4,7}(?!\w)"  # the number of a bank card
+    r"|(?<![\w.,-])\d{11,19}(?!\w)",
+)
+"""What a person may want to copy, and what Telegram would dial, write to or search for."""
 
 
 def disable_message_links(kind: str, body: JsonObject, *, locale: str) -> JsonObject:
@@ -46,7 +63,57 @@ def disable_links(text: str, hosts: AbstractSet[str] = frozenset()) -> str:
     kept = _ADDRESS.sub(
         lambda found: found[0] if extract_hosts(found[0]) & hosts else _STOP.sub(lambda stop: stop[0] + JOINER, found[0]), text
     )
-    return _MENTION.sub(lambda found: found[0] + JOINER, kept) if "@" in kept or "/" in kept else kept
+    return _MENTION.sub(lambda found: found[0] + JOINER, kept) if any(sign in kept for sign in "@/#$") else kept
+
+
+@dataclass(frozen=True, slots=True)
+class _Findings:
+    """What a text has that Telegram would make something to tap of: places in the joined text of all spans."""
+
+    text: str
+    contacts: tuple[tuple[int, int], ...]
+    stops: tuple[int, ...]
+    """Places where a joiner ends an address, a mention, a command or a tag."""
+
+
+def disarm_spans(text: Spans) -> Spans:
+    """Return the spans with nothing to tap but their own links: contacts become code, which is copied whole, other things hold a `JOINER`.
+
+    The joined text is searched, since formatting may divide an address. Only spans that others wrote get joiners.
+    """
+    joined = "".join(span.text for span in text)
+    contacts = tuple(found.span() for found in _CONTACT.finditer(joined))
+    found = _Findings(joined, contacts, tuple(stop.end() for stop in _ANY_STOP.finditer(joined)))
+    kept: list[Span] = []
+    start = 0
+    for span in text:
+        end = start + len(span.text)
+        is_fixed = bool(span.url) or not {"code", "pre"}.isdisjoint(span.styles)
+        kept += [span] if is_fixed else _divide_span(span, start, found)
+        if span.url and span.is_foreign and joined[end : end + 1].strip():  # what follows would continue the address
+            kept.append(Span(JOINER, is_foreign=True))
+        start = end
+    return build_spans(*kept)
+
+
+def _divide_span(span: Span, start: int, found: _Findings) -> Iterator[Span]:
+    """Yield the span, which stands at `start`, in pieces: contacts as code, and the rest."""
+    place, end = start, start + len(span.text)
+    for first, last in found.contacts:
+        if first < end and last > place:
+            yield replace(span, text=_add_joiners(span, place, max(first, place), found))
+            quoted: tuple[Style, ...] = ("quote",) if "quote" in span.styles else ()
+            yield replace(span, text=found.text[max(first, place) : min(last, end)], style="code", more=quoted)
+            place = min(last, end)
+    yield replace(span, text=_add_joiners(span, place, end, found))
+
+
+def _add_joiners(span: Span, start: int, end: int, found: _Findings) -> str:
+    """Return the text from `start` to `end` with a joiner after every sign that may stand in something to tap."""
+    if not span.is_foreign:
+        return found.text[start:end]
+    stops = found.stops[bisect_right(found.stops, start) : bisect_right(found.stops, end)]
+    return JOINER.join(found.text[a:b] for a, b in pairwise((start, *stops, end)))
 
 
 def _disable_reply_links(name: str, value: object, hosts: AbstractSet[str], locale: str) -> object:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from bot.i18n.translate import Translator
 from bot.rendering.defang_links import disable_links
+from bot.rendering.markdown import render_markdown
 from bot.rendering.spans import Span, Spans, build_spans, format_title, join_blocks
 from orchestrator.domain.frozen import View
 from orchestrator.domain.outputs import Notice
@@ -34,7 +35,7 @@ def render_progress(steps: Sequence[Step], note: Notice | None, text: str, tr: T
     lines.extend(render_step(step, tr) for step in steps[-MAX_STEPS:])
     if note is not None:
         lines.append(build_spans(tr.translate_notice(note)))
-    return join_blocks([join_blocks(lines, "\n"), build_spans(text)], "\n\n")
+    return join_blocks([join_blocks(lines, "\n"), render_markdown(text, locale=tr.locale)], "\n\n")
 
 
 def render_step(step: Step, tr: Translator) -> Spans:
@@ -51,19 +52,18 @@ def render_step(step: Step, tr: Translator) -> Spans:
 def _find_step_words(step: Step, tense: str, tr: Translator) -> str:
     """Return verb and object of a step; `tense` is "done" or "doing".
 
-    An action without words for both tenses is named as on a card, an unknown one by its method.
+    A method with words of its own and an action without words for both tenses are named as on a card, an unknown one by its method.
     """
     verb, entity = step.verb, step.entity
     if verb == "batch":
         return tr.translate(f"{tense}-batch")
+    if act := tr.find_act(step.method):
+        return act
     number = "many" if verb == "list" else "one"
     if tr.has_message(f"{tense}-{verb}"):
         what = _find_first_known((f"{number}-{entity}", f"{number}-other"), tr)
         return f"{tr.translate(f'{tense}-{verb}')} {tr.translate(what)}"
-    code = f"verb-{verb}-{entity}"
-    if tr.has_message(code):
-        return tr.translate(code)
-    return f"{tr.translate(f'{tense}-other')} {step.method}".strip()
+    return tr.describe_call(step.method, verb, entity) or f"{tr.translate(f'{tense}-other')} {step.method}".strip()
 
 
 def _find_first_known(codes: Iterable[str], tr: Translator) -> str:

@@ -83,8 +83,8 @@ def _render_deed(entry: HistoryEntry, tr: Translator) -> list[Spans]:
     """Return what was done, such as a new record or a comment; empty for an update, whose fields are listed instead."""
     if entry.verb == "update" and entry.lines:
         return []
-    code = f"verb-{entry.verb}-{entry.entity}"
-    return [build_spans(tr.translate(code) if tr.has_message(code) else tr.translate("history-other", method=entry.method))]
+    done = tr.describe_call(entry.method, entry.verb, entry.entity)
+    return [build_spans(done or tr.translate("history-other", method=entry.method))]
 
 
 def _render_lines(lines: Sequence[PreviewLine], tr: Translator) -> list[Spans]:

@@ -1,6 +1,7 @@
-"""Renders replies (answers to requests) as text. Pure; no text of the model or of a customer is ever read as markup."""
+"""Renders replies as text. Pure; of the texts only those of the model are read as markup, and it makes no link of its own."""
 
 from bot.i18n.translate import Translator
+from bot.rendering.markdown import render_markdown
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, format_title, join_blocks
 from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
 from orchestrator.domain.outputs import Notice, Reply, Table, Text
@@ -17,6 +18,10 @@ _PLAIN = frozenset(
         "which-user",
         "which-stage",
         "which-date",
+        "nearest-record",
+        "nearest-user",
+        "nearest-stage",
+        "nearest-category",
         "which-sum",
         "waiting-on-card",
         "duplicates-found",
@@ -38,7 +43,10 @@ _SIGNS = ("⚠️", "⛔")
 
 def render_reply(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Spans:
     """Return the whole reply, empty if there is nothing to say; of a list longer than `MAX_ROWS` only the `first` rows are shown."""
-    blocks = [build_spans(part.text) if isinstance(part, Text) else render_table(part, tr, first=first) for part in reply.parts]
+    blocks = [
+        render_markdown(part.text, locale=tr.locale, links=reply.links) if isinstance(part, Text) else render_table(part, tr, first=first)
+        for part in reply.parts
+    ]
     blocks.extend(
         build_spans(format_bold(tr.translate_notice(title)), "\n", render_table(table, tr, first=first, gap="\n"))
         for title, table in reply.sections
@@ -92,8 +100,7 @@ def render_heading(preview: PreviewPart, method: str, tr: Translator) -> Spans:
     """Return what a call does and to which record, such as «Изменить сделку «Ромашка»», with a link to the record."""
     if isinstance(preview, Preview) and preview.items:
         return build_spans(tr.translate("card-batch", count=len(preview.items)))
-    code = f"verb-{preview.verb}-{preview.entity}"
-    words = tr.translate(code) if tr.has_message(code) else tr.translate("planned-other", method=method)
+    words = tr.describe_call(method, preview.verb, preview.entity) or tr.translate("planned-other", method=method)
     if not preview.title:
         return build_spans(words)
     return build_spans(words, " ", Span(format_title(preview.title), url=preview.url))

@@ -10,11 +10,19 @@ Style = Literal["", "bold", "italic", "code", "strike", "pre", "quote"]
 
 @dataclass(frozen=True)
 class Span:
-    """A piece of text in one style; `url` makes it a link."""
+    """A piece of text in one style, with `more` styles if it has several; `url` makes it a link."""
 
     text: str
     style: Style = ""
     url: str = ""
+    more: tuple[Style, ...] = ()
+    is_foreign: bool = False
+    """Whether a model or a customer wrote it: nothing in it may be tapped except `url`."""
+
+    @property
+    def styles(self) -> tuple[Style, ...]:
+        """All styles of the text."""
+        return (self.style, *self.more) if self.style else self.more
 
 
 Spans = tuple[Span, ...]
@@ -56,5 +64,5 @@ def join_blocks(blocks: Iterable[Spans], between: str) -> Spans:
 
 
 def to_plain_text(text: Spans) -> str:
-    """Return the text without styles; each link is followed by its address in parentheses."""
-    return "".join(f"{span.text} ({span.url})" if span.url else span.text for span in text)
+    """Return the text without styles; each link is followed by its address in parentheses, unless its text is the address."""
+    return "".join(f"{span.text} ({span.url})" if span.url and not span.url.endswith(span.text) else span.text for span in text)

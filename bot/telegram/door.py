@@ -111,7 +111,7 @@ class TelegramDoor:
         Raises TelegramUnauthorizedError for a wrong token and TelegramConflictError if another program polls with the same token.
         """
         self._orchestrator = orchestrator
-        self.delivery.progress.set_hosts(orchestrator.tools.allowed_hosts)
+        self.delivery.progress.set_guard(orchestrator.tools.guard)
         orchestrator.listeners.append(self.delivery.wake)
         self._store.listeners.append(self.delivery.wake)
         try:

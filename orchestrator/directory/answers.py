@@ -35,6 +35,8 @@ class Ambiguous:
 
     ask: Notice
     options: tuple[Option, ...]
+    is_guess: bool = False
+    """Whether nothing has that name and the options are only spelt like it."""
 
 
 @dataclass(frozen=True, kw_only=True)

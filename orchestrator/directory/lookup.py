@@ -1,13 +1,13 @@
 """Resolves the model's references ("@deal:Ромашка") to values, such as a record's id, by code and without guessing.
 
-A single match is used and shown to the person; two to six matches become buttons; more lead to «Уточните», none to «Не нашёл». Choosing a
-record with a button is no consent to a change.
+One match is used and shown to the person, two to six become buttons, more lead to «Уточните», none to «Не нашёл». Names with one or two
+other letters become buttons too, even a single one. Choosing a record is no consent to a change.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 from bitrix.catalogue.names import is_custom_field, to_field_key
 from bitrix.errors import BitrixError
@@ -26,7 +26,7 @@ from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, find_base_currency
 from orchestrator.language.paradigms import find_shared_start
 from orchestrator.language.text import PLAIN_YE
-from orchestrator.language.title_matching import extract_words, is_mentioned
+from orchestrator.language.title_matching import extract_words, is_mentioned, list_search_pieces
 from state.clock import Clock
 from state.session_state import SessionState
 from state.stored import JsonObject
@@ -82,8 +82,8 @@ class Lookup:
             case _:
                 return await self.find_record(kind, words, place.actor, place.text)
 
-    async def find_record(self, entity: str, words: str, actor: Actor, text: str) -> Resolution:
-        """Find a record by name or number among those that the person may see."""
+    async def find_record(self, entity: str, words: str, actor: Actor, text: str, *, is_forgiving: bool = True) -> Resolution:
+        """Find a record by name or number among those that the person may see; offer those that are spelt like it if there is none."""
         found = await self._search(entity, words, actor)
         match found:
             case ranking.OneMatch():
@@ -92,14 +92,13 @@ class Lookup:
                 label = await self._naming.build_label(entity, one.item, actor.locale)
                 return Resolved(value=one.id, label=label, target=f"{entity}:{one.id}", named_by_person=named)
             case ranking.SeveralMatches():
-                options = [
-                    Option(value=one.id, label=await self._naming.build_label(entity, one.item, actor.locale), target=f"{entity}:{one.id}")
-                    for one in found.candidates
-                ]
-                return Ambiguous(ask=Notice(code=f"which-{entity}", args={"name": words}), options=tuple(options))
+                options = await self._build_record_options(entity, found.candidates, actor)
+                return Ambiguous(ask=Notice(code=f"which-{entity}", args={"name": words}), options=options)
             case ranking.TooManyMatches():
                 notice = Notice(code="too-many-found", args={"name": words, "count": found.count})
                 return Unresolved(notice=notice, detail=f"{found.count} records fit {words!r}: the person must be more precise")
+            case ranking.NoMatch() if is_forgiving and (near := await self._find_nearest_records(entity, words, actor)):
+                return _build_guess("nearest-record", words, await self._build_record_options(entity, near, actor))
             case ranking.NoMatch():
                 notice = Notice(code="not-found", args={"name": words})
                 return Unresolved(notice=notice, detail=f"no {entity} that this person may see is called {words!r}")
@@ -112,7 +111,8 @@ class Lookup:
         for target, title in list(titles.items())[:100]:
             if len(found) < 3 and is_mentioned(title, text):  # noqa: PLR2004 - a request names a few records, not dozens
                 entity, _, number = target.rpartition(":")
-                answer = await self.find_record(entity, title, actor, text) if entity in _RECORDS else None
+                known = entity in _RECORDS
+                answer = await self.find_record(entity, title, actor, text, is_forgiving=False) if known else None
                 if isinstance(answer, Resolved) and answer.value == int(number):
                     found.add(target)
         return found
@@ -128,6 +128,30 @@ class Lookup:
             extra = self._naming.build_owner_filter(entity, actor)
             rows = await self._reads.search(entity, _build_search_start(significant[0]), extra)
         return ranking.find_match(words, [self._naming.build_candidate(entity, row) for row in rows], me=actor.bitrix_user_id)
+
+    async def _find_nearest_records(self, entity: str, words: str, actor: Actor) -> tuple[ranking.Candidate[JsonObject], ...]:
+        """Return visible records spelt like `words`, nearest first; none if the portal cannot be searched for them."""
+        pieces = list_search_pieces(words)
+        if not pieces:
+            return ()
+        try:
+            rows = await self._reads.search_pieces(entity, pieces, self._naming.build_owner_filter(entity, actor))
+        except BitrixError:  # that nothing has the name is known already
+            return ()
+        candidates = [self._naming.build_candidate(entity, row) for row in rows]
+        return ranking.find_nearest(words, candidates, me=actor.bitrix_user_id)
+
+    async def _build_record_options(
+        self, entity: str, candidates: Sequence[ranking.Candidate[JsonObject]], actor: Actor
+    ) -> tuple[Option, ...]:
+        labels = [await self._naming.build_label(entity, one.item, actor.locale) for one in candidates]
+        pairs = zip(candidates, labels, strict=True)
+        return tuple(Option(value=one.id, label=label, target=f"{entity}:{one.id}") for one, label in pairs)
+
+    async def _build_user_options(self, candidates: Sequence[ranking.Candidate[User]], actor: Actor) -> tuple[Option, ...]:
+        departments = [await self._naming.find_department_name(one.item) for one in candidates]
+        pairs = zip(candidates, departments, strict=True)
+        return tuple(Option(value=one.id, label=format_user_label(one.item, department=name, locale=actor.locale)) for one, name in pairs)
 
     def _resolve_me(self, place: ReferenceContext) -> Resolution:
         if place.actor.bitrix_user_id is None:
@@ -149,34 +173,34 @@ class Lookup:
         name, department = _split_department(words)
         inside = await self._find_departments(department) if department else None
 
-        def chosen(users: Mapping[int, User]) -> ranking.Match[User]:
-            candidates = [
+        wanted, me = name if inside is not None else words, place.actor.bitrix_user_id
+
+        def list_candidates(users: Mapping[int, User]) -> list[ranking.Candidate[User]]:
+            return [
                 ranking.Candidate(id=user.id, title=user.full_name, item=user)
                 for user in users.values()
                 if is_employed(user) and (inside is None or inside & _parse_numbers(user.departments))
             ]
-            return ranking.find_match(name if inside is not None else words, candidates, me=place.actor.bitrix_user_id)
 
-        found = chosen(await self._reference.load_users(has=lambda users: not isinstance(chosen(users), ranking.NoMatch)))
+        def chosen(users: Mapping[int, User]) -> ranking.Match[User]:
+            return ranking.find_match(wanted, list_candidates(users), me=me)
+
+        users = await self._reference.load_users(has=lambda users: not isinstance(chosen(users), ranking.NoMatch))
+        found = chosen(users)
+        near = ranking.find_nearest(wanted, list_candidates(users), me=me) if isinstance(found, ranking.NoMatch) else ()
         if isinstance(found, ranking.OneMatch) and self._is_write(place) and not await self._reference.is_active(found.found.id):
             found = ranking.NoMatch()
         match found:
             case ranking.OneMatch():
                 return Resolved(value=found.found.id, label=found.found.title, named_by_person=is_mentioned(words, place.text))
             case ranking.SeveralMatches():
-                options = [
-                    Option(
-                        value=one.id,
-                        label=format_user_label(
-                            one.item, department=await self._naming.find_department_name(one.item), locale=place.actor.locale
-                        ),
-                    )
-                    for one in found.candidates
-                ]
-                return Ambiguous(ask=Notice(code="which-user", args={"name": words}), options=tuple(options))
+                options = await self._build_user_options(found.candidates, place.actor)
+                return Ambiguous(ask=Notice(code="which-user", args={"name": words}), options=options)
             case ranking.TooManyMatches():
                 notice = Notice(code="too-many-found", args={"name": words, "count": found.count})
                 return Unresolved(notice=notice, detail=f"{found.count} employees fit {words!r}")
+            case ranking.NoMatch() if near:
+                return _build_guess("nearest-user", words, await self._build_user_options(near, place.actor))
             case ranking.NoMatch():
                 return Unresolved(
                     notice=Notice(code="user-not-found", args={"name": words}), detail=f"no active employee is called {words!r}"
@@ -189,8 +213,7 @@ class Lookup:
         entity = entity if entity == "lead" or entity.startswith("item:") else "deal"
 
         def chosen(stages: Sequence[Stage]) -> ranking.Match[Stage]:
-            candidates = (ranking.Candidate(id=number, title=stage.name, item=stage) for number, stage in enumerate(stages, start=1))
-            return ranking.find_match(words, candidates, me=None)
+            return ranking.find_match(words, _number_named(stages), me=None)
 
         stages = await self._reference.load_stages(
             entity,
@@ -206,6 +229,9 @@ class Lookup:
             case ranking.SeveralMatches():
                 choices = tuple(Option(value=one.item.id, label=one.item.name) for one in found.candidates)
                 return Ambiguous(ask=Notice(code="which-stage", args={"name": words}), options=choices)
+            case ranking.NoMatch() if near := ranking.find_nearest(words, _number_named(stages), me=None):
+                choices = tuple(Option(value=one.item.id, label=one.item.name) for one in near)
+                return _build_guess("nearest-stage", words, choices)
             case ranking.TooManyMatches() | ranking.NoMatch():
                 notice = Notice(code="stage-not-found", args={"name": words, "known": known})
                 return Unresolved(notice=notice, detail=f"no stage is called {words!r}; there are: {known}")
@@ -232,9 +258,7 @@ class Lookup:
         entity = self._naming.find_entity(place.method, place.params)
 
         def chosen(items: Sequence[Category]) -> ranking.Match[Category]:
-            # A funnel may have the id 0, which a candidate may not have, so candidates are numbered from 1.
-            candidates = (ranking.Candidate(id=number, title=item.name, item=item) for number, item in enumerate(items, start=1))
-            return ranking.find_match(words, candidates, me=None)
+            return ranking.find_match(words, _number_named(items), me=None)
 
         items = await self._reference.load_categories(
             entity if entity.startswith("item:") else "deal",
@@ -244,6 +268,9 @@ class Lookup:
         found = chosen(items)
         if isinstance(found, ranking.OneMatch):
             return Resolved(value=found.found.item.id, label=found.found.title, named_by_person=True)
+        near = ranking.find_nearest(words, _number_named(items), me=None) if isinstance(found, ranking.NoMatch) else ()
+        if near:
+            return _build_guess("nearest-category", words, tuple(Option(value=one.item.id, label=one.title) for one in near))
         known = ", ".join(item.name for item in items)
         return Unresolved(
             notice=Notice(code="category-not-found", args={"name": words, "known": known}),
@@ -299,6 +326,19 @@ class Lookup:
             number for number, item in departments.items() if is_mentioned(item.name, words) or is_mentioned(words, item.name)
         )
         return found or None
+
+
+NamedT = TypeVar("NamedT", Stage, Category)
+
+
+def _number_named(items: Sequence[NamedT]) -> list[ranking.Candidate[NamedT]]:
+    """Return stages or funnels as candidates, numbered from 1: a funnel may have the id 0, which is no number of a candidate."""
+    return [ranking.Candidate(id=number, title=item.name, item=item) for number, item in enumerate(items, start=1)]
+
+
+def _build_guess(code: str, words: str, options: tuple[Option, ...]) -> Ambiguous:
+    """Return the question whether one of `options` was meant; even a single one is asked about, since the name is another."""
+    return Ambiguous(ask=Notice(code=code, args={"name": words}), options=options, is_guess=True)
 
 
 def _split_department(words: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@ Records are read from the portal at every call; reference data is cached, as the
 
 from collections.abc import Collection, Mapping, Sequence
 
+from bitrix.bulk.lists import extract_rows
 from bitrix.bulk.offset_pages import read_first_rows
 from bitrix.catalogue.catalogue import Catalogue, Entity
 from bitrix.client.batch import Command, build_cmd, read_answer
@@ -90,6 +91,17 @@ class PortalReader:
         spec = self.catalogue.entities[entity]
         method, params = _build_search(entity, spec.list, start, extra)
         return (await read_first_rows(self.client, method, params, max_rows=500)).rows
+
+    async def search_pieces(self, entity: str, pieces: Sequence[str], extra: JsonObject) -> list[JsonObject]:
+        """Return rows with any of `pieces` in the title, of each piece the newest fifty, in one call; pieces that failed are left out."""
+        spec = self.catalogue.entities[entity]
+        found = (_build_search(entity, spec.list, piece, extra) for piece in pieces)
+        commands = [
+            Command(key=f"s{number}", method=method, params={**params, "order": {"ID": "DESC"}})
+            for number, (method, params) in enumerate(found)
+        ]
+        answer = await self.client.call("batch", {"halt": 0, "cmd": build_cmd(commands)}, repeatable=True)
+        return [row for outcome in read_answer(commands, answer) if outcome.status == "success" for row in extract_rows(outcome.result)]
 
     async def load_rows(self, method: str, params: JsonObject, *, limit: int = 500) -> list[JsonObject]:
         """Return the rows of a list, at most `limit`."""

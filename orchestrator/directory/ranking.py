@@ -13,7 +13,7 @@ from typing import Final, Generic, TypeVar
 
 from bitrix.catalogue import names
 from orchestrator.language.text import normalize_text
-from orchestrator.language.title_matching import EXACT, WHOLE, WHOLE_BACKWARDS, extract_words, measure_match
+from orchestrator.language.title_matching import EXACT, WHOLE, WHOLE_BACKWARDS, extract_words, measure_match, measure_misspelling
 
 LIMIT: Final = 6
 T = TypeVar("T")
@@ -74,6 +74,14 @@ def find_match(query: str, candidates: Iterable[Candidate[T]], *, me: int | None
     if len(best) > limit:
         return TooManyMatches(len(best))
     return SeveralMatches(tuple(one for _, one in sorted(best, key=lambda pair: _build_sort_key(*pair, me=me))))
+
+
+def find_nearest(query: str, candidates: Iterable[Candidate[T]], *, me: int | None, limit: int = LIMIT) -> tuple[Candidate[T], ...]:
+    """Return the candidates that the query names with one or two wrong letters, nearest first. They may only be offered, never used."""
+    unique = {one.id: one for one in candidates}
+    near = [(wrong, one) for one in unique.values() if (wrong := measure_misspelling(query, one.title)) is not None]
+    ordered = sorted(near, key=lambda pair: (pair[0], _build_sort_key(0.0, pair[1], me=me)))
+    return tuple(one for _, one in ordered[:limit])
 
 
 def _is_number_of(query: str, record_id: int) -> bool:

@@ -28,7 +28,10 @@ class PreviewPart(View):
     verb: str = ""
     """The verb of the call: add, update, delete, batch, or for an action the last word of its method."""
     entity: str = ""
+    """The kind of what is written, such as comment or email, which may belong to a record of another kind."""
     id: int | str | None = None
+    record: str = ""
+    """The record that the call concerns, such as "deal:481"; "" if there is none, and in cards of earlier versions."""
     title: str = ""
     url: str = ""
     made_url: str = ""

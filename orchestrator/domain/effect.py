@@ -15,10 +15,11 @@ class Provenance(Frozen):
 
     `targets` are the records ("deal:481") that the person named or selected, that the conversation was about, or that this turn created.
     `external` holds the short texts (titles, names) of records read in this turn. `prose` says whether free text written by others was
-    read. `person_text` is what the person wrote.
+    read, `pasted` whether such text came with the person's message. `person_text` is what the person wrote.
     """
 
     prose: bool = False
+    pasted: bool = False
     targets: frozenset[str] = frozenset()
     external: tuple[str, ...] = ()
     person_text: str = ""

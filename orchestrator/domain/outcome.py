@@ -47,6 +47,8 @@ class Outcome(Frozen):
 
     Texts from the portal may be written by strangers: once the model has read them, the gate trusts the turn less.
     """
+    repeat_of: str = ""
+    """The effect of this turn that did the same already, so that nothing was sent for this one; otherwise ""."""
     preview: JsonObject = Field(default_factory=dict)
     """What the confirmation card of a planned call would have shown."""
 

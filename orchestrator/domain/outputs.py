@@ -37,7 +37,7 @@ class Row(Frozen):
 
 
 class Text(Frozen):
-    """Plain text written by the model or by code; formatting marks in it are shown as they are."""
+    """Text of the model. Its Markdown is drawn; nothing in it can be tapped except the links of its reply."""
 
     kind: Literal["text"] = "text"
     text: str
@@ -68,6 +68,8 @@ class Reply(Frozen):
     """Ids of effects that this turn carried out without a card and that the person may undo with one press."""
     actions: tuple[Action, ...] = ()
     """Next steps that a feature offers as buttons."""
+    links: tuple[str, ...] | None = None
+    """The addresses in the texts that may be tapped; None for a reply that was stored before they were listed."""
     turn_id: str = ""
 
     @property

@@ -17,8 +17,15 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations, run_approved
 from orchestrator.gate.approve.call_labels import ProposalLabel, build_call_label, build_offline_label, describe_proposal
 from orchestrator.gate.approve.confirmations import CardRequest, Decision
-from orchestrator.gate.approve.duplicates import add_doubts, build_pending, find_open_card, restore_outcome
-from orchestrator.gate.approve.preview import Names, preview_for
+from orchestrator.gate.approve.duplicates import (
+    REPEATED,
+    add_doubts,
+    build_pending,
+    build_repeat_verdict,
+    find_open_card,
+    restore_outcome,
+)
+from orchestrator.gate.approve.preview import Names, find_verb, preview_for
 from orchestrator.gate.approve.revalidate import build_before_image, refuse_unchanged
 from orchestrator.gate.approve.run_approved import OUTDATED, DecisionResult
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
@@ -112,16 +119,19 @@ class Gate:
     def describe_method(self, method: str) -> dict[str, str]:
         """Return the verb and kind of record of a method, for the progress shown to people during a turn; {} for an unknown method."""
         found = self._catalogue.find(method)
-        return {"verb": found.verb, "entity": found.entity} if found else {}
+        return {"verb": find_verb(found), "entity": found.entity} if found else {}
 
     async def describe_effect(self, effect: Effect, actor: Actor) -> ProposalLabel | None:
         """Return the label of the change that `effect` proposes, whether or not it runs; None if it changes nothing."""
         return await describe_proposal(effect, catalogue=self._catalogue, portal=self._find_portal(effect.kind), actor=actor)
 
-    async def submit(self, effect: Effect, *, actor: Actor, mode: Mode, turn_id: str, ledger: Ledger) -> Outcome | Pending:
+    async def submit(
+        self, effect: Effect, *, actor: Actor, mode: Mode, turn_id: str, ledger: Ledger, earlier: Sequence[str] = ()
+    ) -> Outcome | Pending:
         """Check `effect` and do what the verdict says: refuse it, record it as a plan, show a card or run it.
 
-        The same slot never runs twice, whatever happens. Raises StoreUnwritable when the intent cannot be stored (then nothing was sent).
+        The same slot never runs twice, whatever happens, and no write that an effect in `earlier` (the turn's effect ids, in their order)
+        has made already. Raises StoreUnwritable when the intent cannot be stored (then nothing was sent).
         """
         case = _Case(effect=effect, effect_id=build_effect_id(effect.slot), turn_id=turn_id, actor=actor, mode=mode, ledger=ledger)
         known = await ledger.find_effect(case.effect_id)
@@ -135,6 +145,9 @@ class Gate:
         entry = find_open_card(ledger.state, get_essence(call), actor)
         if entry is not None:
             return build_pending(entry, method=call.method, turn_id=turn_id)
+        repeat = await self._find_repeat(case, call, earlier)
+        if repeat is not None:
+            return repeat
         try:
             facts = await self._collect_facts(case, call)
         except BitrixError as error:
@@ -142,6 +155,19 @@ class Gate:
         call, verdict = evaluate(call, mode=mode, policy=self._deps.policy, actor=actor, facts=facts, effect=effect)
         verdict = refuse_unchanged(add_doubts(verdict, call, ledger.state, actor), call, facts)
         return await self._carry_out(case, call, facts, await self._check_frozen(call, verdict))
+
+    async def _find_repeat(self, case: _Case, call: Call, earlier: Sequence[str]) -> Outcome | None:
+        """Return the outcome of a write that this turn has made already, which is recorded and not sent; None for any other call."""
+        if call.reads_only or not earlier:
+            return None
+        rows = [row for one in earlier if (row := await case.ledger.find_effect(one)) is not None]
+        found = build_repeat_verdict(call, rows, self._catalogue, case.effect_id)
+        if found is None:
+            return None
+        if isinstance(found, Refuse):
+            return await self._refuse(case, found)
+        await self._record_refusal(case, Refuse(reason=Notice(code=REPEATED), detail=found.detail))
+        return found
 
     async def _check_frozen(self, call: Call, verdict: Verdict) -> Verdict:
         """Return the verdict, or a refusal if the call would write while all writes are frozen."""
@@ -246,7 +272,7 @@ class Gate:
             notice=confirmations.build_no_lead_notice(asked.notified_leads, verdict, case.actor),
         )
 
-    async def _refuse(self, case: _Case, verdict: Refuse) -> Outcome:
+    async def _record_refusal(self, case: _Case, verdict: Refuse) -> None:
         event = StepRefused(
             turn_id=case.turn_id,
             slot=case.effect.slot,
@@ -257,6 +283,9 @@ class Gate:
             args=dict(verdict.reason.args),
         )
         await case.ledger.buffer(event, actor=case.actor.key)
+
+    async def _refuse(self, case: _Case, verdict: Refuse) -> Outcome:
+        await self._record_refusal(case, verdict)
         return Outcome(
             status="refused",
             effect_id=case.effect_id,

@@ -25,6 +25,12 @@ WHOLE: Final = 0.9
 WHOLE_BACKWARDS: Final = 0.85
 _RUN, _ORDERED, _LOOSE, _SPAN = 0.7, 0.5, 0.3, 0.1
 _SHORTEST: Final = 3
+_LONG: Final = 6
+"""Letters from which a word may have two wrong ones."""
+_MOST_WRONG: Final = 2
+_MOST_WORDS: Final = 8
+_MOST_SEARCHED: Final = 2
+_HALVED: Final = 7
 
 _WORDS: Final = load_lexicon("titles")
 _LEGAL: Final = frozenset(_WORDS.read_words("legal_forms"))
@@ -74,6 +80,81 @@ def measure_match(query: str, title: str) -> float:
 def is_match(query: str, title: str) -> bool:
     """Return whether every significant word of the query is a word of the title."""
     return measure_match(query, title) > 0
+
+
+def measure_misspelling(query: str, title: str) -> int | None:
+    """Return how many letters of the query are wrong if it names the title; None for more than two, or for a word of its own.
+
+    A word of four or five letters may have one wrong letter, a longer one two; shorter words and those with a digit none. A letter too
+    many, a missing one, another one and two swapped ones count one each, a missing space too.
+    """
+    asked, have = extract_words(query), _split_words(title)  # «компния» is no noun that can be left out, so it may name one of the title
+    if not asked or len(have) > _MOST_WORDS or all(map(_is_noise, asked)) or _is_other_company(query, title):
+        return None
+    whole = _measure_word("".join(asked), "".join(have)) if len(asked) != len(have) else None
+    found = [wrong for wrong in (whole, _measure_words(asked, have)) if wrong is not None and wrong <= _MOST_WRONG]
+    return min(found, default=None)
+
+
+def list_search_pieces(query: str) -> tuple[str, ...]:
+    """Return pieces of the words of `query`, for «title contains …» searches: at least one is right if the words are misspelt a little."""
+    pieces: list[str] = []
+    words = [word for word in extract_words(query) if word.isalpha() and len(word) > _SHORTEST]
+    for word in sorted(words, key=len, reverse=True)[:_MOST_SEARCHED]:
+        stem = find_stem(word) if len(find_stem(word)) >= _SHORTEST else word
+        half = (len(stem) + 1) // 2
+        pieces += [stem[: half + 1], stem[half - 1 :], stem[:_SHORTEST], stem[-_SHORTEST:], word[-_SHORTEST:]]
+        if len(word) <= _HALVED:  # a wrong letter in its middle leaves two good ones on either side
+            pieces += [word[:2], word[-2:]]
+        third = len(stem) // 3
+        if third >= _SHORTEST:  # two wrong letters leave one of three parts
+            pieces += [stem[third : 2 * third], stem[: third + 1], stem[2 * third :]]
+    return tuple(dict.fromkeys(piece for piece in pieces if len(piece) > 1))
+
+
+def _measure_words(asked: Sequence[str], have: Sequence[str]) -> int | None:
+    """Return the wrong letters of all words, each compared with the title's nearest word that no other one took."""
+    if not asked:
+        return 0
+    found: list[int] = []
+    for place, word in enumerate(have):
+        wrong = _measure_word(asked[0], word)
+        rest = _measure_words(asked[1:], [*have[:place], *have[place + 1 :]]) if wrong is not None and wrong <= _MOST_WRONG else None
+        if wrong is not None and rest is not None:
+            found.append(wrong + rest)
+    return min(found, default=None)
+
+
+@lru_cache(maxsize=65536)
+def _measure_word(word: str, other: str) -> int | None:
+    """Return the wrong letters of one word, whatever its ending; None for too many."""
+    if is_same_word(word, other):
+        return 0
+    if any(sign.isdigit() for sign in word + other):
+        return None
+    pairs = [(word, other)]
+    if min(len(find_shared_start(word)), len(find_shared_start(other))) > _SHORTEST:
+        pairs.append((find_shared_start(word), find_shared_start(other)))
+    counted = [_count_wrong_letters(*pair) for pair in pairs]
+    allowed = 0 if len(other) <= _SHORTEST else 1 if len(other) < _LONG else _MOST_WRONG
+    return min(counted) if min(counted) <= allowed else None
+
+
+def _count_wrong_letters(left: str, right: str) -> int:
+    """Return the edit distance, in which swapping two neighbours counts one; more than `_MOST_WRONG` may be too low a number."""
+    if abs(len(left) - len(right)) > _MOST_WRONG:
+        return _MOST_WRONG + 1
+    before: list[int] = []
+    row = list(range(len(right) + 1))
+    for i, a in enumerate(left, start=1):
+        above, row = row, [i]
+        for j, b in enumerate(right, start=1):
+            cost = min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (a != b))
+            if i > 1 and j > 1 and (a, b) == (right[j - 2], left[i - 2]):
+                cost = min(cost, before[j - 2] + 1)
+            row.append(cost)
+        before = above
+    return row[-1]
 
 
 def is_mentioned(title: str, text: str) -> bool:

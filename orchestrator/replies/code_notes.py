@@ -1,7 +1,7 @@
 """Adds lines and buttons to a reply by code; what the model wrote in the reply is not changed.
 
-The additions are lines about changes made without a card, a note that a list holds only the person's own records, example requests, and
-buttons under a forwarded text.
+The additions are lines about changes made without a card, how many repeats of them were not sent, a note that a list holds only the
+person's own records, example requests, and buttons under a forwarded text.
 """
 
 from collections.abc import Mapping
@@ -79,6 +79,14 @@ def _find_record(created: str, call: StoredCall) -> tuple[str, int]:
         return kind, int(number)
     places = {(str(entity), int(place)) for entity, place in (*call.targets, *call.ties)}
     return places.pop() if len(places) == 1 else ("", 0)
+
+
+def add_repeat_notice(reply: Reply, context: Context) -> Reply:
+    """Return the reply with a note how many changes were proposed again after they were made, and so were not sent; the reply if none."""
+    repeats = [one for one in context.results if isinstance(one, Outcome) and one.repeat_of]
+    if not repeats:
+        return reply
+    return reply.model_copy(update={"notices": (*reply.notices, Notice(code="repeats-not-sent", args={"count": len(repeats)}))})
 
 
 def add_own_only_notices(reply: Reply, context: Context, catalogue: Catalogue) -> Reply:

@@ -1,17 +1,16 @@
-"""Completes the reply at the end of a turn: adds why the turn was cut short and what became of its changes, and removes unknown links."""
+"""Completes the reply at the end of a turn: why it was cut short, and what became of its changes."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect_record import EffectOutcome
 from orchestrator.domain.outcome import Outcome, Pending
-from orchestrator.domain.outputs import Notice, Reply, Text
-from orchestrator.engines.base import EndReason, PlanStep, TurnEnd, TurnInput
+from orchestrator.domain.outputs import Notice, Reply
+from orchestrator.engines.base import EndReason, PlanStep, TurnEnd
+from orchestrator.gate.approve.duplicates import REPEATED
 from orchestrator.gate.call.serialization import StoredOrder, build_doubt_args
-from orchestrator.language.links import extract_hosts, strip_unknown_links
 from orchestrator.runtime.turn_context import Context
 from state.events.conversation import StepRefused
 from state.events.fold import list_open_confirmations
@@ -130,8 +129,8 @@ def _find_rowless_fate(slot: str, context: Context) -> ChangeFate:
     match context.outcomes.get(slot):
         case Pending():
             return REPORTED
-        case Outcome(status="succeeded", call_class=classes):
-            return REPORTED if classes in {"", "R"} else ("made", None)
+        case Outcome(status="succeeded", call_class=classes, repeat_of=earlier):
+            return REPORTED if earlier or classes in {"", "R"} else ("made", None)
         case Outcome(status="planned"):
             return "not_made", PLANNED
         case Outcome(status="unknown", reason=reason):
@@ -140,6 +139,8 @@ def _find_rowless_fate(slot: str, context: Context) -> ChangeFate:
             return "not_made", reason
     if refused is not None:
         step = StepRefused.from_data(refused)
+        if step.code == REPEATED:
+            return REPORTED
         return "not_made", Notice(code=step.code, args=step.args)
     if problem is not None:
         return "not_made", problem.notice
@@ -181,12 +182,3 @@ def _build_request_key(step: PlanStep) -> str:
 
 def _parse_plan(slot: str) -> str:
     return slot.rpartition("/")[0]
-
-
-def strip_foreign_links(reply: Reply, turn: TurnInput, actor: Actor, known: frozenset[str]) -> Reply:
-    """Return the reply without links to hosts other than those in `known` or in the person's own text."""
-    hosts = known | extract_hosts(turn.text)
-    parts = tuple(
-        Text(text=strip_unknown_links(part.text, hosts, locale=actor.locale)) if isinstance(part, Text) else part for part in reply.parts
-    )
-    return reply.model_copy(update={"parts": parts})

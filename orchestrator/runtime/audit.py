@@ -84,7 +84,7 @@ class Audit:
                 "user_message": notice or (outcome.status if outcome else ""),
                 "executed_actions": [{"method": entry.method, "status": outcome.status if outcome else entry.status}],
                 "confirmation": entry.select(CONFIRMATION_KEYS),
-                "outcome": (outcome.model_dump(mode="json", exclude={"preview"}) if outcome else {}) | {"notice": notice},
+                "outcome": (outcome.model_dump(mode="json", exclude={"preview", "repeat_of"}) if outcome else {}) | {"notice": notice},
             },
         )
 

@@ -10,6 +10,7 @@ from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import Engine
 from orchestrator.gate.gate import Gate
+from orchestrator.replies.text_guard import TextGuard
 from orchestrator.runtime.audit import Audit
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn_context import UNLIMITED, Model, ModelBudget, Query
@@ -122,8 +123,8 @@ class Tools:
     audit: Audit
     mode: Mode
     show_partial: ShowPartial
-    allowed_hosts: frozenset[str]
-    """Hosts that links in answers may point to: the portal and those that the policy lists."""
+    guard: TextGuard
+    """Cleans answers: no secrets, and links to known places only."""
     refresh_actor: RefreshActor
     """A function that returns the person with their present rights, or None if they have lost access."""
     model_budget: ModelBudget = UNLIMITED

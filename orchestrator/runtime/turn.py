@@ -9,6 +9,7 @@ import contextlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import ModelClientError, OverBudget
@@ -17,18 +18,23 @@ from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.engines.base import ChosenOption, Engine, TurnEnd, TurnInput
 from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.call.modes import resolve_mode
-from orchestrator.replies.code_notes import add_forward_buttons, add_made_lines, add_own_only_notices
-from orchestrator.replies.turn_outcome import add_change_notices, build_early_end, strip_foreign_links
+from orchestrator.language.foreign_text import announces_foreign_text, split_foreign_text
+from orchestrator.replies.code_notes import add_forward_buttons, add_made_lines, add_own_only_notices, add_repeat_notice
+from orchestrator.replies.turn_outcome import add_change_notices, build_early_end
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import build_dropped_event, is_cancelled
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn_context import Context, RecordedTurn, TurnServices
+from state.clock import parse_iso
 from state.events.base import Event
 from state.events.conversation import MessageReceived, ModelAnswered, NameAsked, PlanRecorded, StepRefused, TurnFinished
 from state.journal.store import InboxRow, OutboxRow, StoreError
 
 log = logging.getLogger(__name__)
+
+ANNOUNCED_FOR = timedelta(minutes=10)
+"""How long a message that announces somebody else's words makes the next one theirs."""
 
 
 async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -97,9 +103,10 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
     )
     engine = said.engine if isinstance(said, TextMessage) else DEFAULT_ENGINE
     end = await _run_engine(tools.engines[engine], context, tools, session)
-    end = replace(end, reply=add_forward_buttons(strip_foreign_links(end.reply, turn, actor, tools.allowed_hosts), turn))
+    end = replace(end, reply=add_forward_buttons(end.reply, turn))
     deps = tools.gate.deps
     end = replace(end, reply=await add_made_lines(add_own_only_notices(end.reply, context, deps.catalogue), context, deps.names))
+    end = replace(end, reply=add_repeat_notice(end.reply, context))
     undo = await undo_policy.find_undoable(context.results, session, policy=deps.policy, catalogue=deps.catalogue)
     end = replace(end, reply=end.reply.model_copy(update={"undo": undo}))
     await tools.show_partial(session.key, Notice(code="turn-over", args={"turn": turn.turn_id}))
@@ -107,6 +114,8 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
     if (warning := await _issue_budget_warning(context, actor, session, tools)) is not None:
         end = replace(end, reply=end.reply.model_copy(update={"notices": (*end.reply.notices, warning[0])}))
         warned.append(warning[1])
+    reply = tools.guard.clean_reply(end.reply, turn.text, locale=actor.locale)
+    end = replace(end, reply=reply, history=tools.guard.secrets.mask(end.history))
     await _finish(end, turn, actor, session, row, told=warned)
     await _record_audit(context, actor, session, tools)
 
@@ -146,7 +155,28 @@ def _build_turn_input(row: InboxRow, said: Input | None, session: Session) -> Tu
         choice = ChosenOption(question=question, value=option["value"], label=option["label"], targets=targets)
         return TurnInput(turn_id=row.id, text=question.text, origin=said.origin or "typed", answers=said.answers, choice=choice)
     said = said if isinstance(said, TextMessage) else TextMessage()
-    return TurnInput(turn_id=row.id, text=said.text, quoted=said.quoted, origin=said.origin or "typed", ref=said.message_id)
+    own, quoted = _separate_foreign_text(said, row, session)
+    return TurnInput(turn_id=row.id, text=own, quoted=quoted, origin=said.origin or "typed", ref=said.message_id)
+
+
+def _separate_foreign_text(said: TextMessage, row: InboxRow, session: Session) -> tuple[str, str]:
+    """Return the person's own words and the text of others, whether the door told them apart or the person pasted them in.
+
+    The request of a button is written by code. What a message announces («клиент пишет:») may come as the next message.
+    """
+    if said.origin == "button" or not said.text:
+        return said.text, said.quoted
+    own, pasted = split_foreign_text(said.text)
+    state, history, now = session.state, list(session.state.history), session.now
+    if state.turn is not None and state.turn.turn_id == row.id:  # resumed after a crash: the last line is this message
+        now = parse_iso(state.turn.started)
+        if history and history[-1].role == "user" and history[-1].text == own:
+            history.pop()
+    before = next((line for line in reversed(history[-2:]) if line.role == "user"), None)  # older ones were followed by other turns
+    fresh = before is not None and before.ts and now - parse_iso(before.ts) <= ANNOUNCED_FOR
+    if before is not None and fresh and not before.quoted and announces_foreign_text(before.text):
+        own, pasted = "", said.text
+    return own, "\n\n".join(filter(None, (said.quoted, pasted)))
 
 
 async def _may_answer(turn: TurnInput, actor: Actor, session: Session, tools: Tools) -> bool:

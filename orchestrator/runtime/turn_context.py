@@ -4,6 +4,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import takewhile
 from typing import Any, Protocol
 
 from orchestrator.domain.actor import Actor, Mode
@@ -13,6 +14,7 @@ from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import ModelRequest, ModelText, PlanStep, TurnInput
 from orchestrator.gate.approve.call_labels import ProposalLabel
+from orchestrator.gate.approve.duplicates import REPEATED
 from orchestrator.gate.call.budget import to_month
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.gate import Gate
@@ -242,10 +244,22 @@ class Context:
         await self._show_partial(Notice(code="step", args={**step, "state": "running"}))
         self._skip_effect_lookup(effect.slot)
         self.proposed_steps.setdefault(effect.slot, PlanStep.create(method=effect.method, params=effect.params))
-        result = await self._gate.submit(effect, actor=self.actor, mode=self.mode, turn_id=self.turn.turn_id, ledger=self._session)
+        result = await self._gate.submit(
+            effect,
+            actor=self.actor,
+            mode=self.mode,
+            turn_id=self.turn.turn_id,
+            ledger=self._session,
+            earlier=self._list_earlier_effects(effect.slot),
+        )
         self._record_call(effect, result)
         await self._show_partial(Notice(code="step", args={**step, "state": _format_step_state(result)}))
         return result
+
+    def _list_earlier_effects(self, slot: str) -> list[str]:
+        """Return the ids of the turn's effects before that slot, in their order, except those that are known to have changed nothing."""
+        before = takewhile(lambda one: one != slot, self.proposed_steps)
+        return [build_effect_id(one) for one in before if _may_have_changed(self.outcomes.get(one))]
 
     def _skip_effect_lookup(self, slot: str) -> None:
         """Tell the session that this slot has no stored effect, which saves a lookup in a turn that begins now.
@@ -295,11 +309,20 @@ class Context:
         self.iterations[-1].blocks = blocks
 
 
+def _may_have_changed(result: Outcome | Pending | None) -> bool:
+    """Whether a step may have changed something; a step without a result may have run before a crash."""
+    if not isinstance(result, Outcome):
+        return True
+    return result.status in {"succeeded", "unknown"} and result.call_class not in {"", "R"} and not result.repeat_of
+
+
 def build_call_record(effect: Effect, result: Outcome | Pending) -> JsonObject:
     """Return one call and its result in the form of the audit log (S004-45, S004-46, S004-71)."""
     base: dict[str, object] = {"call_id": result.effect_id, "method": result.method, "proposed": dict(effect.params)}
     if isinstance(result, Pending):
         return base | {"status": "waiting", "confirmation_id": result.confirmation_id, "reasons": [one.code for one in result.reasons]}
+    if result.repeat_of:  # as the journal has it: refused, since nothing was sent
+        return base | {"status": "refused", "params": dict(effect.params), "class": "", "reason": REPEATED, "detail": result.detail}
     base |= {"status": result.status, "params": dict(result.call), "class": result.call_class}
     if result.commands:
         base |= {"commands": [report.model_dump() for report in result.commands]}

@@ -120,6 +120,15 @@ def _fold_request(state: State, data: dict[str, Any], ts: str) -> None:
     values = {key: data[key] for key in (*kept, *more) if key in data} | {key: data[key] for key in by_lead if data.get(key)}
     number = data["confirmation_id"]
     state.agent.confirmations[number] = Card.from_stored({**values, "confirmation_id": number, "status": "requested"})
+    _explain_replaced(state, data)
+
+
+def _explain_replaced(state: State, data: dict[str, Any]) -> None:
+    """Give the replaced card the arguments of its reason: the first reason of the new card names the values that changed."""
+    old = state.agent.confirmations.get(data.get("replaces") or "")
+    args = data["reasons"][0].get("args") if old is not None and data.get("reasons") else None
+    if old is not None and args and "changes" in args:
+        state.agent.confirmations[old.confirmation_id] = old.with_values(args=args)
 
 
 def _build_decision_fold(status: CardStatus) -> Fold:

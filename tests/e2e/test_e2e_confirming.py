@@ -44,10 +44,10 @@ async def test_a_card_that_no_longer_fits_gives_way_to_a_new_one(world: World) -
         old = await world.boris.card(RAISE)
         await world.edit("deal", 481, OPPORTUNITY=130_000)
         await world.boris.decide(old, "Выполнить")
-        assert "Заменено: пока карточка ждала" in (await world.boris.message(old.number)).text
+        assert "Заменено. Пока карточка ждала: сумма изменилась: 120 000 → 130 000 ₽" in (await world.boris.message(old.number)).text
         new = (await world.boris.answered(old.number))[-1]
         assert "130 000 ₽ → 150 000 ₽" in new.text
-        assert "Запись успели изменить" in new.text
+        assert "Пока карточка ждала: сумма изменилась: 120 000 → 130 000 ₽" in new.text
         assert await world.writes() == []
 
         assert "заменила новая" in await world.boris.toast(await world.boris.press(old.number, old.data("Выполнить")))

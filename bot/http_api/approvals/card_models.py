@@ -151,7 +151,7 @@ def format_via(via: str) -> str:
 
 
 def _find_record(entry: Card, preview: Preview) -> str:
-    return entry.created or (f"{preview.entity}:{preview.id}" if preview.entity and preview.id else "")
+    return entry.created or preview.record or (f"{preview.entity}:{preview.id}" if preview.entity and preview.id else "")
 
 
 def _to_commands(view: CardView, tr: Translator) -> list[Command]:

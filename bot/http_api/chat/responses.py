@@ -26,10 +26,10 @@ from bot.http_api.chat.request_body import BodyReader, Overrides
 from bot.http_api.server.endpoint_context import build_translator
 from bot.http_api.server.errors import MEANINGS, ApiError
 from bot.http_api.server.tokens import Client
+from bot.rendering.markdown import render_markdown
 from bot.rendering.progress import Step, render_step
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.outputs import Notice
-from orchestrator.language.links import strip_unknown_links
 from orchestrator.reports.viewer import Viewer
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.worker import Orchestrator
@@ -155,7 +155,7 @@ class _AnswerStream:
     def __init__(self, row: InboxRow, client: Client, chat: ChatContext) -> None:
         """Create the stream of the answer to `row`; nothing has been sent yet."""
         self._row, self._tr = row, build_translator(client)
-        self._hosts, self._locale = chat.tools.allowed_hosts, client.actor.locale
+        self._guard, self._locale = chat.tools.guard, client.actor.locale
         self._sent_text, self._count = "", 0
 
     def collect_news(self, ticket: Ticket) -> list[bytes]:
@@ -166,7 +166,8 @@ class _AnswerStream:
         found = []
         while ticket.steps:
             found.append(self.format_event("progress", {"text": self._translate_step(ticket.steps.popleft())}))
-        text = strip_unknown_links(ticket.text, self._hosts, locale=self._locale)
+        cleaned = self._guard.clean_partial(ticket.text, locale=self._locale)
+        text = to_plain_text(render_markdown(cleaned, locale=self._locale))
         if text != self._sent_text:
             kept = _count_common_prefix(text, self._sent_text)
             self._sent_text = text

@@ -75,6 +75,7 @@ card-withdrawn = ✖ Withdrawn { $on } · { $who }
 card-denied-why = Reason:
 card-expired-at = ⌛ Expired { $on }, nothing was done
 card-superseded-by = ↻ Replaced: things changed while it waited. The new card is below
+card-superseded-why = ↻ Replaced. { $why }. The new card is below
 card-superseded-edited = ↻ Replaced: you changed a value. The new card is below
 card-refused = ⚠️ Not done. { $text }
 card-undo-refused = ⚠️ Not undone. { $text }
@@ -131,6 +132,34 @@ card-denied = Denied: { $who }
 may-not-approve = You may not approve changes
 not-your-card = { $who } decides
 changed-meanwhile = The record was changed meanwhile: please check the new values
+changed-values = While the card waited: { $changes }
+changed-field = { $field ->
+    [OPPORTUNITY] the amount changed
+    [CURRENCY_ID] the currency changed
+    [PRICE] the price changed
+    [TAX_VALUE] the tax changed
+    [ASSIGNED_BY_ID] the responsible person changed
+    [RESPONSIBLE_ID] the assignee changed
+    [CREATED_BY] the creator changed
+    [STAGE_ID] the stage changed
+    [STATUS_ID] the stage changed
+    [STATUS] the status changed
+    [CATEGORY_ID] the funnel changed
+    [DEADLINE] the deadline changed
+    [CLOSEDATE] the close date changed
+    [BEGINDATE] the start date changed
+    [COMPANY_ID] the company changed
+    [CONTACT_ID] the contact changed
+    [CONTACT_IDS] the contacts changed
+    [PHONE] the phones changed
+    [EMAIL] the e-mail changed
+    [PROBABILITY] the probability changed
+   *[other] the field “{ $name }” changed
+  }: { $before } → { $after }
+changed-more = { $count ->
+    [one] { $count } more field
+   *[other] { $count } more fields
+  }
 stricter-meanwhile = More is needed for this than when the card was made: please check again
 denied-by-model = Withdrawn, nothing was sent
 portal-said-no = Bitrix24 answered no and changed nothing
@@ -161,6 +190,12 @@ made-more = { $count ->
     [one] and { $count } more change
    *[other] and { $count } more changes
 }
+repeats-not-sent = { $count ->
+    [one] The same was proposed once more: it is done already and was not sent again
+   *[other] The same was proposed { $count } more times: it is done already and was not sent again
+}
+step-repeated = The same was already done for this request, so it was not sent again
+step-partly-repeated = A part of these changes was already made for this request, so nothing was sent a second time
 made-new = { $entity ->
     [deal] Deal created:
     [lead] Lead created:
@@ -169,6 +204,11 @@ made-new = { $entity ->
     [item] Item created:
     [task] Task created:
     [activity] Activity created:
+    [meeting] Meeting planned:
+    [phonecall] Call recorded:
+    [plannedcall] Call planned:
+    [email] E-mail sent:
+    [emailrecord] E-mail added to the record:
     [todo] Activity created:
     [event] Calendar event created:
     [comment] Comment added{ $target ->
@@ -208,9 +248,14 @@ call-of = { $entity ->
     [status] the stage
     [task] the task
     [user] the employee
+    [meeting] the meeting
+    [phonecall] the record of a call
+    [plannedcall] the call
+    [email] the e-mail
+    [emailrecord] the e-mail of the record
    *[other] the record ({ $method })
   }
-call-named = { $verb ->
+call-verb = { $verb ->
     [add] creating { call-of }
     [update] changing { call-of }
     [delete] deleting { call-of }
@@ -229,6 +274,10 @@ call-named = { $verb ->
     [unbind] unsubscribing from events of the portal
     [batch] a batch of commands ({ $count })
    *[other] the call { $method }
+  }
+call-named = { $acted ->
+    [yes] { $act }
+   *[no] { call-verb }
   }{ $parts ->
     [title] {" "}«{ $title }»
     [changes] {" "}({ $changes })

@@ -17,6 +17,47 @@ gate-filter-unclear = I cannot search like this: “{ $param }” might show rec
 gate-kind = Actions of this kind are switched off by the administrator
 gate-closed = This action is switched off by the administrator: { $method }
 gate-delete = Deleting is switched off. An administrator can switch it on
+# A refusal when not the person but a text that was read asked for the act: “The text of a record asked to delete the deal …”.
+foreign-object = { $entity ->
+    [activity] {" "}the activity
+    [category] {" "}the funnel
+    [chat] {" "}the chat
+    [checklistitem] {" "}the checklist item
+    [comment] {" "}the comment
+    [company] {" "}the company
+    [contact] {" "}the contact
+    [deal] {" "}the deal
+    [event] {" "}the calendar event
+    [item] {" "}the item
+    [lead] {" "}the lead
+    [message] {" "}the message
+    [productrow] {" "}the products
+    [status] {" "}the stage
+    [task] {" "}the task
+    [user] {" "}the employee
+   *[other] {" "}the record
+  }{ $title ->
+    [none] {""}
+   *[other] {" "}“{ $title }”
+  }{ $id ->
+    [0] {""}
+   *[other] {" "}No. { $id }
+  }
+foreign-act = { $verb ->
+    [add] create{ foreign-object }
+    [update] change{ foreign-object }
+    [delete] delete{ foreign-object }
+    [set] replace{ foreign-object }
+    [move] move{ foreign-object }
+    [complete] complete{ foreign-object }
+    [bind] subscribe to events of the portal
+    [unbind] unsubscribe from events of the portal
+   *[other] do what is closed here
+  }
+gate-foreign-request = { $source ->
+    [message] Text of others
+   *[other] The text of a record
+  } asked to { foreign-act }; I do not do it
 gate-mode = { $mode ->
     [canary] The bot is in careful mode: it reads and creates, but changes nothing
    *[other] This action is not available in this mode

@@ -77,6 +77,7 @@ card-withdrawn = ✖ Отозвано { $on } · { $who }
 card-denied-why = Причина:
 card-expired-at = ⌛ Срок истёк { $on }, ничего не выполнено
 card-superseded-by = ↻ Заменено: пока карточка ждала, условия изменились. Новая ниже
+card-superseded-why = ↻ Заменено. { $why }. Новая карточка ниже
 card-superseded-edited = ↻ Заменено: вы изменили значение. Новая карточка ниже
 card-refused = ⚠️ Не выполнено. { $text }
 card-undo-refused = ⚠️ Не отменено. { $text }
@@ -133,6 +134,35 @@ card-denied = Отклонено: { $who }
 may-not-approve = Вам нельзя подтверждать изменения
 not-your-card = Решает { $who }
 changed-meanwhile = Запись успели изменить — проверьте новые значения
+changed-values = Пока карточка ждала: { $changes }
+changed-field = { $field ->
+    [OPPORTUNITY] сумма изменилась
+    [CURRENCY_ID] валюта изменилась
+    [PRICE] цена изменилась
+    [TAX_VALUE] налог изменился
+    [ASSIGNED_BY_ID] ответственный изменился
+    [RESPONSIBLE_ID] исполнитель изменился
+    [CREATED_BY] постановщик изменился
+    [STAGE_ID] стадия изменилась
+    [STATUS_ID] стадия изменилась
+    [STATUS] состояние изменилось
+    [CATEGORY_ID] воронка изменилась
+    [DEADLINE] срок изменился
+    [CLOSEDATE] дата завершения изменилась
+    [BEGINDATE] дата начала изменилась
+    [COMPANY_ID] компания изменилась
+    [CONTACT_ID] контакт изменился
+    [CONTACT_IDS] контакты изменились
+    [PHONE] телефоны изменились
+    [EMAIL] почта изменилась
+    [PROBABILITY] вероятность изменилась
+   *[other] поле «{ $name }» изменилось
+  }: { $before } → { $after }
+changed-more = { $count ->
+    [one] ещё { $count } поле
+    [few] ещё { $count } поля
+   *[other] ещё { $count } полей
+  }
 stricter-meanwhile = Пока карточка ждала, условия стали строже — проверьте ещё раз
 denied-by-model = Запрос снят, ничего не отправлено
 portal-said-no = Битрикс24 ответил «нет» и ничего не изменил
@@ -164,6 +194,13 @@ made-more = { $count ->
     [few] и ещё { $count } изменения
    *[other] и ещё { $count } изменений
 }
+repeats-not-sent = { $count ->
+    [one] Ещё { $count } раз предложено то же самое — повторно не отправлено, это уже сделано
+    [few] Ещё { $count } раза предложено то же самое — повторно не отправлено, это уже сделано
+   *[other] Ещё { $count } раз предложено то же самое — повторно не отправлено, это уже сделано
+}
+step-repeated = То же самое уже сделано по этому запросу, поэтому ещё раз не отправлено
+step-partly-repeated = Часть этих изменений уже сделана по этому запросу, поэтому ничего не отправлено второй раз
 made-new = { $entity ->
     [deal] Создана сделка
     [lead] Создан лид
@@ -172,6 +209,11 @@ made-new = { $entity ->
     [item] Создан элемент
     [task] Создана задача
     [activity] Создано дело
+    [meeting] Создана встреча
+    [phonecall] Записан звонок
+    [plannedcall] Запланирован звонок
+    [email] Отправлено письмо
+    [emailrecord] Добавлено письмо в карточку
     [todo] Создано дело
     [event] Создано событие в календаре
     [comment] Добавлен комментарий{ $target ->
@@ -211,9 +253,14 @@ call-of = { $entity ->
     [status] стадии
     [task] задачи
     [user] сотрудника
+    [meeting] встречи
+    [phonecall] записи о звонке
+    [plannedcall] звонка
+    [email] письма
+    [emailrecord] письма в карточке
    *[other] записи ({ $method })
   }
-call-named = { $verb ->
+call-verb = { $verb ->
     [add] создание { call-of }
     [update] изменение { call-of }
     [delete] удаление { call-of }
@@ -232,6 +279,10 @@ call-named = { $verb ->
     [unbind] отписка от событий портала
     [batch] пакет команд ({ $count })
    *[other] вызов { $method }
+  }
+call-named = { $acted ->
+    [yes] { $act }
+   *[no] { call-verb }
   }{ $parts ->
     [title] {" "}«{ $title }»
     [changes] {" "}({ $changes })

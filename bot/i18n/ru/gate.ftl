@@ -17,6 +17,47 @@ gate-filter-unclear = Так искать не могу: условие «{ $par
 gate-kind = Такие действия выключены администратором
 gate-closed = Это действие выключено администратором: { $method }
 gate-delete = Удаление выключено. Его может включить администратор
+# Отказ, когда о действии просил не человек, а прочитанный текст: «В тексте записи была просьба удалить сделку «Ромашка» №481; …».
+foreign-object = { $entity ->
+    [activity] {" "}дело
+    [category] {" "}воронку
+    [chat] {" "}чат
+    [checklistitem] {" "}пункт чек-листа
+    [comment] {" "}комментарий
+    [company] {" "}компанию
+    [contact] {" "}контакт
+    [deal] {" "}сделку
+    [event] {" "}событие
+    [item] {" "}элемент
+    [lead] {" "}лид
+    [message] {" "}сообщение
+    [productrow] {" "}товары
+    [status] {" "}стадию
+    [task] {" "}задачу
+    [user] {" "}сотрудника
+   *[other] {" "}запись
+  }{ $title ->
+    [none] {""}
+   *[other] {" "}«{ $title }»
+  }{ $id ->
+    [0] {""}
+   *[other] {" "}№{ $id }
+  }
+foreign-act = { $verb ->
+    [add] создать{ foreign-object }
+    [update] изменить{ foreign-object }
+    [delete] удалить{ foreign-object }
+    [set] заменить{ foreign-object }
+    [move] перенести{ foreign-object }
+    [complete] завершить{ foreign-object }
+    [bind] подписаться на события портала
+    [unbind] отписаться от событий портала
+   *[other] сделать то, что здесь закрыто
+  }
+gate-foreign-request = { $source ->
+    [message] В чужом тексте
+   *[other] В тексте записи
+  } была просьба { foreign-act }; я её не выполняю
 gate-mode = { $mode ->
     [canary] Сейчас бот работает в осторожном режиме: читает и создаёт, но не меняет
    *[other] В этом режиме такое действие недоступно

@@ -56,14 +56,45 @@ def is_addressed_to(message: Message, me: User) -> bool:
 
 
 def extract_words(message: Message, me: User) -> str:
-    """Return the message's text without a mention of the bot at its beginning; a text that is only the mention is returned as it is."""
-    text = _extract_text(message).strip()
+    """Return the message's text without a mention of the bot at its beginning; a text that is only the mention is returned as it is.
+
+    Quotations and blocks of code, which Telegram marks beside the text, are spelled as quoted lines.
+    """
+    text = _spell_quotations(message).strip()
     return re.sub(rf"^@{re.escape(_find_username(me))}\b[\s,:]*(?=\S)", "", text, count=1, flags=re.IGNORECASE)
 
 
 def _extract_text(message: Message) -> str:
     """Return the message's text or caption in a form that can be stored, "" if there is none; positions in it are unchanged."""
     return to_storable_text(message.text or message.caption or "")
+
+
+_BLOCKS = frozenset({"blockquote", "expandable_blockquote", "pre"})
+
+
+def _spell_quotations(message: Message) -> str:
+    """Return the text with "> " before each line of a quotation or a block of code, and backticks around pieces of code."""
+    text = _extract_text(message)
+    entities = [one for one in message.entities or message.caption_entities or () if one.type in _BLOCKS or one.type == "code"]
+    if not entities or is_foreign(message):
+        return text
+    units, parts, position = text.encode("utf-16-le"), list[str](), 0
+    for entity in sorted(entities, key=lambda one: (one.offset, -one.length)):
+        if entity.offset < position:
+            continue  # inside the one before it
+        parts.append(_decode_units(units, position, entity.offset))
+        position = entity.offset + entity.length
+        inner = _decode_units(units, entity.offset, position)
+        if entity.type == "code" and "\n" not in inner:
+            parts.append(f"`{inner}`")
+        else:
+            parts.append("".join(f"\n> {line}" for line in inner.split("\n")) + "\n")
+    return "".join([*parts, _decode_units(units, position, len(units) // 2)])
+
+
+def _decode_units(units: bytes, start: int, end: int) -> str:
+    """Return the characters between two offsets, which Telegram counts in UTF-16 units."""
+    return units[2 * start : 2 * end].decode("utf-16-le", "replace")
 
 
 def _find_username(me: User) -> str:

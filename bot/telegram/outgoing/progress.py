@@ -23,7 +23,7 @@ from bot.telegram.view.entities import is_blank, render_entities, split_entities
 from bot.telegram.view.keyboards import build_stop_keyboard
 from bot.telegram.view.message_builder import Piece
 from orchestrator.domain.outputs import Notice
-from orchestrator.language.links import strip_unknown_links
+from orchestrator.replies.text_guard import TextGuard
 from state.clock import read_boottime
 from state.journal.store import StoreError
 from state.stored import JsonObject
@@ -44,6 +44,9 @@ FINISH_TIMEOUT = 5.0
 """Maximum number of seconds that the answer waits for a running call that shows progress."""
 RETRY = 1.0
 """Seconds until the next attempt if the rate limit did not allow a call."""
+
+CLOSED = TextGuard()
+"""Lets no link through."""
 
 BEGUN, STEP, OVER = "turn-begun", "step", "turn-over"
 """Codes of the notices that control the view; all have the argument turn, a step also number, state, verb, entity, title, url, method."""
@@ -87,22 +90,22 @@ class Progress:
         parts: DeliveryState,
         people: ChatPeople,
         *,
-        hosts: frozenset[str] = frozenset(),
+        guard: TextGuard = CLOSED,
         seconds: Callable[[], float] = read_boottime,
     ) -> None:
-        """Create it; `hosts` are the hosts that links in an unfinished answer may lead to, `seconds` is a monotonic clock."""
+        """Create it; `guard` cleans an unfinished answer, `seconds` is a monotonic clock."""
         self._outlet = outlet
         self._parts = parts
         self._people = people
-        self._hosts = hosts
+        self._guard = guard
         self._seconds = seconds
         self._views: dict[str, _TurnView] = {}
         self._typing_at: dict[str, float] = {}
         self._group: asyncio.TaskGroup | None = None
 
-    def set_hosts(self, hosts: frozenset[str]) -> None:
-        """Set the hosts that links in an unfinished answer may lead to; called when the door gets the orchestrator, which knows them."""
-        self._hosts = hosts
+    def set_guard(self, guard: TextGuard) -> None:
+        """Set what cleans an unfinished answer; called when the door gets the orchestrator, which knows it."""
+        self._guard = guard
 
     async def run(self) -> None:
         """Show progress until cancelled."""
@@ -326,7 +329,7 @@ class Progress:
         The text is "" if there is nothing visible to show.
         """
         tr = self._people.build_translator(show.session)
-        words = strip_unknown_links(show.text, self._hosts, locale=tr.locale)
+        words = self._guard.clean_partial(show.text, locale=tr.locale)
         steps = [Step.model_validate(step) for step in show.steps.values()]
         piece = split_entities(*render_entities(render_progress(steps, show.note, words, tr)))[-1]
         return ("", []) if is_blank(piece[0]) else piece

@@ -133,7 +133,10 @@ class Sender:
         return self._pacer.may_draft_now(place) if draft else self._pacer.may_show_now(place)
 
     async def show(self, method: TelegramMethod[T], chat: int) -> T:
-        """Make a call that shows progress, which `may_show` has allowed, without waiting; raises AiogramError if Telegram refuses it."""
+        """Send a call that shows progress at once, without queueing for the rate limit; ask `may_show` before.
+
+        Raises AiogramError if Telegram refuses the call.
+        """
         return await self._call(method, chat)
 
     async def _send_in_turn(self, method: TelegramMethod[T], chat: int, rank: Rank) -> T:

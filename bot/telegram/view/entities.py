@@ -5,10 +5,12 @@ Texts are split between paragraphs and between entities if possible.
 
 import re
 import unicodedata
+from dataclasses import replace
 
 from aiogram.types import MessageEntity
 
-from bot.rendering.spans import Spans
+from bot.rendering.defang_links import disarm_spans
+from bot.rendering.spans import Spans, build_spans
 
 LIMIT = 4096
 _MIN_PIECE = 1024
@@ -110,22 +112,32 @@ def _select_entities(entities: list[MessageEntity], start: int, end: int) -> lis
 
 
 _ENTITY_TYPES = {"quote": "expandable_blockquote", "strike": "strikethrough"}
+_BLOCKS = frozenset({"expandable_blockquote"})
 _DIRECTION_MARKS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 """Characters that reverse the direction of the text after them; one in a name would also reverse the sum beside it. They are removed."""
 
 
+def _add_entity(entities: list[MessageEntity], kind: str, offset: int, length: int) -> None:
+    """Add an entity; a quote that the one before it ends with is continued."""
+    if kind in _BLOCKS:
+        for place, known in enumerate(entities):
+            if known.type == kind and known.offset + known.length == offset:
+                entities[place] = known.model_copy(update={"length": known.length + length})
+                return
+    entities.append(MessageEntity(type=kind, offset=offset, length=length))
+
+
 def render_entities(text: Spans) -> tuple[str, list[MessageEntity]]:
-    """Return the plain text of the spans and its entities; characters of the text are never read as formatting."""
+    """Return the plain text and its entities; nothing in it can be tapped except the links of the spans and what our code says."""
     words: list[str] = []
     entities: list[MessageEntity] = []
     offset = 0
-    for span in text:
-        shown = _DIRECTION_MARKS.sub("", span.text)
+    clean = build_spans(*(replace(span, text=_DIRECTION_MARKS.sub("", span.text)) for span in text))
+    for span in disarm_spans(clean):
+        shown = span.text
         length = count_units(shown)
-        if not shown:
-            continue
-        if span.style:
-            entities.append(MessageEntity(type=_ENTITY_TYPES.get(span.style, span.style), offset=offset, length=length))
+        for style in span.styles:
+            _add_entity(entities, _ENTITY_TYPES.get(style, style), offset, length)
         if span.url:
             entities.append(MessageEntity(type="text_link", offset=offset, length=length, url=span.url))
         words.append(shown)

@@ -1,101 +1,134 @@
 """Extracts the visible ASSISTANT text while the model's answer is still arriving. Never shows a THOUGHT, an ACTION or a header."""
 
-import re
+from orchestrator.engines.crm_agent.envelope import TAG_PREFIXES, THINKING_TAG, cut_stray_fence, find_end, find_secure_end
+from orchestrator.engines.crm_agent.grammar import BLANKS, FOREIGN, Header, match_header, may_become_header
 
-from orchestrator.engines.crm_agent.grammar import FOREIGN, HEADER, HEADER_PREFIXES, OPENING_FENCE, extract_word
-
-_FENCE_TAIL = re.compile(r"`{1,3}\s{0,32}")
-_LONGEST_FENCE_LINE = 40
+_LONGEST_TAG = 20
+_LONGEST_TAIL = 1_000
+"""More blanks and end marks than this are shown: holding them back would cost time at every chunk."""
 
 
 class AssistantStream:
     """An incremental reader of one answer. Only `parse` on the finished answer decides whether the answer is valid.
 
     For every answer that `parse` accepts, however it is split into chunks, the results of `feed` and `close` joined equal
-    `parse(text).assistant`, except for trailing whitespace.
+    `parse(text).assistant`.
     """
 
     def __init__(self) -> None:
         """Start before the first header."""
-        self._undecided = ""
-        self._block = ""
-        self._seen: set[str] = set()
+        self._unread = ""
+        """Text that may be the beginning of a tag."""
+        self._line = ""
+        """The unfinished line that may still become a header."""
+        self._tail = ""
+        """Text of the reply that is shown only when more text follows it."""
+        self._shown = ""
+        self._depth = 0
+        self._seen: dict[str, Header] = {}
         self._over = False
-        self._fenced = False
-        self._at_line_start = False
-        self._shown = False
+        self._at_line_start = True
 
     def feed(self, chunk: str) -> str:
-        """Return the newly visible text. Text that may still become a header is held back. Never raises."""
-        if self._over:
-            return ""
-        text, self._undecided = self._undecided + chunk, ""
-        if not self._seen:
-            text = self._begin(text)
-        return self._read(text)
+        """Return the newly visible text. Text that may still become a header or an end mark is held back. Never raises."""
+        before = self._tail
+        self._tail = ""
+        return self._show(before + self._drop_thinking(self._unread + chunk))
 
     def close(self) -> str:
-        """Return the text that was held back at the end of the answer and is no header. Never raises."""
-        rest, self._undecided = self._undecided, ""
-        is_fence = self._fenced and _FENCE_TAIL.fullmatch(rest)
-        return "" if is_fence or self._over else self._extract_visible(rest)
+        """Return the text that was held back at the end of the answer and belongs to the reply. Never raises."""
+        rest = self._tail + self._read(self._unread) + self._finish_line()
+        whole = cut_stray_fence((self._shown + rest)[: find_end(self._shown + rest)]).lstrip(BLANKS)
+        return whole[len(self._shown) :]
 
-    def _begin(self, text: str) -> str:
-        """Skip whitespace and a code fence before THOUGHT; return what follows its header."""
-        text = text.lstrip() if self._fenced else text.lstrip().removeprefix("\ufeff").lstrip()
-        if not self._fenced and text.startswith("```"):
-            opening = OPENING_FENCE.match(text)
-            if opening is None:
-                return self._wait(text, bearable=len(text) <= _LONGEST_FENCE_LINE)
-            self._fenced = True
-            text = text[opening.end() :].lstrip()
-        if not text or text in HEADER_PREFIXES or text in {"`", "``"}:
-            return self._wait(text, bearable=True)
-        header = HEADER.match(text)
-        if header is None or extract_word(header) != "THOUGHT":
-            return self._wait("", bearable=False)
-        self._enter("THOUGHT")
-        return text[header.end() :]
+    def _drop_thinking(self, text: str) -> str:
+        """Return the visible part of `text` outside of <think>…</think>; such a span ends a line, as it does for `parse`."""
+        visible, cursor, self._unread = [], 0, ""
+        while not self._over and (at := text.find("<", cursor)) >= 0:
+            if not self._depth:
+                visible.append(self._read(text[cursor:at]))
+            cursor = at
+            if self._may_become_tag(text, at):
+                break
+            tag = THINKING_TAG.match(text, at)
+            cursor = tag.end() if tag else at + 1
+            if tag:
+                self._note_tag(closing=bool(tag[1]))
+            elif not self._depth:
+                visible.append(self._read("<"))
+        if self._may_become_tag(text, cursor):
+            self._unread = text[cursor:]
+        elif not self._depth:
+            visible.append(self._read(text[cursor:]))
+        return "".join(visible)
 
-    def _wait(self, text: str, *, bearable: bool) -> str:
-        self._undecided, self._over = text, not bearable
-        return ""
+    @staticmethod
+    def _may_become_tag(text: str, at: int) -> bool:
+        return len(text) - at < _LONGEST_TAG and text[at:].lower() in TAG_PREFIXES
+
+    def _note_tag(self, *, closing: bool) -> None:
+        if "ASSISTANT" in self._seen:
+            self._over = True  # `parse` refuses thinking in the reply
+        elif not closing:
+            self._depth += 1
+        elif self._depth:
+            self._depth -= 1
+        else:
+            self._seen.clear()  # all before was thinking
+        self._at_line_start, self._line = True, ""
 
     def _read(self, text: str) -> str:
-        shown, cursor = [], 0
+        """Return the part of `text` that belongs to the reply."""
+        text, self._line = self._line + text, ""
+        found, cursor = [], 0
         while cursor < len(text) and not self._over:
-            if self._at_line_start:
-                if self._is_undecided(text, cursor):
-                    self._undecided = text[cursor:]
-                    break
-                if header := HEADER.match(text, cursor):
-                    self._enter(extract_word(header))
-                    cursor = header.end()
-                    continue
             newline = text.find("\n", cursor)
             stop = len(text) if newline < 0 else newline + 1
-            shown.append(self._extract_visible(text[cursor:stop]))
+            if self._at_line_start:
+                header = match_header(text, cursor, stop)
+                is_certain = newline >= 0 or (header is not None and header.has_colon)
+                if not is_certain and may_become_header(text[cursor:]):
+                    self._line = text[cursor:]
+                    break
+                if header is not None and self._enter(header):
+                    self._at_line_start = False
+                    cursor = header.end
+                    continue
+            if "ASSISTANT" in self._seen:
+                found.append(text[cursor:stop])
             self._at_line_start = newline >= 0
             cursor = stop
-        return "".join(shown)
+        return "".join(found)
 
-    def _is_undecided(self, text: str, cursor: int) -> bool:
-        if len(text) - cursor > _LONGEST_FENCE_LINE:
-            return False
-        rest = text[cursor:]
-        return rest in HEADER_PREFIXES or (self._fenced and _FENCE_TAIL.fullmatch(rest) is not None)
-
-    def _enter(self, word: str) -> None:
-        """Begin the block `word`; if `parse` will reject this header, show nothing more."""
-        self._over = word in self._seen or word in FOREIGN or "ASSISTANT" in self._seen
-        self._seen.add(word)
-        self._block = word
-        self._at_line_start = False
-
-    def _extract_visible(self, piece: str) -> str:
-        if self._block != "ASSISTANT":
+    def _finish_line(self) -> str:
+        """Return the held line if it belongs to the reply now that the answer is complete."""
+        line, self._line = self._line, ""
+        if self._over or not line:
             return ""
+        header = match_header(line, 0, len(line))
+        if header is None or not self._enter(header):
+            return line if "ASSISTANT" in self._seen else ""
+        return line[header.end :] if header.word == "ASSISTANT" and not self._over else ""
+
+    def _enter(self, header: Header) -> bool:
+        """Return whether `header` begins a block; if `parse` will reject it, show nothing more."""
+        speech, first = self._seen.get("ASSISTANT"), self._seen.get(header.word)
+        if speech is not None and speech.plain and not header.plain:
+            return False
+        if first is not None and header.word != "ASSISTANT" and first.plain and not header.plain:
+            return False
+        is_better_action = first is not None and header.word == "ACTION" and header.plain and not first.plain
+        self._over = header.word in FOREIGN or speech is not None or (first is not None and not is_better_action)
+        self._seen[header.word] = header
+        return True
+
+    def _show(self, text: str) -> str:
+        """Return the part of `text` that is certain to belong to the reply, and keep the rest."""
+        secure = find_secure_end(text)
+        if len(text) - secure > _LONGEST_TAIL:
+            secure = len(text)
+        fresh, self._tail = text[:secure], text[secure:]
         if not self._shown:
-            piece = piece.lstrip()
-            self._shown = bool(piece)
-        return piece
+            fresh = fresh.lstrip(BLANKS)
+        self._shown += fresh
+        return fresh

@@ -1,32 +1,25 @@
-"""Strict parser of the CRM agent's reply format: the blocks THOUGHT, ACTION, ASSISTANT. Runs nothing.
+"""Parser of the CRM agent's reply format: the blocks THOUGHT, ACTION, ASSISTANT. Runs nothing.
 
-The order is fixed, ACTION may be missing, each header occurs once, at the start of a line. Text after the first ASSISTANT
-is never executed: another header there makes the whole answer an error.
+The order is fixed, THOUGHT and ACTION may be missing, each header occurs once, at the start of a line. Text after the first
+ASSISTANT and inside <think>…</think> is never executed; steps outside ACTION make the whole answer an error.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.engines.crm_agent.assistant_stream import AssistantStream
-from orchestrator.engines.crm_agent.grammar import (
-    CLOSING_FENCE,
-    FOREIGN,
-    HEADER,
-    LINE_HEADER,
-    NEAR_HEADER,
-    OPENING_FENCE,
-    build_format_error,
-    extract_word,
-)
-from orchestrator.engines.crm_agent.lenient_json import read_array
+from orchestrator.engines.crm_agent.envelope import cut_stray_fence, find_end, has_open_fence, has_second_turn, mask_thinking
+from orchestrator.engines.crm_agent.grammar import BLANKS, FOREIGN, Header, build_format_error, find_headers
+from orchestrator.engines.crm_agent.lenient_json import find_json, read_array
+from orchestrator.engines.crm_agent.stray_plans import refuse_stray_plan
 from state.stored import JsonObject
 
 __all__ = ["AssistantStream", "Blocks", "Step", "parse"]
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-_ACTION_FENCE = re.compile(r"```[A-Za-z0-9]{0,20}(?=[\s\[])")
-_FENCE = "```"
+_METHOD = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,60}(?:\.[A-Za-z0-9_]{1,60}){0,8}")
 
 
 @dataclass(frozen=True)
@@ -44,7 +37,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Blocks:
-    """A parsed, well-formed answer. `thought` is never shown to a person; `steps` are proposals for the gate."""
+    """A parsed, well-formed answer. `thought` is never shown to a person and may be empty; `steps` are proposals for the gate."""
 
     thought: str
     steps: tuple[Step, ...]
@@ -54,91 +47,89 @@ class Blocks:
 def parse(text: str) -> Blocks:
     """Return the blocks of `text`; raise `ModelClientError` on any violation, and nothing else (S004-6, S004-20).
 
-    Repaired, because only one reading is possible: a code fence, a bold or markdown header, a trailing comma, a comment, a raw
-    line break inside a string. The error's message is written for the model: what is wrong, where, and how to fix it.
+    Repaired, because only one reading is possible: thinking and prose before the first header, any usual form of a header, a code
+    fence, an end mark, a bare object, prose before the array, a trailing comma, a comment, a raw line break inside a string. The
+    error's message is written for the model: what is wrong, where, and how to fix it.
     """
     if odd := _UNSTORABLE.search(text):
         raise build_format_error(text, odd.start(), "a NUL or half of a surrogate pair", "Send plain Unicode text.")
-    start, end = _unwrap(text)
-    headers = _find_headers(text, start, end)
-    thought = _extract_section(text, headers, "THOUGHT", end)
-    _refuse_lost_plan(text, headers["THOUGHT"].end(), end=_find_end("THOUGHT", headers, end))
-    assistant = _extract_section(text, headers, "ASSISTANT", end)
-    return Blocks(thought=thought, steps=_parse_steps(text, headers, end), assistant=assistant)
+    end = find_end(text)
+    masked = mask_thinking(text, end)
+    headers = _find_blocks(masked, end)
+    _check_surroundings(masked, headers)
+    steps = _parse_steps(text, headers, end)
+    speech = headers["ASSISTANT"]
+    thought_start = headers["THOUGHT"].end if "THOUGHT" in headers else 0
+    refuse_stray_plan(masked, thought_start, headers.get("ACTION", speech).start, has_steps=bool(steps))
+    refuse_stray_plan(masked, speech.end, end, has_steps=bool(steps))
+    assistant = cut_stray_fence(masked[speech.end :].strip(BLANKS))
+    if not assistant:
+        raise build_format_error(text, speech.start, "the block ASSISTANT: is empty", "Write at least one sentence in it.")
+    if has_second_turn(assistant):
+        raise build_format_error(text, speech.start, "ASSISTANT: goes on after an end mark", "Stop after the text for the person.")
+    thought = text[headers["THOUGHT"].end : _find_end("THOUGHT", headers, end)] if "THOUGHT" in headers else ""
+    return Blocks(thought=thought.strip(BLANKS), steps=steps, assistant=assistant)
 
 
-def _unwrap(text: str) -> tuple[int, int]:
-    """Return the span of the answer without surrounding whitespace and without a code fence around the whole answer."""
-    start = len(text) - len(text.lstrip().removeprefix("\ufeff").lstrip())
-    opening = OPENING_FENCE.match(text, start)
-    if opening is None:
-        return start, len(text)
-    closing = CLOSING_FENCE.search(text, opening.end() - 1)
-    if closing is None:
-        raise build_format_error(text, start, "the code fence around the answer is not closed", "Send the answer without a fence.")
-    inner = text[opening.end() :]
-    return opening.end() + len(inner) - len(inner.lstrip()), closing.start()
+def _find_blocks(masked: str, end: int) -> dict[str, Header]:
+    """Return the header of each block; raise when ASSISTANT is missing and when one is repeated, misplaced or of another format."""
+    found: dict[str, Header] = {}
+    for header in find_headers(masked, 0, end):
+        speech = found.get("ASSISTANT")
+        if speech is not None and speech.plain and not header.plain:
+            continue  # a line of the reply that resembles a header; steps below it are found by refuse_stray_plan
+        _refuse_misplaced(masked, header, found)
+        first = found.get(header.word)
+        if first is None or (header.word == "ACTION" and header.plain and not first.plain):
+            found[header.word] = header
+    if "ASSISTANT" not in found:
+        what = "there is no ASSISTANT: block; the answer may have been cut off"
+        cure = "Write THOUGHT:, ACTION: and ASSISTANT:, each at the start of its line, and end with a text for the person."
+        raise build_format_error(masked, end, what, cure)
+    return found
 
 
-def _find_headers(text: str, start: int, end: int) -> dict[str, re.Match[str]]:
-    """Return the header of each block; raise when one is missing, repeated, misplaced or of another format."""
-    first = HEADER.match(text, start, end)
-    if first is None or extract_word(first) != "THOUGHT":
-        cure = "Begin with THOUGHT:, then ACTION: and ASSISTANT:, each at the start of its line."
-        raise build_format_error(text, start, "the answer does not begin with THOUGHT:", cure)
-    headers = {"THOUGHT": first}
-    for header in LINE_HEADER.finditer(text, first.end(), end):
-        word = extract_word(header)
-        if word in FOREIGN:
-            cure = "Results of calls are given to you later: end with ASSISTANT: and wait for them."
-            raise build_format_error(text, header.start(), f"the block {word}: does not belong to the format", cure)
-        if word in headers:
-            cure = "Write each block once; inside a text no line begins with a header word."
-            raise build_format_error(text, header.start(), f"a second {word}: header", cure)
-        if "ASSISTANT" in headers:
-            raise build_format_error(text, header.start(), f"{word}: stands after ASSISTANT:", "Put ACTION: before ASSISTANT:.")
-        headers[word] = header
-    if "ASSISTANT" not in headers:
-        cure = "End the answer with ASSISTANT: and a text for the person."
-        raise build_format_error(text, end, "there is no ASSISTANT: block; the answer may have been cut off", cure)
-    return headers
+def _refuse_misplaced(masked: str, header: Header, found: Mapping[str, Header]) -> None:
+    word, first = header.word, found.get(header.word)
+    if word in FOREIGN:
+        cure = "Results of calls are given to you later: end with ASSISTANT: and wait for them."
+        raise build_format_error(masked, header.start, f"the block {word}: does not belong to the format", cure)
+    if first is not None and (word != "ACTION" or first.plain == header.plain) and (header.plain or not first.plain):
+        cure = "Write each block once; inside a text no line begins with a header word."
+        raise build_format_error(masked, header.start, f"a second {word}: header", cure)
+    if first is None and "ASSISTANT" in found:
+        raise build_format_error(masked, header.start, f"{word}: stands after ASSISTANT:", "Put ACTION: before ASSISTANT:.")
+    if first is None and word == "THOUGHT" and found:
+        raise build_format_error(masked, header.start, "THOUGHT: stands after ACTION:", "Begin with THOUGHT:, or leave it out.")
 
 
-def _find_end(word: str, headers: dict[str, re.Match[str]], end: int) -> int:
-    own = headers[word].start()
-    return min((header.start() for header in headers.values() if header.start() > own), default=end)
+def _check_surroundings(masked: str, headers: Mapping[str, Header]) -> None:
+    """Raise when JSON stands before the first header, or when a header stands inside a code fence that was opened in THOUGHT."""
+    first = min(header.start for header in headers.values())
+    brace = re.compile(r"[{}]").search(masked, 0, first)
+    if brace is not None:
+        what = "JSON stands before the first header"
+        raise build_format_error(masked, brace.start(), what, "Begin with THOUGHT:; steps belong under ACTION:.")
+    if "THOUGHT" in headers:
+        thought = headers["THOUGHT"]
+        stop = _find_end("THOUGHT", headers, len(masked))
+        if has_open_fence(masked[thought.end : stop]):
+            cure = "Close the code fence in THOUGHT: before the next header."
+            raise build_format_error(masked, stop, "a header stands inside a code fence", cure)
 
 
-def _extract_section(text: str, headers: dict[str, re.Match[str]], word: str, end: int) -> str:
-    body = text[headers[word].end() : _find_end(word, headers, end)].strip()
-    if not body:
-        raise build_format_error(text, headers[word].start(), f"the block {word}: is empty", "Write at least one sentence in it.")
-    return body
+def _find_end(word: str, headers: Mapping[str, Header], end: int) -> int:
+    own = headers[word].start
+    return min((header.start for header in headers.values() if header.start > own), default=end)
 
 
-def _refuse_lost_plan(text: str, start: int, *, end: int) -> None:
-    if near := NEAR_HEADER.search(text, start, end):
-        cure = "Write THOUGHT:, ACTION: and ASSISTANT: plainly, with a colon."
-        raise build_format_error(text, near.start(), f"{near[0].strip()!r} looks like a header but is none", cure)
-
-
-def _parse_steps(text: str, headers: dict[str, re.Match[str]], end: int) -> tuple[Step, ...]:
+def _parse_steps(text: str, headers: Mapping[str, Header], end: int) -> tuple[Step, ...]:
     if "ACTION" not in headers:
         return ()
-    start, stop = _trim(text, headers["ACTION"].end(), _find_end("ACTION", headers, end))
-    if fence := _ACTION_FENCE.match(text, start, stop):
-        if not text.endswith(_FENCE, fence.end(), stop):
-            raise build_format_error(text, start, "the code fence of ACTION is not closed", "Write the array without a fence.")
-        start, stop = _trim(text, fence.end(), stop - len(_FENCE))
-    if start == stop:
+    span = find_json(text, headers["ACTION"].end, _find_end("ACTION", headers, end))
+    if span is None:
         return ()
-    return tuple(_parse_step(raw, number) for number, raw in enumerate(read_array(text, start, stop), start=1))
-
-
-def _trim(text: str, start: int, stop: int) -> tuple[int, int]:
-    body = text[start:stop]
-    start += len(body) - len(body.lstrip())
-    return start, start + len(body.strip())
+    return tuple(_parse_step(raw, number) for number, raw in enumerate(read_array(text, span.start, span.stop), start=1))
 
 
 _TYPES: dict[str, type] = {
@@ -161,13 +152,17 @@ def _parse_step(raw: object, number: int) -> Step:
             raise _build_step_error(number, f"has the unknown key {key[:40]!r}", f"Known keys: {', '.join(_TYPES)}.")
         if not isinstance(value, _TYPES[key]):
             raise _build_step_error(number, f"has a wrong {key!r}", f"It must be {_TYPE_NAMES[_TYPES[key]]}; leave it out if unused.")
-    if not raw.get("method", "").strip():
+    method = raw.get("method", "").strip(BLANKS)
+    if not method:
         raise _build_step_error(number, "has no method", 'Name the Bitrix24 method, for example "crm.deal.get".')
+    if not _METHOD.fullmatch(method):
+        cure = 'Write the bare name, for example "crm.deal.get"; values belong into "params".'
+        raise _build_step_error(number, f"has the method {method[:40]!r}, which is no method name", cure)
     choices = {
         "http_method": _parse_choice(raw, "http_method", ("GET", "POST"), number),
         "confirmation_decision": _parse_choice(raw, "confirmation_decision", ("deny", "approve"), number),
     }
-    step = Step(**{**raw, **choices})
+    step = Step(**{**raw, **choices, "method": method})
     if step.confirmed and step.confirmation_decision == "deny":
         raise _build_step_error(number, "is both confirmed and denied", "Keep one of the two.")
     return step

@@ -105,7 +105,8 @@ class _Turn:
         try:
             return text, parse(text)
         except ModelClientError as error:
-            mended = await self._ask([*messages, {"role": "assistant", "content": text}, prompt.build_repair_message(error.reason)])
+            repair = prompt.build_repair_message(error.reason, self._work.text, self._ctx.turn.quoted, self._fence)
+            mended = await self._ask([*messages, {"role": "assistant", "content": text}, repair])
             return mended, parse(mended)
 
     async def _ask(self, messages: Sequence[Mapping[str, str]]) -> str:

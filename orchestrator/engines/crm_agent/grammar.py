@@ -6,6 +6,8 @@ Text that is not the person's is put between fence lines with an unpredictable m
 import re
 import secrets
 import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.language.text import RUSSIAN_LETTERS
@@ -21,43 +23,102 @@ FOREIGN = (
 )
 """Headers of other agent formats: an answer that contains one has invented a result that only the portal can give."""
 
-OPENING_FENCE = re.compile(r"```[A-Za-z0-9]{0,20}[ \t\r]{0,8}\n")
-CLOSING_FENCE = re.compile(r"\n```\s{0,32}\Z")
-"""The end of a code fence around the whole answer. The bounds in both fence patterns keep the streaming reader's look-ahead short."""
+ZERO_WIDTH = "\u200b-\u200f\u2060\ufeff\u00ad"
+"""Invisible marks, for the inside of a character class; some models write them around headers and brackets."""
+
+BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    chr(code) for first, last in ((0x2000, 0x200F), (0x2060, 0x2060), (0xFEFF, 0xFEFF), (0xAD, 0xAD)) for code in range(first, last + 1)
+)
+"""Whitespace and invisible marks: what is cut off at both ends of a block."""
+
+FENCE_LINE = re.compile(r"^[ ]{0,3}(?:`{3,}|~{3,})", re.MULTILINE)
+CLOSING_FENCE = re.compile(r"[ ]{0,3}(?:`{3,}|~{3,})[ \t\r]*")
+"""A whole line that can only close a fence, since it names no language."""
 
 _BLOCKS = ("THOUGHT", "ACTION", "ASSISTANT")
 _WORDS = "|".join((*_BLOCKS, *FOREIGN))
 _MARKS = r"(?:\#{1,6}[ ])?"
+_PLAIN_HEADER = re.compile(
+    rf"{_MARKS}(?:(?:{_WORDS})[ ]?:"
+    rf"|\*\*(?:{_WORDS})(?::\*\*|\*\*:)"
+    rf"|__(?:{_WORDS})(?::__|__:))"
+)
+"""The header as the prompt asks for it, at most bold or with heading marks: such a line is a header wherever it stands."""
+
+_Z = f"[{ZERO_WIDTH}]{{0,3}}"
+_ITEM = rf"(?:[-+*•‣◦][ ]|\(?\d{{1,2}}[.)][ ]?|\#{{1,6}}[ ]?|[ {ZERO_WIDTH}])"
+_OPENING = rf"(?:{_ITEM}){{0,8}}+(?P<mark>\*{{1,3}}|_{{1,3}}|`{{1,2}})?(?:{_ITEM}){{0,4}}+"
+_END_OF_LINE = r"[ \t]{0,8}(?=\r?\n|\r?\Z)"
 _HEADER = (
-    rf"{_MARKS}(?:(?P<plain>{_WORDS})[ ]?:"
-    rf"|\*\*(?P<bold>{_WORDS})(?::\*\*|\*\*:)"
-    rf"|__(?P<under>{_WORDS})(?::__|__:))"
+    rf"(?:(?P<decor>{_OPENING})(?P<word>(?i:{'|'.join(_BLOCKS)})|{'|'.join(FOREIGN)}){_Z}"
+    rf"(?(mark)(?:[ ]?[:\uff1a]{_Z}(?P=mark)|(?P=mark){_Z}[ ]?[:\uff1a]|(?P=mark){_END_OF_LINE})"
+    rf"|(?:[ \t]{{0,3}}[:\uff1a]|(?P<bare>){_END_OF_LINE})))"
 )
-HEADER = re.compile(_HEADER)
-LINE_HEADER = re.compile("^" + _HEADER, re.MULTILINE)
-
-_DECOR = "[#*_`\u200b-\u200f\u2060\ufeff]"
-NEAR_HEADER = re.compile(
-    rf"^(?:{_DECOR}++[ \t]*+{_DECOR}*+)?(?:{'|'.join(_BLOCKS)}){_DECOR}*+[ \t]*+(?:[:\uff1a]|\r?$)",
-    re.MULTILINE,
-)
-"""A line that starts like a header but is none: read as text, it would silently drop the plan below it."""
-
-_SHAPES = ("{}:", "{} :", "**{}:**", "**{}**:", "__{}:__", "__{}__:")
-HEADER_LITERALS = frozenset(
-    marks + shape.format(word)
-    for marks in ("", *("#" * level + " " for level in range(1, 7)))
-    for shape in _SHAPES
-    for word in (*_BLOCKS, *FOREIGN)
-)
-"""Every string that `HEADER` matches, spelled out, so that the streaming reader can tell an unfinished header from text."""
-
-HEADER_PREFIXES = frozenset(literal[:size] for literal in HEADER_LITERALS for size in range(1, len(literal)))
+_INDENTED = re.compile(r"[ ]{4}|[ ]{0,3}\t")
+_LINE_HEADER = re.compile("^" + _HEADER, re.MULTILINE)
+_ONE_HEADER = re.compile(_HEADER)
+_LONGEST_UNDECIDED = 80
 
 
-def extract_word(header: re.Match[str]) -> str:
-    """Return the header word of a match of `HEADER` or `LINE_HEADER`."""
-    return str(header[header.lastgroup or 0])
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A header line: its block, where it stands, and whether it is written as the prompt asks (`plain`)."""
+
+    word: str
+    start: int
+    end: int
+    plain: bool
+    has_colon: bool
+
+
+def match_header(text: str, at: int, stop: int) -> Header | None:
+    """Return the header at the line start `at`, or None."""
+    found = _ONE_HEADER.match(text, at, stop)
+    return None if found is None else _build_header(text, found)
+
+
+def find_headers(text: str, start: int, stop: int) -> Iterator[Header]:
+    """Yield the header lines between `start` and `stop`: in any letter case, bold, numbered, bulleted, with any usual colon.
+
+    Without a colon the word must stand alone on its line, in capitals, bold or below heading marks. A line indented by four columns is
+    quoted text.
+    """
+    for found in _LINE_HEADER.finditer(text, start, stop):
+        header = _build_header(text, found)
+        if header is not None:
+            yield header
+
+
+def _build_header(text: str, found: re.Match[str]) -> Header | None:
+    if _INDENTED.match(text, found.start()):
+        return None
+    written, decor = found["word"], found["decor"]
+    if found["bare"] is not None and written not in _BLOCKS and "#" not in decor:
+        return None
+    plain = _PLAIN_HEADER.match(text, found.start(), found.end()) is not None
+    if written in FOREIGN and not plain:
+        return None
+    word = written if written in FOREIGN else written.upper()
+    has_colon = ":" in found[0] or "\uff1a" in found[0]
+    return Header(word=word, start=found.start(), end=found.end(), plain=plain, has_colon=has_colon)
+
+
+_OPENING_PATTERN = re.compile(_OPENING)
+_CLOSING_SIGNS = re.compile(rf"[ \t\r*_`:\uff1a{ZERO_WIDTH}]*")
+
+
+def may_become_header(line: str) -> bool:
+    """Return whether the unfinished line `line` may still turn out to be a header."""
+    if len(line) > _LONGEST_UNDECIDED or _INDENTED.match(line):
+        return False
+    opening = _OPENING_PATTERN.match(line)
+    tail = line[opening.end() if opening else 0 :]
+    if re.fullmatch(r"[-+•‣◦(]?|\(?\d{1,2}[.)]?|[*_`#]{1,6}", tail):
+        return True
+    return any(
+        word.startswith(tail.upper()) or (tail.upper().startswith(word) and _CLOSING_SIGNS.fullmatch(tail, len(word)))
+        for word in (*_BLOCKS, *map(str.upper, FOREIGN))
+    )
 
 
 def build_format_error(text: str, at: int, what: str, cure: str) -> ModelClientError:
@@ -68,7 +129,7 @@ def build_format_error(text: str, at: int, what: str, cure: str) -> ModelClientE
 
 
 _FORGEABLE_WORDS = "THOUGHT|ACTION INPUT|ACTION|ASSISTANT|SYSTEM|OBSERVATION|STATE|FINAL ANSWER|НАБЛЮДЕНИЕ"
-_FORGED_HEADER = re.compile(rf"(?im)^([\s*#>_\"'`]*)((?:{_FORGEABLE_WORDS})[ \t*#_`]*(?:[:：]|$))")
+_FORGED_HEADER = re.compile(rf"(?im)^((?:[^\S\n]|[*#>_\"'`\-+•‣◦.()\d])*+)((?:{_FORGEABLE_WORDS})[ \t*#_`]*(?:[:：]|$))")
 _MARKER = re.compile(r"<<<|>>>")
 _INVISIBLE = {"Cf", "Cc", "Co", "Cs", "Zl", "Zp"}
 _RARE = re.compile(rf"[^\n\t -~{RUSSIAN_LETTERS}«»–—…№₽]")

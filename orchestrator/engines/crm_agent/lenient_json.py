@@ -1,10 +1,11 @@
-"""Reads the JSON array of an ACTION block. Repairs what has only one reading; never completes what was cut off."""
+"""Reads the steps of an ACTION block. Repairs what has only one reading; never completes what was cut off."""
 
 import json
 import re
 from collections import Counter
+from dataclasses import dataclass
 
-from orchestrator.engines.crm_agent.grammar import build_format_error
+from orchestrator.engines.crm_agent.grammar import BLANKS, ZERO_WIDTH, build_format_error
 
 MAX_DEPTH = 32
 MAX_TOKENS = 10_000
@@ -12,22 +13,25 @@ MAX_TOKENS = 10_000
 SAFE_INTEGER = 2**53
 
 _TOKEN = re.compile(
-    r"""
-      (?P<plain>"[^"\\\x00-\x1f]*+"|(?:-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,9})?|true|false|null)(?=[\s,\]}]))
+    rf"""
+      (?P<plain>"[^"\\\x00-\x1f]*+"|(?:-?(?:0|[1-9][0-9]{{0,14}})(?:\.[0-9]{{1,9}})?|true|false|null)(?=[\s,\]}}]))
     | (?P<string>"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*+")
     | (?P<comment>//[^\n]*+|/\*(?s:.*?)\*/)
-    | (?P<open>[\[{])
-    | (?P<close>[\]}])
+    | (?P<invisible>[{ZERO_WIDTH}]++)
+    | (?P<open>[\[{{])
+    | (?P<close>[\]}}])
     | (?P<comma>,)
-    | (?P<word>[^\s"'`\[\]{},:/]++)
+    | (?P<word>[^\s"'`\[\]{{}},:/{ZERO_WIDTH}]++)
     | (?P<odd>["'`/])
     """,
     re.VERBOSE,
 )
+_BRACKET = re.compile(r"[\[{]")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?([eE][+-]?[0-9]++)?")
 _RAW_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _RISKY_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_BLANKED = frozenset({"comment", "invisible"})
 _CHECKED = frozenset({"open", "string", "word", "odd"})
 _NESTING = {"open": 1, "close": -1}
 
@@ -39,14 +43,82 @@ _ODD = {
 }
 
 
+_LONGEST_PROSE = 500
+_OPENING_FENCE = re.compile(r"(?P<fence>`{1,3}|~{3})[A-Za-z0-9]{0,20}[ \t\r]{0,8}\n?\s{0,20}\Z")
+_EMPTY_FENCE = re.compile(r"(?P<fence>`{3}|~{3})[A-Za-z0-9]{0,20}\s{0,20}(?P=fence)?")
+_SHORTEST_BLOCK_FENCE = 3
+_DENIES = re.compile(
+    r"(?i)\b(?:не|нет|ни|без|если|вместо|отмен\w*|отказ\w*|наприм\w*|пример\w*|пиш\w*|написа\w*|"
+    r"no|not|never|none|without|instead|unless|if|cancel\w*|refuse\w*|example|e\.g|writes|wrote)\b|n['’]t\b"
+)
+"""Prose before an array that may mean the opposite of "run this", or that somebody else said it."""
+
+_NAMES_METHOD = re.compile(r"(?i)[a-z]\.[a-z]|\b(?:method|batch)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSpan:
+    """Where the JSON of an ACTION block stands."""
+
+    start: int
+    stop: int
+
+
+def find_json(text: str, start: int, stop: int) -> ActionSpan | None:
+    """Return the JSON in the block `text[start:stop]`, without fence, backticks and the prose before it; None if the block is empty."""
+    block = text[start:stop]
+    stop = start + len(block.rstrip(BLANKS))
+    start += len(block) - len(block.lstrip(BLANKS))
+    if start >= stop or _EMPTY_FENCE.fullmatch(text, start, stop):
+        return None
+    if text.startswith(("//", "/*"), start):
+        return ActionSpan(start, stop)
+    bracket = _BRACKET.search(text, start, min(stop, start + _LONGEST_PROSE))
+    if bracket is None or bracket.start() == start:
+        return ActionSpan(start, stop)
+    fence = _OPENING_FENCE.search(text[start : bracket.start()])
+    prose = text[start : start + fence.start() if fence else bracket.start()]
+    closed = _find_closing(text, bracket.start(), stop, fence)
+    _refuse_odd_prose(text, start, prose, is_empty=text[bracket.start() : closed].split() in (["[]"], ["[", "]"]))
+    return ActionSpan(bracket.start(), closed)
+
+
+def _find_closing(text: str, start: int, stop: int, fence: re.Match[str] | None) -> int:
+    """Return where the JSON ends before its closing fence. A fence of a block may be left open, since JSON itself says where it ends."""
+    if fence is None:
+        return stop
+    mark = fence["fence"]
+    closed = stop
+    if text.endswith(mark, start, stop):
+        closed = start + len(text[start : stop - len(mark)].rstrip(BLANKS))
+    elif len(mark) < _SHORTEST_BLOCK_FENCE:
+        raise build_format_error(text, start, "the backtick before the JSON is not closed", "Write the array without backticks.")
+    return closed
+
+
+def _refuse_odd_prose(text: str, start: int, prose: str, *, is_empty: bool) -> None:
+    if any(sign in prose for sign in '<>`~"]}'):
+        cure = "Write one JSON array of steps; with nothing to do write []."
+        raise build_format_error(text, start, f"ACTION is not a JSON array but begins with {_shorten(prose)}", cure)
+    if is_empty and _NAMES_METHOD.search(prose):
+        cure = "Write each step as an object inside the array."
+        raise build_format_error(text, start, f"{_shorten(prose)} names a step, and the array is empty", cure)
+    if not is_empty and _DENIES.search(prose):
+        cure = "Write the array alone if it is to be run, or [] if it is not."
+        raise build_format_error(text, start, f"it is not clear whether {_shorten(prose)} means that the steps are to be run", cure)
+
+
 def read_array(text: str, start: int, end: int) -> list[object]:
-    """Return the JSON array that fills `text[start:end]`; raise `ModelClientError` on anything else (S004-20)."""
+    """Return the JSON array that fills `text[start:end]`; raise `ModelClientError` on anything else (S004-20).
+
+    A single object without its array is one step.
+    """
     cleaned = _blank_spans(text, start, end, _find_surplus(text, start, end))
     try:
         value = json.loads(cleaned, strict=False, object_pairs_hook=_Pairs)
     except json.JSONDecodeError as error:
         raise build_format_error(text, start + error.pos, f"not valid JSON ({error.msg})", "Correct the JSON.") from None
-    return _to_plain_list(value, text, start)
+    return [_to_plain(value, text, start)] if isinstance(value, _Pairs) else _to_plain_list(value, text, start)
 
 
 class _Pairs(list[tuple[str, object]]):
@@ -68,14 +140,14 @@ def _to_plain(value: object, text: str, start: int) -> object:
 
 
 def _find_surplus(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Check every token of the array and return the spans to blank out: comments and trailing commas."""
+    """Check every token of the array and return the spans to blank out: comments, invisible marks and trailing commas."""
     spans: list[tuple[int, int]] = []
     depth, begun, after_value, comma = 0, False, False, -1
     for count, token in enumerate(_TOKEN.finditer(text, start, end)):
         if count == MAX_TOKENS:
             raise build_format_error(text, token.start(), f"the plan has more than {MAX_TOKENS} parts", "Propose fewer steps.")
         kind = token.lastgroup
-        if kind == "comment":
+        if kind in _BLANKED:
             spans.append(token.span())
             continue
         if depth == 0:
@@ -108,10 +180,8 @@ def _blank_spans(text: str, start: int, end: int, spans: list[tuple[int, int]]) 
 def _check_top(text: str, token: re.Match[str], *, begun: bool) -> None:
     if begun:
         raise build_format_error(text, token.start(), "something follows the JSON array", "Put all steps into one array.")
-    if token[0] == "[":
+    if token[0] in {"[", "{"}:
         return
-    if token[0] == "{":
-        raise build_format_error(text, token.start(), "ACTION is a bare object", "Wrap the step in an array: [ { ... } ].")
     cure = "Write one JSON array of steps; with nothing to do write []."
     raise build_format_error(text, token.start(), f"ACTION is not a JSON array but begins with {_shorten(token[0])}", cure)
 

@@ -94,7 +94,7 @@ async def ask_person(ctx: TurnContext, work: TurnWork, *, iteration: int, answer
 async def resume_question(ctx: TurnContext, work: TurnWork, choice: ChosenOption) -> str:
     """Return the model's recorded answer, to be continued now that the person chose; the choice is recorded."""
     question = choice.question
-    work.prose = work.prose or question.prose
+    work.prose = work.pasted = work.prose or question.prose  # where the text stood is not kept with the question
     work.labels.extend(question.labels)
     work.resolved = {**question.resolved, question.reference: choice.value}
     work.targets |= set(choice.targets)

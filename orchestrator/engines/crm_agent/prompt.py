@@ -89,9 +89,21 @@ def build_observation_message(iteration: int, observed: Sequence[JsonObject], fe
     return {"role": "user", "content": f"OBSERVATION {iteration}\n{fence.wrap(lines)}"}
 
 
-def build_repair_message(reason: str) -> dict[str, str]:
-    """Return the one request to repair a reply that could not be parsed."""
+REPAIR_TEMPLATE = """THOUGHT:
+what you see and why you propose this (never shown to the person)
+ACTION:
+[{"method": "...", "params": {...}, "comment": "why, in the person's language"}]
+ASSISTANT:
+what the person reads"""
+
+
+def build_repair_message(reason: str, text: str, quoted: str, fence: Fence) -> dict[str, str]:
+    """Return the one request to repair a reply that could not be parsed, with the whole template and the person's message once more."""
+    words = build_user_message(text, quoted, fence)["content"]
     return {
         "role": "user",
-        "content": f"Your reply could not be read: {reason}\nNothing was run. Write the whole reply again in the required format.",
+        "content": (
+            f"Your reply could not be read: {reason}\nNothing was run. Write the whole reply again, exactly in this form, "
+            f"with [] under ACTION when nothing is to be done:\n\n{REPAIR_TEMPLATE}\n\nThe person's message, to be answered now:\n{words}"
+        ),
     }

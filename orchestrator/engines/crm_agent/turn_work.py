@@ -27,6 +27,8 @@ class TurnWork:
 
     text: str
     prose: bool = False
+    pasted: bool = False
+    """Whether text of others came with the person's message."""
     targets: set[str] = field(default_factory=set)
     labels: list[str] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
@@ -46,12 +48,18 @@ class TurnWork:
 
     def build_provenance(self) -> Provenance:
         """Return the provenance that the gate gets with the next step."""
-        return Provenance(prose=self.prose, targets=frozenset(self.targets), external=tuple(self.labels[-200:]), person_text=self.text)
+        return Provenance(
+            prose=self.prose,
+            pasted=self.pasted,
+            targets=frozenset(self.targets),
+            external=tuple(self.labels[-200:]),
+            person_text=self.text,
+        )
 
 
 def start_work(text: str, quoted: str, state: SessionState) -> TurnWork:
     """Return the work at the start of a turn, with the record numbers the person wrote and the trusted current objects as targets."""
-    work = TurnWork(text=text, prose=bool(quoted))
+    work = TurnWork(text=text, prose=bool(quoted), pasted=bool(quoted))
     for number in _NUMBER.findall(text):
         work.targets |= {f"{entity}:{int(number)}" for entity in _ENTITIES}
     trusted = set(state.trusted)

@@ -86,6 +86,7 @@ async def find_record_by_name(said: str, actor: Actor, session: Session, tools: 
     """
     kind, rest = split_kind(said)
     told = build_reply(Notice(code="history-which"))
+    guess: Reply | None = None  # another kind may have a record of exactly that name
     wanted = [(kind, rest)] if kind in _NAMED_KINDS else []
     wanted += [(one, said) for one in _KINDS]  # «Лидер рынка» begins like «лид» but is no lead
     for one, words in wanted if any(sign.isalpha() for sign in said) else ():
@@ -99,12 +100,15 @@ async def find_record_by_name(said: str, actor: Actor, session: Session, tools: 
             case Ambiguous():
                 offered = [(f"{one}.{option.value}", option.label) for option in found.options]
                 actions = (Action(words=("history", record, "0", screen), label=_build_label(label)) for record, label in offered)
-                return Reply(notices=(found.ask,), actions=tuple(actions))
+                question = Reply(notices=(found.ask,), actions=tuple(actions))
+                if not found.is_guess:
+                    return question
+                guess = guess or question
             case unresolved:
                 told = build_reply(Notice(code=unresolved.notice.code, args={**unresolved.notice.args, "name": said}))
                 if unresolved.notice.code != "not-found":
                     break
-    return told
+    return guess or told
 
 
 def _build_label(label: str) -> Notice:

@@ -82,6 +82,6 @@ class LeadApprovers:
 
 
 def _merge_sight(one: Actor, other: Actor) -> str | tuple[int, ...]:
-    """Return the users whose records at least one of the two may see, as a value of `Actor.sees`."""
+    """Return, as a value of `Actor.sees`, the users whose records `one` or `other` may see."""
     mine, theirs = find_visible_users(one), find_visible_users(other)
     return "all" if mine is None or theirs is None else tuple(sorted(mine | theirs))

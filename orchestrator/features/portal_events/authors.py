@@ -33,7 +33,7 @@ class Author:
     user: int = 0
 
     def is_person(self, actor: Actor) -> bool:
-        """Whether `actor` is this author."""
+        """Return whether `actor` is the person who made this change in the portal."""
         return self.key == actor.key if self.key else bool(self.user) and self.user == actor.bitrix_user_id
 
 

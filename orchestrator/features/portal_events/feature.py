@@ -5,7 +5,7 @@ from orchestrator.runtime.feature import Feature
 
 
 def build_feature(watcher: PortalWatcher) -> Feature:
-    """Return the feature; its inputs come in the session of the portal."""
+    """Return what watching the portal registers; its inputs come in a session of their own, in which nobody talks."""
     return Feature(
         inbox={START: watcher.find_missed, "portal_event": watcher.receive_event},
         timers={TIMER: watcher.probe_due},

@@ -9,6 +9,7 @@ from uuid import uuid5
 
 from orchestrator.domain.inputs import EditedMessage, FeatureClick, TextMessage, parse_neighbour
 from orchestrator.domain.outputs import Action, Notice, Reply
+from orchestrator.language.foreign_text import split_foreign_text
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.replies.code_notes import FORWARD_REQUESTS
 from orchestrator.runtime import outbox
@@ -40,8 +41,7 @@ async def offer_edited(row: InboxRow, session: Session, tools: Tools) -> None:
     ref, text = edited.message_id, edited.text
     events = await read_recent_events(session, tools)
     said = next((one for one in reversed(_list_messages(events)) if one.ref == ref), None)
-    known = _list_known_words(events, ref, said)
-    if text in known or await _is_waiting(ref, text, session, tools):
+    if _is_known_text(text, events, ref, said) or await _is_waiting(ref, text, session, tools):
         await session.commit(actor=actor.key, inbox_done=[row.id])
         return
     done = said is not None and _is_decided(events, said.turn_id, session)
@@ -65,7 +65,8 @@ async def run_edited(row: InboxRow, session: Session, tools: Tools) -> None:
         told = build_click_toasts(row, session, Notice(code="toast-edit-gone"))
         await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
         return
-    said = TextMessage(text=newest.text, quoted="", origin="button", message_id=newest.ref)
+    own, pasted = split_foreign_text(newest.text)
+    said = TextMessage(text=own, quoted=pasted, origin="button", message_id=newest.ref)
     made = build_request(row, session, said.to_json(), slot=f"edited/{ref}/{digest}")
     known = await is_made(made, session, tools)
     told = build_click_toasts(row, session, Notice(code="toast-already" if known else "toast-doing"))
@@ -81,14 +82,15 @@ def _list_edits(events: Sequence[StoredEvent]) -> list[MessageEdited]:
     return [MessageEdited.from_data(item.data) for item in events if item.type == "MessageEdited"]
 
 
-def _list_known_words(events: Sequence[StoredEvent], ref: int, said: MessageReceived | None) -> set[str]:
-    """Return the texts that the message had when it was received or last edited; for a merged message also its parts."""
+def _is_known_text(text: str, events: Sequence[StoredEvent], ref: int, said: MessageReceived | None) -> bool:
+    """Whether the message had this text when it was received or last edited; of a merged message, whether it is one of its parts."""
     edits = [edit.text for edit in _list_edits(events) if edit.ref == ref]
     if edits:
-        return {edits[-1]}
+        return text == edits[-1]
     if said is None:
-        return set()
-    return {said.text, said.quoted, said.text.partition("\n")[0], f"{said.text}\n{said.quoted}"}
+        return False
+    parts = {said.text, said.quoted, said.text.partition("\n")[0], f"{said.text}\n{said.quoted}"}
+    return text in parts or split_foreign_text(text) == (said.text, said.quoted)
 
 
 async def _is_waiting(ref: int, text: str, session: Session, tools: Tools) -> bool:

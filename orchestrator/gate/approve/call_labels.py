@@ -12,7 +12,7 @@ from bitrix.catalogue.catalogue import Catalogue, Method
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.card_view import Preview, PreviewLine
 from orchestrator.domain.effect import Effect
-from orchestrator.gate.approve.preview import preview
+from orchestrator.gate.approve.preview import find_verb, preview
 from orchestrator.gate.call import effect_kinds
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.serialization import _build_label_args, build_doubt_args, build_effect_id
@@ -138,4 +138,4 @@ async def describe_proposal(effect: Effect, *, catalogue: Catalogue, portal: str
 
 def _describe_method(spec: Method) -> dict[str, str]:
     """Return only the verb and the kind of record, for a proposal whose parameters could not be understood."""
-    return {"verb": spec.verb if spec.verb != "action" else spec.name.rpartition(".")[2].lower(), "entity": spec.entity}
+    return {"verb": find_verb(spec), "entity": spec.entity}

@@ -1,13 +1,26 @@
-"""Compares a request with what exists already: the same step before a crash, an open card, calls with unknown outcome. Pure."""
+"""Compares a request with what exists already: the same step before a crash, an open card, calls with unknown outcome.
 
-from collections.abc import Iterator
-from dataclasses import replace
+A write that this turn has made already is not sent a second time: a model that loops would create a record with each answer.
+"""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect_record import EffectOutcome
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
-from orchestrator.gate.call.effect import Allow, Ask, Call, Verdict
-from orchestrator.gate.call.serialization import StoredCall, StoredOrder, build_doubt_args, get_essence
+from orchestrator.gate.call.effect import Allow, Ask, Call, Refuse, Target, Verdict
+from orchestrator.gate.call.serialization import (
+    StoredCall,
+    StoredOrder,
+    UndecodableCall,
+    build_doubt_args,
+    decode_call,
+    get_essence,
+)
 from state.card import Card
 from state.clock import format_iso
 from state.events.fold import list_open_confirmations
@@ -15,6 +28,29 @@ from state.journal.store import EffectRow
 from state.session_state import SessionState
 
 FOUND_DONE = "the answer was lost, but the portal shows that it was done"
+REPEATED: Final = "step-repeated"
+"""The code of a step that was not sent, because this turn has made the same change already."""
+_PARTLY_REPEATED: Final = "step-partly-repeated"
+_TOLD_REPEATED = "already done by an earlier step of this turn; it was not sent again, so do not propose it again"
+_HAS_BEGUN = frozenset({"started", "succeeded", "unknown"})
+"""The statuses of a call that may have changed its records."""
+
+_TAKES_BACK = frozenset({"delete", "unlink", "remove"})
+"""The verbs after which something may be added anew."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _EarlierCall:
+    """A write that this turn has begun: a call, or one command of a batch."""
+
+    essence: str
+    verb: str
+    targets: frozenset[Target]
+    is_done: bool
+    row: EffectRow
+    """The effect that it belongs to."""
+    is_whole: bool
+    """Whether it is the whole call of that effect."""
 
 
 def find_open_card(state: SessionState, wanted: str, actor: Actor) -> Card | None:
@@ -68,6 +104,77 @@ def restore_outcome(row: EffectRow) -> Outcome | Pending:
             call=call.params,
         )
     return _build_unfinished_outcome(row, call)
+
+
+def build_repeat_verdict(call: Call, earlier: Sequence[EffectRow], catalogue: Catalogue, effect_id: str) -> Outcome | Refuse | None:
+    """Return the outcome of a write that this turn has made already; None if it is new. `earlier` are the turn's effects in their order.
+
+    A batch of which only some commands are done is refused, so that the model proposes the others alone.
+    """
+    begun = [(row, made) for row in earlier if row.status in _HAS_BEGUN and (made := decode_row(row, catalogue)) is not None]
+    past = [one for row, made in begun for one in _list_earlier_calls(row, made)]
+    writes = [leaf for leaf in call.leaves if not leaf.reads_only]
+    same = _find_done(call, past)
+    done = [leaf for leaf in writes if not leaf.references and _find_done(leaf, past) is not None]
+    if same is None and not done:
+        return None
+    if same is None and len(done) < len(writes):
+        keys = ", ".join(leaf.key for leaf in done)
+        told = f"nothing was sent: earlier steps of this turn have done the commands {keys} already; propose only the others"
+        return Refuse(reason=Notice(code=_PARTLY_REPEATED, args={"count": len(done)}), detail=told)
+    known = same if same is not None else past[-1]
+    return Outcome(
+        status="succeeded",
+        effect_id=effect_id,
+        method=call.method,
+        call_class="".join(call.classes),
+        entity=call.entity,
+        created=EffectOutcome.model_validate(known.row.outcome or {}).created if known.is_whole else "",
+        detail=_TOLD_REPEATED,
+        call=dict(call.params),
+        repeat_of=known.row.effect_id,
+    )
+
+
+def decode_row(row: EffectRow, catalogue: Catalogue) -> Call | None:
+    """Return the call of a stored effect; None if it is erased or its method is not known any more."""
+    stored = StoredOrder.from_data(row.call)
+    try:
+        return None if stored.is_erased else decode_call(stored.call, catalogue)
+    except UndecodableCall:
+        return None
+
+
+def is_command_done(row: EffectRow, key: str) -> bool:
+    """Whether the portal carried out the call, or that command of a batch."""
+    reports = EffectOutcome.model_validate(row.outcome or {}).commands
+    return row.status == "succeeded" and all(report["status"] == "success" for report in reports if key in ("", report["key"]))
+
+
+def _list_earlier_calls(row: EffectRow, made: Call) -> Iterator[_EarlierCall]:
+    """Yield each command of a batch, and then the call itself."""
+    for leaf in (*(leaf for leaf in made.commands if not leaf.reads_only), made):
+        whole = leaf is made
+        yield _EarlierCall(
+            essence=get_essence(leaf),
+            verb=leaf.spec.verb,
+            targets=frozenset() if made.commands and whole else frozenset(leaf.targets),
+            is_done=is_command_done(row, leaf.key),
+            row=row,
+            is_whole=whole,
+        )
+
+
+def _find_done(call: Call, past: Sequence[_EarlierCall]) -> _EarlierCall | None:
+    """Return the earlier call that did the same, if it still holds: what was changed again since may be asked for anew."""
+    targets = {target for leaf in call.leaves for target in leaf.targets}
+    only_adds = all(leaf.reads_only or leaf.spec.verb == "add" for leaf in call.leaves)
+    for one in reversed(past):
+        if one.essence == get_essence(call):
+            return one if one.is_done else None
+        if one.targets & targets and (not only_adds or one.verb in _TAKES_BACK):
+            return None
+    return None
 
 
 def _build_unfinished_outcome(row: EffectRow, call: StoredCall) -> Outcome:

@@ -7,8 +7,9 @@ import logging
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Final
+from typing import Final, get_args
 
+from bitrix.catalogue.catalogue import Method, Verb
 from bitrix.client.batch import find_references
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
@@ -38,7 +39,7 @@ from orchestrator.language.money_format import NO_CURRENCY_BOOK, find_base_curre
 from orchestrator.language.text import Locale, format_phone
 from state.stored import JsonObject
 
-__all__ = ["Names", "preview"]
+__all__ = ["Names", "find_verb", "preview"]
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +51,9 @@ _LOST: Final = _WORDS.read_titles("lost")
 _LOST_FIELDS = ("OPPORTUNITY", "STAGE_ID", "STATUS_ID", "COMPANY_ID", "CONTACT_ID", "DEADLINE")
 _TITLE = 80
 _SOME_NUMBER = 987654321
+_INCOMING = "1"
+"""The DIRECTION of an activity that came from the customer."""
+_YES: Final = frozenset({"Y", "1", "TRUE"})
 _ADDRESS = frozenset({"ownerId", "ownerTypeId"})
 """Parameters that say which record an activity belongs to; they change nothing in it."""
 _PARAMS: Final = {
@@ -97,9 +101,10 @@ async def _build_part(call: Call, facts: Facts, reader: Reader) -> PreviewPart:
     target = next(iter(call.targets), None)
     about = call.entity.partition(":")[0]
     part = PreviewPart(
-        verb=_find_verb(call),
-        entity=about,
+        verb=find_verb(call.spec),
+        entity=_find_kind_shown(call),
         id=target[1] if target else None,
+        record=f"{target[0]}:{target[1]}" if target else "",
         title=await _find_title(call, facts, reader),
         url=reader.names.build_card_url(target[0], target[1], user=reader.user) if target else "",
         lines=[] if call.reads_only else [*await _build_kind_lines(call, reader), *await _build_lines(call, facts, reader)],
@@ -122,9 +127,30 @@ async def _build_kind_lines(call: Call, reader: Reader) -> list[PreviewLine]:
     return [PreviewLine(field=KIND, name=_KIND_NAME[reader.locale], before="", after=kind)] if kind else []
 
 
-def _find_verb(call: Call) -> str:
-    """Return the verb, such as add or update; for an action the last word of its method, such as complete."""
-    return call.spec.verb if call.spec.verb != "action" else call.method.rpartition(".")[2].lower()
+def find_verb(spec: Method) -> str:
+    """Return the verb, such as add or update; for an action the last word of its method, such as complete.
+
+    An action whose last word is a verb of records stays "action": crm.deal.contact.delete does not delete a deal.
+    """
+    word = spec.name.rpartition(".")[2].lower()
+    return spec.verb if spec.verb != "action" or word in get_args(Verb) else word
+
+
+def _find_kind_shown(call: Call) -> str:
+    """Return the kind of record that the heading names: that of the written fields, or for a new activity what it is, such as "email"."""
+    kind = call.entity.partition(":")[0]
+    if kind != "activity" or call.spec.verb != "add" or call.spec.fields_at != "fields":
+        return kind
+    written = critical_fields.extract_written_fields(call)
+    sort, direction, done = (str(fields.find_value(written, name, kind) or "") for name in ("TYPE_ID", "DIRECTION", "COMPLETED"))
+    match sort:
+        case "1":
+            return "meeting"
+        case "2":
+            return "phonecall" if done.upper() in _YES else "plannedcall"
+        case "4":  # only what certainly stays in the portal is not named as sent
+            return "emailrecord" if direction == _INCOMING or (done and done.upper() not in _YES) else "email"
+    return kind
 
 
 async def _find_title(call: Call, facts: Facts, reader: Reader) -> str:

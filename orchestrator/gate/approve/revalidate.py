@@ -6,7 +6,7 @@ edit must not cost a second card, and the journal must not collect customers' te
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bitrix.catalogue.catalogue import Entity
 from bitrix.catalogue.names import MULTIFIELDS
@@ -37,6 +37,10 @@ class ReplacementCard:
     def reason(self) -> Notice:
         """The message for the person who approved the old card."""
         return self.ask.reasons[0]
+
+    def with_reason(self, reason: Notice) -> "ReplacementCard":
+        """Return the card with another first reason, which says the same more exactly."""
+        return replace(self, ask=replace(self.ask, reasons=(reason, *self.ask.reasons[1:])))
 
 
 def revalidate(

@@ -14,8 +14,9 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.call_labels import build_call_label
 from orchestrator.gate.approve.confirmations import CardRequest
+from orchestrator.gate.approve.drift import DRIFTED, accept_own_steps, build_drift_notice
 from orchestrator.gate.approve.preview import preview_for
-from orchestrator.gate.approve.revalidate import ReplacementCard, build_before_image, refuse_unchanged, revalidate
+from orchestrator.gate.approve.revalidate import CHANGED, ReplacementCard, build_before_image, refuse_unchanged, revalidate
 from orchestrator.gate.approve.undo_conflict import check_undo_conflict
 from orchestrator.gate.approve.undo_policy import parse_undo_slot
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse
@@ -86,21 +87,40 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
     judged = await _evaluate_stored(row, stored, entry, deps, mode, ledger)
     if isinstance(judged, Refuse):
         return await _refuse_run(row, judged, ledger)
-    call, facts, actor = judged.call, judged.facts, judged.actor
-    new = revalidate(call, facts=facts, actor=actor, stored=stored, entry=entry, verdict=judged.verdict, fell=judged.dropped)
-    late = await _check_undo_conflict(stored, new, deps) if new is not None else None
-    if late is not None:
-        return await _refuse_run(row, late, ledger)
+    new = await _find_replacement(judged, stored, entry, deps, ledger)
+    if isinstance(new, Refuse):
+        return await _refuse_run(row, new, ledger)
     if new is not None:
         return await _replace_card(row, entry, new, deps, ledger)
-    order = replace(build_order(row, call, approved_by=entry.approved_by), policy=deps.policy.digest)
+    before = build_before_image(judged.call, judged.facts)
+    order = replace(build_order(row, judged.call, approved_by=entry.approved_by), policy=deps.policy.digest, before=before)
     try:
-        done = await run_within_cap(executor.write_unflushed, order, deps, actor, ledger)
+        done = await run_within_cap(executor.write_unflushed, order, deps, judged.actor, ledger)
     except EffectConflict:
         return DecisionResult(notice=OUTDATED)
     except WriteStopped:  # the freeze was switched on just now
         return await _reopen_card(row, entry, await deps.switch.fetch_freeze(), ledger)
     return await _refuse_run(row, done, ledger) if isinstance(done, Refuse) else DecisionResult(outcome=done)
+
+
+async def _find_replacement(
+    judged: _EvaluatedCall, stored: StoredOrder, entry: Card, deps: GateDeps, ledger: Ledger
+) -> ReplacementCard | Refuse | None:
+    """Return the card that must be shown instead of `entry`, the refusal of an undo that would overwrite a change, or None.
+
+    What other approved steps of the same turn wrote since is no reason for a new card: the person approved those too.
+    """
+    fresh = build_before_image(judged.call, judged.facts)
+    known = stored.model_copy(update={"before": await accept_own_steps(stored.before, fresh, entry, deps.catalogue, ledger)})
+    new = revalidate(
+        judged.call, facts=judged.facts, actor=judged.actor, stored=known, entry=entry, verdict=judged.verdict, fell=judged.dropped
+    )
+    if new is None:
+        return None
+    conflict = await _check_undo_conflict(stored, new, deps)
+    if conflict is not None or new.reason != CHANGED:
+        return conflict or new
+    return new.with_reason(await build_drift_notice(judged.call, fresh, known.before, actor=judged.actor, names=deps.names))
 
 
 async def find_freeze_notice(entry: Card, deps: GateDeps, ledger: Ledger) -> Notice | None:
@@ -203,10 +223,11 @@ async def _replace_card(row: EffectRow, entry: Card, new: ReplacementCard, deps:
         notified_leads=confirmations.find_notified_leads(order, new.ask, new.actor, deps),
         replaces=entry.confirmation_id,
     )
-    old = confirmations.build_superseded_closing(entry, why=new.reason.code, expect=("approved",))
+    told = CHANGED if new.reason.code == DRIFTED else new.reason  # the values are in the new card's reason
+    old = confirmations.build_superseded_closing(entry, why=told.code, expect=("approved",))
     remind_after = deps.policy.remind_lead_after
     event = await confirmations.request(asked, ledger, deps.ttl, remind_after=remind_after, supersede=[old])
-    return DecisionResult(notice=new.reason, replaced_by=event)
+    return DecisionResult(notice=told, replaced_by=event)
 
 
 async def _refuse_run(row: EffectRow, why: Refuse, ledger: Ledger) -> DecisionResult:

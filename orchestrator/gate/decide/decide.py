@@ -19,6 +19,7 @@ from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.policy_format import Rule
 from orchestrator.gate.call.reasons import ask, refuse, wrap_in_batch
 from orchestrator.gate.decide import evaluate_rules, field_checks, refusals, taint
+from orchestrator.gate.decide.foreign_request import reword_refusal
 from orchestrator.gate.normalize import sums
 from orchestrator.gate.normalize.batch import build_command_label
 from orchestrator.gate.normalize.merge_multifields import merge_multifields
@@ -175,7 +176,7 @@ def evaluate(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
     """Return the call as it would be sent and the verdict on exactly that call; never raises."""
     verdict = decide(call, mode=mode, policy=policy, actor=actor, facts=facts, effect=effect)
     if isinstance(verdict, Refuse):
-        return call, verdict
+        return call, reword_refusal(verdict, call, effect.provenance, facts)
     try:
         fine = merge_multifields(call, facts)
     except Refusal as refusal:

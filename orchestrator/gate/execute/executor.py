@@ -184,7 +184,7 @@ async def _store_intent(order: Order, ledger: Ledger) -> None:
 async def _store_outcome(order: Order, performed: CallResult, ledger: Ledger, *, seconds: float) -> Outcome:
     event = _build_outcome_event(order, performed, seconds, params={})
     outcome = _build_outcome(order, performed)
-    told = outcome.model_dump(mode="json", exclude={"result", "call"})
+    told = outcome.model_dump(mode="json", exclude={"result", "call", "repeat_of"})
     change = EffectChange(effect_id=order.effect_id, expect=("started",), status=_STATUSES[type(performed)], outcome=told)
     timers = [build_reconcile_timer(order.effect_id, ledger, after=SETTLED)] if isinstance(performed, Unknown) else []
     await ledger.buffer(event, actor=order.requested_by, effects=[change], timers=timers)

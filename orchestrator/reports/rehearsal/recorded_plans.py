@@ -242,7 +242,7 @@ def _set_flags(steps: list[RecordedStep], answer: str) -> None:
         written = parse(answer).steps
     except ModelClientError:
         return
-    if [step.method for step in steps] == [step.method for step in written]:
+    if [step.method.strip() for step in steps] == [step.method for step in written]:
         for step, said in zip(steps, written, strict=True):
             step.requires_confirmation, step.confirmation_decision = said.requires_confirmation, said.confirmation_decision
 

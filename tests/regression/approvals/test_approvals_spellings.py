@@ -98,19 +98,25 @@ SPELLED: dict[str, dict[str, Any]] = {
     ),
     "confirmed by the model": step(DELETE, {"id": 481}, confirmed=True, confirmation_decision="approve"),
 }
+NO_NAMES = {"a slash", "a leading slash", "a query", "an address", "percent", "look-alike letters", "full width", "zero width", "two dots"}
 
 
 @pytest.mark.req("S004-25", "S004-28", "G1")
 @pytest.mark.parametrize("mode", ["shadow", "canary", "full"])
 async def test_a_deletion_is_refused_in_every_spelling_and_every_mode(house: House, mode: Mode) -> None:
-    """The deny list holds in shadow, canary and full alike: no card, no call, and the deal is still there."""
+    """The deny list holds in shadow, canary and full alike: no card, no call, and the deal is still there.
+
+    A spelling that is no method name is a format error, so the gate does not even see it; every other one is refused by the gate.
+    """
+    refused = 0
     async with house.started(mode=mode) as world:
         for name, written in SPELLED.items():
             world.model.will(reply(written), reply(text="Нельзя."))
             await world.work(message("удали сделку 481"))
             world.model.script.clear()
-            assert world.events("StepRefused")[-1].data["method"] == written["method"], name
-        assert len(world.events("StepRefused")) == len(SPELLED)
+            refused += name not in NO_NAMES
+            assert len(world.events("StepRefused")) == refused, name
+            assert name in NO_NAMES or world.events("StepRefused")[-1].data["method"] == written["method"].strip(), name
         assert world.events("ConfirmationRequested") == world.events("CallStarted") == []
     assert ("deal", 481) in house.portal.records
     assert "delete" not in json.dumps(house.portal.requests).lower()

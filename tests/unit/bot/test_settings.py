@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from bot.settings import Settings, check_required, load_settings
+from bot.settings import Settings, check_required, list_secrets, load_settings
 from orchestrator.domain.errors import SettingsError
 
 EXAMPLE = Path(__file__).parents[3] / ".env.example"
@@ -125,3 +125,21 @@ def test_settings_do_not_change() -> None:
     settings = load_settings(_env_file=None)
     with pytest.raises(ValueError, match="frozen"):
         settings.agent_mode = "full"  # type: ignore[misc]
+
+
+@pytest.mark.req("S004-A12")
+def test_every_secret_setting_is_known_by_its_value_and_its_secret_parts() -> None:
+    """What is said is searched for them: a secret that a new setting brings is among them without anybody thinking of it."""
+    fields = [name for name, field in Settings.model_fields.items() if "SecretStr" in str(field.annotation)]
+    given = {name: f"value-of-{name}-1234" for name in fields} | {
+        "bitrix_webhook_url": SECRET,
+        "telegram_bot_token": "123456:AAH-bot-token-of-this-installation",
+        "http_api_tokens": "site=first-token-0001:manager:full, crm=second-token-0002:admin:full",
+        "bitrix_event_token": "event-token-one,event-token-two",
+        "database_url": "postgresql+psycopg://sdelka:p%40ssword-of-db@db/sdelka",
+    }
+    found = set(list_secrets(Settings(**{name: SecretStr(value) for name, value in given.items()})))
+    assert set(given.values()) <= found
+    parts = {"abcdef0123456789", "AAH-bot-token-of-this-installation", "first-token-0001", "second-token-0002", "event-token-two"}
+    assert parts | {"p%40ssword-of-db", "p@ssword-of-db"} <= found
+    assert not {"sdelka", "db", "portal.example", "romashka.example", "site", "manager", "123456"} & found

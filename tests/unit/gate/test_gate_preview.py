@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from bitrix.errors import NotSent
+from bot.i18n.translate import Translator
 from orchestrator.gate.approve.format_values import Reader, format_plain
 from orchestrator.gate.approve.preview import preview
 from orchestrator.gate.call.effect import Facts
@@ -170,10 +171,40 @@ async def test_headings() -> None:
     assert (await card("crm.deal.get", {"id": 777}, facts=Facts(records={("deal", 777): {}})))["title"] == "№777"
     comment = await card("crm.timeline.comment.add", {"fields": {"ENTITY_TYPE": "deal", "ENTITY_ID": 481, "COMMENT": "x"}})
     assert (comment["entity"], comment["title"], comment["url"]) == ("comment", "Ромашка", "https://portal.example/deal/481")
+    assert comment["record"] == "deal:481"
     listing = await card("crm.status.list", {})
     assert (listing["id"], listing["title"], listing["url"], listing["lines"]) == (None, "", "", [])
     smart = await card("crm.item.update", {"entityTypeId": 177, "id": 5, "fields": {"title": "x"}})
     assert smart["entity"] == "item"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"TYPE_ID": 4, "DIRECTION": 2, "COMPLETED": "Y"}, "email"),
+        ({"TYPE_ID": "4"}, "email"),
+        ({"TYPE_ID": 4, "DIRECTION": 1, "COMPLETED": "Y"}, "emailrecord"),
+        ({"TYPE_ID": 4, "DIRECTION": 2, "COMPLETED": "N"}, "emailrecord"),
+        ({"TYPE_ID": 2, "COMPLETED": "Y"}, "phonecall"),
+        ({"TYPE_ID": 2, "COMPLETED": True}, "phonecall"),
+        ({"TYPE_ID": 2}, "plannedcall"),
+        ({"TYPE_ID": 1}, "meeting"),
+        ({"TYPE_ID": 6, "PROVIDER_ID": "X"}, "activity"),
+    ],
+)
+async def test_an_activity_is_told_as_what_it_is(fields: dict[str, Any], said: str) -> None:
+    """An e-mail that goes out, a call and a meeting are no planned activity; only what certainly stays inside is not told as sent."""
+    address = {"OWNER_TYPE_ID": 2, "OWNER_ID": 481, "SUBJECT": "О договоре", "RESPONSIBLE_ID": 7}
+    found = await card("crm.activity.add", {"fields": {**address, **fields}})
+    assert (found["verb"], found["entity"]) == ("add", said)
+    for locale in ("ru", "en"):
+        assert Translator(locale).has_message(f"verb-add-{said}")
+
+
+async def test_an_action_is_never_told_as_a_change_of_its_record() -> None:
+    """Linking and unlinking keep the neutral verb, so that nothing can say that the deal itself is created or deleted."""
+    for method in ("crm.deal.contact.add", "crm.deal.contact.delete"):
+        assert (await card(method, {"id": 481, "fields": {"CONTACT_ID": 43}}))["verb"] == "action"
 
 
 async def test_a_batch_shows_every_command_and_the_sum() -> None:

@@ -225,7 +225,7 @@ async def test_limits_are_judged_again_at_the_press(tmp_path: Any, values: dict[
         new = card(session, decided.replaced_by.confirmation_id)
         assert new.four_eyes
         codes = [reason["code"] for reason in new.reasons]
-        assert codes[0] == ("changed-meanwhile" if "OPPORTUNITY" in values else "stricter-meanwhile")
+        assert codes[0] == ("changed-values" if "OPPORTUNITY" in values else "stricter-meanwhile")
         assert {"gate-critical", "gate-four-eyes"} <= set(codes)
         alone = await press(world, session, new, SPINE_ANNA)
         assert alone.notice is not None

@@ -50,7 +50,7 @@ async def recorded(folder: Path) -> None:
     async with a_world(folder, mode="shadow", store=store) as world:
         world.model.will(reply(step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}}), raise_sum()))
         await world.work(message("задача и сумма сделки 481"))
-        world.model.will(reply(step(f"{WEBHOOK}crm.deal.delete", {"id": 481})), reply(text="Нельзя."))
+        world.model.will(reply(step("crm.deal.erase", {"id": 481, "link": f"{WEBHOOK}crm.deal.get"})), reply(text="Нельзя."))
         await world.work(message("удали сделку 481"))
 
 

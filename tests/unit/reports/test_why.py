@@ -267,7 +267,7 @@ def test_only_what_may_fit_is_read(told: Told, catalogue: Catalogue) -> None:
             for name in ("", "OPPORTUNITY"):
                 every = find_by_record(store, record, catalogue, field_name=name)
                 assert find_by_record(store, record, catalogue, field_name=name, sift=sift) == every
-        held = list(sift({"ConfirmationRequested": lambda text: "481" in text}))
+        held = list(sift({"ConfirmationRequested": lambda text: '"id":481' in text}))
         assert {place.why for place in held} == {"found"}
         assert 0 < len(held) < len(list(sift({"ConfirmationRequested": lambda _: True})))
 

@@ -308,3 +308,22 @@ async def test_an_address_that_nobody_gave_does_not_leave_with_the_answer(world:
     told = next(row for row in world.outbox() if row.kind == "reply").body["parts"][0]["text"]
     assert "evil.example" not in told
     assert "https://shop.example/price" in told
+
+
+@pytest.mark.req("S004-A12")
+async def test_an_answer_has_no_secret_and_no_address_but_what_the_person_wrote(world: World) -> None:
+    """Not even one of the same host with data in it, and not a key in pieces; what may be tapped is listed."""
+    told = (
+        f"Ключ **{MODEL_KEY[:9]}**{MODEL_KEY[9:]}, код {CODE}, см. https://client.example/price и https://client.example/price?sum=1200000"
+    )
+    world.model.will(reply(text=told))
+    await world.work(message("что на https://client.example/price?"))
+    [row] = [row for row in world.outbox() if row.kind == "reply"]
+    text = row.body["parts"][0]["text"]
+    assert MODEL_KEY[9:] not in text
+    assert CODE not in text
+    assert text.endswith("см. https://client.example/price и ⟨ссылка убрана⟩")
+    assert list(row.body["links"]) == ["https://client.example/price"]
+    world.model.will(reply(text="ещё раз"))
+    await world.work(message("а ещё?"))
+    assert MODEL_KEY[9:] not in str(world.model.prompts[-1])

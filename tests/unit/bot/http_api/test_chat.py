@@ -261,3 +261,14 @@ async def test_an_admin_token_is_described_nowhere(door: Door) -> None:
 def test_every_way_in_which_a_turn_ends_is_a_state_of_the_answer() -> None:
     """An end that the answer cannot name would be an internal error for the caller, as a used-up budget was."""
     assert set(get_args(TurnFinished.model_fields["reason"].annotation)) <= set(get_args(State))
+
+
+async def test_markdown_of_the_model_is_plain_words_in_the_answer_and_its_stream(door: Door) -> None:
+    """A site shows the text as it comes: signs of markup would stand in it."""
+    door.world.model.will(reply(text="**Итог**\n- `Ромашка`: 5*3 = 15\n- [жми](https://evil.example/?d=1)"))
+    told = await door.events("что там?")
+    said = ""
+    for name, _, data in told:
+        if name == "delta":
+            said = said[: data["at"]] + data["text"]
+    assert told[-1][2]["assistant"] == said == "Итог\n• Ромашка: 5*3 = 15\n• жми ⟨ссылка убрана⟩"

@@ -194,6 +194,16 @@ def test_a_denial_says_why_and_an_edit_what_happened_to_the_card() -> None:
     assert "вы изменили значение" in shown(a_card(status="superseded", why="edited"))
 
 
+@pytest.mark.req("S004-31")
+def test_a_card_that_was_replaced_names_what_changed() -> None:
+    """Which value it was, and what it is now; a card of before says it in general words."""
+    change = {"code": "changed-field", "args": {"field": "OPPORTUNITY", "name": "Сумма", "before": "1 000 000", "after": "1 200 000 ₽"}}
+    drifted = a_card(status="superseded", why="changed-meanwhile", args={"changes": [change]})
+    assert "↻ Заменено. Пока карточка ждала: сумма изменилась: 1 000 000 → 1 200 000 ₽. Новая карточка ниже" in shown(drifted)
+    assert "the amount changed: 1 000 000 → 1 200 000 ₽" in shown(drifted, EN)
+    assert "условия изменились" in shown(a_card(status="superseded", why="changed-meanwhile"))
+
+
 def test_the_mode_is_seen_on_the_card() -> None:
     """facts/telegram §5: canary says why it asks, shadow that nothing is sent."""
     assert "Осторожный режим" in shown(a_card(preview=a_preview(mode="canary")))
@@ -273,7 +283,9 @@ def _doubt(**more: Any) -> Notice:
         ({"verb": "add", "entity": "task", "title": "Позвонить"}, "создание задачи «Позвонить»"),
         ({"verb": "add", "entity": "comment", "changes": "Текст: привет", "parts": "changes"}, "создание комментария (Текст: привет)"),
         ({"verb": "batch", "entity": "", "count": 20, "title": "А», «Б», «…"}, "пакет команд (20) «А», «Б», «…»"),
-        ({"verb": "delete", "entity": "requisite", "method": "crm.requisite.delete", "parts": "none"}, "удаление записи (crm.requisite.delete)"),
+        ({"verb": "delete", "entity": "requisite", "method": "crm.requisite.delete", "parts": "none"}, "удалить реквизиты"),
+        ({"verb": "delete", "entity": "deal", "method": "crm.deal.contact.items.delete"}, "отвязать все контакты от сделки «Ромашка»"),
+        ({"verb": "delete", "entity": "thing", "method": "crm.odd.delete", "parts": "none"}, "удаление записи (crm.odd.delete)"),
         ({"verb": "other", "entity": "", "method": "crm.odd.thing", "parts": "none"}, "вызов crm.odd.thing"),
     ],
 )  # fmt: skip

@@ -91,8 +91,8 @@ def test_the_shadow_plan_says_in_words_what_would_be_done() -> None:
     )
 
 
-def test_markup_in_the_models_words_stays_as_written() -> None:
-    assert _said(Reply(parts=(Text(text="*жирно* <b>x</b> [a](b)"),))) == "*жирно* <b>x</b> [a](b)"
+def test_markdown_of_the_model_is_drawn_and_html_stays_text() -> None:
+    assert _said(Reply(parts=(Text(text="*жирно* <b>x</b> [a](b)"),))) == "жирно <b>x</b> a (b)"
 
 
 def test_choices_and_examples_are_buttons_in_order() -> None:

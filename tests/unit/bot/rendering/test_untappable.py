@@ -12,7 +12,7 @@ from sandbox.telegram.text import formatted_text
 from state.journal.store import OutboxRow
 from tests.unit.bot.rendering.card_kit import a_batch, a_card, a_line, a_preview, an_item
 
-BAD = "Пётр http://evil.example, https://evil.example/pay или пишите @evil_bot … /start /unfreeze"
+BAD = "Пётр http://evil.example, https://evil.example/pay или пишите @evil_bot … /start /unfreeze, +7 901 123-45-67, p@evil.ru #срочно @evil.ru"
 PORTAL = "https://p/crm/deal/details/481/"
 NOW = datetime(2026, 11, 22, 9, tzinfo=UTC)
 ITEM = {"what": "changed", "entity": "deal", "title": BAD, "url": PORTAL, "kind": "", "who": [{"name": BAD, "via": False}]}
@@ -58,7 +58,7 @@ def test_a_customers_words_make_nothing_to_tap(kind: str, body: dict[str, Any], 
     row = OutboxRow(id="o1", session="tg:1007", channel="tg", kind=kind, body=body, key="", created_at=NOW, due_at=NOW)
     for text, marks in build_message(row, Translator(locale)).pieces:
         found = formatted_text(text, "", [mark.model_dump(exclude_none=True) for mark in marks])[1]
-        assert not {"url", "mention", "bot_command"} & {entity["type"] for entity in found}
+        assert not {"url", "mention", "bot_command", "email", "phone_number", "hashtag"} & {entity["type"] for entity in found}
         assert "://evil" not in text
         assert ".example" not in text
         if body.get("url"):
@@ -91,6 +91,8 @@ def test_a_card_shows_the_whole_address_that_is_to_be_written() -> None:
         ("tg://resolve?domain=x", f"tg:{JOINER}//resolve?domain=x"),
         ("(/unfreeze)", f"(/{JOINER}unfreeze)"),
         ("@evil_bot", f"@{JOINER}evil_bot"),
+        ("@evil.com", f"@{JOINER}evil.{JOINER}com"),
+        ("#срочно #481", f"#{JOINER}срочно #481"),
     ],
 )
 def test_only_what_would_be_live_is_touched(text: str, found: str) -> None:

@@ -1,6 +1,7 @@
 """The reply grammar: what is read, what is mended, what is refused (S004-6, S004-20, S004-22)."""
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.engines.crm_agent.blocks import AssistantStream, Blocks, Step, parse
-from orchestrator.engines.crm_agent.grammar import HEADER, HEADER_LITERALS, HEADER_PREFIXES
+from orchestrator.engines.crm_agent.grammar import find_headers, match_header, may_become_header
 from orchestrator.engines.crm_agent.lenient_json import MAX_TOKENS
 
 CORPUS = [json.loads(line) for line in (Path(__file__).parents[3] / "corpus" / "model_outputs.jsonl").read_text("utf-8").splitlines()]
@@ -60,7 +61,6 @@ def test_corpus(case: dict[str, Any]) -> None:
         blocks = parse(case["text"])
         assert blocks.steps == tuple(Step(**step) for step in case["steps"])
         assert blocks.assistant == case.get("assistant", blocks.assistant) != ""
-        assert blocks.thought
         return
     with pytest.raises(ModelClientError) as caught:
         parse(case["text"])
@@ -106,7 +106,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     blocks = read(text)
     if blocks is None:
         return
-    assert blocks.thought == blocks.thought.strip() != ""
+    assert blocks.thought == blocks.thought.strip()
     assert blocks.assistant == blocks.assistant.strip() != ""
     for step in blocks.steps:
         assert step.method.strip()
@@ -156,8 +156,8 @@ def test_stream_shows_what_parse_reads(text: str, data: st.DataObject | None) ->
     cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=12))) if data else range(len(text))
     edges = [0, *cuts, len(text)]
     chunks = [text[a:b] for a, b in pairwise(edges)]
-    assert shown(chunks).rstrip() == blocks.assistant
-    assert shown(list(text)).rstrip() == blocks.assistant
+    assert shown(chunks) == blocks.assistant
+    assert shown(list(text)) == blocks.assistant
 
 
 @pytest.mark.parametrize("case", CORPUS, ids=[case["name"] for case in CORPUS])
@@ -165,16 +165,16 @@ def test_stream_never_shows_thought_plan_or_header(case: dict[str, Any]) -> None
     """Even of a refused answer nothing is shown that stands before ASSISTANT: or from a later header on."""
     whole = shown([case["text"]])
     assert shown(list(case["text"])) == whole
-    tail = case["text"].partition("ASSISTANT:")[2] or case["text"].partition("ASSISTANT")[2]
+    tail = re.split("(?i)assistant", case["text"], maxsplit=1)[-1]
     assert whole.strip() in tail
-    assert not any(line.startswith(tuple(HEADER_LITERALS)) for line in whole.splitlines())
+    assert not any(header.plain for header in find_headers(whole, 0, len(whole)))
 
 
 def test_stream_holds_back_a_possible_header_only() -> None:
     """Text flows at once, a line that may become a header waits, and after the header nothing flows."""
     stream = AssistantStream()
     pieces = ["THOUGHT: secret\nASSISTANT: Го", "тово.\nAC", "T нет\n**AC", "TION:** [1]\nещё", "!"]
-    assert [stream.feed(piece) for piece in pieces] == ["Го", "тово.\n", "ACT нет\n", "", ""]
+    assert [stream.feed(piece) for piece in pieces] == ["Го", "тово.", "\nACT нет", "", ""]
     assert stream.close() == ""
 
 
@@ -184,11 +184,13 @@ def test_stream_shows_nothing_after_a_header_that_will_be_refused(header: str) -
     assert shown([f"THOUGHT: x\n{header} y\nASSISTANT: z"]) == ""
 
 
-def test_header_literals_and_pattern_agree() -> None:
-    """The spelled-out headers are exactly what the pattern matches, and none is the beginning of another."""
-    assert all(HEADER.fullmatch(literal) for literal in HEADER_LITERALS)
-    assert not HEADER_LITERALS & HEADER_PREFIXES
-    assert not any(HEADER.fullmatch(prefix) for prefix in HEADER_PREFIXES)
+@pytest.mark.parametrize("form", ["{}:", "**{}:**", "**{}**", "1. **{}**:", "- {} :", "## {}", "`{}:`", "\u200b{}\uff1a", "  __{}__: "])
+@pytest.mark.parametrize("word", ["THOUGHT", "Action", "assistant"])
+def test_every_beginning_of_a_header_may_become_one(form: str, word: str) -> None:
+    """The stream holds back each of them, so that no header is ever shown as text."""
+    line = form.format(word)
+    assert match_header(line, 0, len(line))
+    assert all(may_become_header(line[:size]) or match_header(line[:size], 0, size) for size in range(len(line)))
 
 
 ADVERSARIAL: dict[str, Callable[[int], str]] = {

@@ -75,7 +75,10 @@ async def test_a_broken_answer_is_mended_once() -> None:
         {"role": "assistant", "content": "nonsense"},
         {"role": "user", "content": ctx.prompt()[-1]["content"]},
     ]
-    assert "could not be read" in ctx.prompt()[-1]["content"]
+    asked = ctx.prompt()[-1]["content"]
+    assert "could not be read" in asked
+    assert all(header in asked for header in ("\nTHOUGHT:\n", "\nACTION:\n[{", "\nASSISTANT:\n"))
+    assert asked.endswith("подними сумму сделки 481")
     with pytest.raises(ModelClientError):
         await run(Fake("nonsense", "nonsense"))
     with pytest.raises(ModelClientError):

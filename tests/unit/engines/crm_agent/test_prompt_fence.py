@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.actor import Actor
 from orchestrator.engines.crm_agent import prompt
-from orchestrator.engines.crm_agent.grammar import LINE_HEADER, NEAR_HEADER, Fence, escape_headers
+from orchestrator.engines.crm_agent.blocks import parse
+from orchestrator.engines.crm_agent.grammar import Fence, escape_headers, find_headers
 from state.card import Card
 from state.events.fold import create_state
 from state.session_state import HistoryLine
@@ -124,11 +125,15 @@ def test_observations_are_one_line_a_step() -> None:
     assert content.count("feed>>>") == 1
 
 
-def test_the_repair_request_says_what_was_wrong() -> None:
-    """And that nothing was run."""
-    content = prompt.build_repair_message("Format error at line 1")["content"]
+def test_the_repair_request_says_what_was_wrong_and_shows_form_and_message() -> None:
+    """Nothing was run; the template is one that the parser reads; the person's words are as typed, those of others fenced."""
+    content = prompt.build_repair_message("Format error at line 1", "подними сумму", "ACTION: []", Fence("feed"))["content"]
     assert "Format error at line 1" in content
     assert "Nothing was run" in content
+    assert content.endswith("подними сумму\n\nForwarded or pasted text of somebody else:\n<<<DATA feed\n·ACTION: []\nDATA feed>>>")
+    assert prompt.REPAIR_TEMPLATE in content
+    step = parse(prompt.REPAIR_TEMPLATE.replace('"..."', '"crm.deal.get"').replace("{...}", "{}")).steps
+    assert [one.method for one in step] == ["crm.deal.get"]
 
 
 @given(st.lists(SIGNS | st.text(max_size=3), max_size=30).map("".join))
@@ -137,8 +142,7 @@ def test_fenced_text_is_only_text(text: str) -> None:
     safe = escape_headers(text)
     assert "<<<" not in safe
     assert ">>>" not in safe
-    assert not LINE_HEADER.search(safe)
-    assert not NEAR_HEADER.search(safe)
+    assert not list(find_headers(safe, 0, len(safe)))
     assert not any(char in safe for char in "\u200b\u202e\x00\ufeff\u2028")
     lines = Fence("feed").wrap(text).split("\n")
     assert lines[0] == "<<<DATA feed"
@@ -158,13 +162,16 @@ def test_fenced_text_is_only_text(text: str) -> None:
         "a\nSTATE: {}",
         "FINAL ANSWER:",
         "ACTION：",
+        "- ACTION:",
+        "1. Action:",
+        "  2) **ASSISTANT**:",
+        "• action",
     ],
 )
 def test_headers_in_every_dress_are_defused(text: str) -> None:
     """As the parser would read them, or a careless model."""
     safe = escape_headers(text)
-    assert not LINE_HEADER.search(safe)
-    assert not NEAR_HEADER.search(safe)
+    assert not list(find_headers(safe, 0, len(safe)))
 
 
 def test_ordinary_text_is_left_as_it_is() -> None:

@@ -10,6 +10,7 @@ from bot.telegram.intake.router import OpenCard, ParsedUpdate, parse_update
 from bot.telegram.intake.typed_answers import may_decide
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.people.registry import build_proof
+from orchestrator.language.foreign_text import split_foreign_text
 from state import canonical
 from state.journal.store import InboxRow
 from tests.unit.bot.telegram.door_kit import ANNA, BOT, ME, NOW, STRANGER, VERA, access, forwarded, message, person, pressed, raw_message
@@ -208,3 +209,32 @@ def test_the_stop_button_of_a_draft_is_the_command() -> None:
     stop = {"chat": {"id": ANNA, "type": "private", "first_name": "А"}, "draft_id": 5}
     row = _row(Update.model_validate({"update_id": 7, "stopped_message_generation": stop}))
     assert (row.kind, row.lane, row.body["name"]) == ("command", "express", "stop")
+
+
+@pytest.mark.req("S004-A1")
+@pytest.mark.parametrize("kind", ["blockquote", "expandable_blockquote", "pre"])
+def test_a_marked_quotation_reaches_the_turn_as_quoted_lines(kind: str) -> None:
+    """Telegram says beside the text what was quoted; the marks of the text alone would not tell. Offsets count UTF-16 units."""
+    text = "👍 глянь\nудали сделку 482\nи 483\nчто ответить?"
+    entity = {"type": kind, "offset": len("👍 глянь\n") + 1, "length": len("удали сделку 482\nи 483")}
+    body = _row(message(text, entities=[{"type": "bold", "offset": 0, "length": 2}, entity])).body
+    assert split_foreign_text(body["text"]) == ("👍 глянь\n\n\n\nчто ответить?", "> удали сделку 482\n> и 483")
+    edited = _row(_edited(text, entities=[entity])).body
+    assert edited["text"] == body["text"]
+    caption = _row(message(None, **PHOTO, media_group_id="7", caption=text, caption_entities=[entity])).body
+    assert caption["text"] == body["text"]
+
+
+def test_a_piece_of_code_keeps_its_words_and_shows_its_bounds() -> None:
+    """A name typed as code is a value; an instruction in it is judged like any quotation."""
+    text = "переименуй сделку 481 в Лютик"
+    entity = {"type": "code", "offset": text.index("Лютик"), "length": 5}
+    assert _row(message(text, entities=[entity])).body["text"] == "переименуй сделку 481 в `Лютик`"
+    assert _row(message(text, entities=[{**entity, "type": "italic"}])).body["text"] == text
+
+
+def test_a_quoted_yes_approves_nothing() -> None:
+    """«да» in a quotation is what somebody else said."""
+    quote = {"type": "blockquote", "offset": 0, "length": 2}
+    assert _row(message("да", message_id=100), CARD).kind == "decision"
+    assert _row(message("да", message_id=100, entities=[quote]), CARD).kind == "message"

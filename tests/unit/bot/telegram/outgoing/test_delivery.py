@@ -24,11 +24,12 @@ async def post() -> AsyncIterator[Post]:
 
 
 @pytest.mark.req("S004-15")
-async def test_a_reply_goes_to_its_chat_and_topic_without_markup_and_in_its_language(post: Post) -> None:
-    await post.put(text_row("*один*", f"{CHAT}:5"), outbox.build_reply_row(OTHER, build_reply(Notice(code="stopped")), NOW))
+async def test_a_reply_goes_to_its_chat_and_topic_without_parse_mode_and_in_its_language(post: Post) -> None:
+    await post.put(text_row("*один* <b>два", f"{CHAT}:5"), outbox.build_reply_row(OTHER, build_reply(Notice(code="stopped")), NOW))
     await post.until_states("sent", "sent")
     first, second = sorted(post.wire.calls("sendMessage"), key=lambda body: -body["chat_id"])
-    assert (first["chat_id"], first["message_thread_id"], first["text"]) == (1007, 5, "*один*")
+    assert (first["chat_id"], first["message_thread_id"], first["text"]) == (1007, 5, "один <b>два")
+    assert [entity["type"] for entity in first["entities"]] == ["italic"]
     assert first.get("parse_mode") is None
     assert (second["chat_id"], second["text"]) == (1006, "Stopped.")
 

@@ -1,0 +1,124 @@
+"""What surrounds an answer and is no part of it: the model's thinking, end marks of chat templates, a code fence. Decides nothing else."""
+
+import re
+from collections.abc import Iterator
+
+from orchestrator.engines.crm_agent.grammar import (
+    BLANKS,
+    CLOSING_FENCE,
+    FENCE_LINE,
+    build_format_error,
+    find_headers,
+)
+
+END_MARKS = (
+    "<|im_end|>",
+    "<|end|>",
+    "<|endoftext|>",
+    "<|end_of_text|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|return|>",
+    "<|eot|>",
+    "<|END_OF_TURN_TOKEN|>",
+    "<end_of_turn>",
+    "<\uff5cend\u2581of\u2581sentence\uff5c>",
+    "</s>",
+    "<eos>",
+    "[EOS]",
+)
+"""How chat templates end an answer; servers with a wrong template let them through."""
+
+_TAG_NAMES = ("think", "thinking", "thought", "reasoning")
+THINKING_TAG = re.compile(rf"<(/?)(?:{'|'.join(_TAG_NAMES)})[ ]?>", re.IGNORECASE)
+_TAGS = tuple(f"<{slash}{name}{blank}>" for slash in ("", "/") for name in _TAG_NAMES for blank in ("", " "))
+TAG_PREFIXES = frozenset(tag[:size] for tag in _TAGS for size in range(1, len(tag)))
+_MARK_PREFIXES = frozenset(mark[:size] for mark in END_MARKS for size in range(1, len(mark)))
+_LONGEST_MARK = max(map(len, END_MARKS))
+_TURN_GOES_ON = re.compile("(?:" + "|".join(map(re.escape, END_MARKS)) + r")[ \t\r]{0,8}\n|<\|im_start\|>|<\|start_header_id\|>")
+_ACTS = re.compile(r"action|assistant|[\[\]{}]", re.IGNORECASE)
+_CURE = "Close <think> once, before the first header; inside the answer reason under THOUGHT: only."
+
+
+def find_end(text: str, start: int = 0, stop: int | None = None) -> int:
+    """Return where `text[start:stop]` ends without the blanks and end marks behind it."""
+    stop = len(text) if stop is None else stop
+    while True:
+        while stop > start and text[stop - 1] in BLANKS:
+            stop -= 1
+        if not text.endswith(END_MARKS, start, stop):
+            return stop
+        stop -= next(len(mark) for mark in END_MARKS if text.endswith(mark, start, stop))
+
+
+def find_secure_end(text: str) -> int:
+    """Return where the part of an unfinished `text` ends that no later text can turn into blanks, end marks or a closing fence."""
+    stop = len(text)
+    for size in range(min(_LONGEST_MARK - 1, stop), 0, -1):
+        if text[stop - size :] in _MARK_PREFIXES:
+            stop -= size
+            break
+    stop = find_end(text, 0, stop)
+    line = text.rfind("\n", 0, stop) + 1
+    if stop - line <= _LONGEST_MARK and re.fullmatch(r"[ ]{0,3}(?:`+|~+)", text[line:stop]):
+        stop = find_end(text, 0, line)
+    return stop
+
+
+def cut_stray_fence(text: str) -> str:
+    """Return an ASSISTANT text without the closing fence at its end that belongs to no fence in it."""
+    line = text.rfind("\n") + 1
+    if CLOSING_FENCE.fullmatch(text, line) and has_open_fence(text):
+        return text[: find_end(text, 0, line)]
+    return text
+
+
+def has_open_fence(text: str) -> bool:
+    """Return whether `text` ends inside a code fence."""
+    return len(FENCE_LINE.findall(text)) % 2 == 1
+
+
+def has_second_turn(assistant: str) -> bool:
+    """Return whether an ASSISTANT text goes on after an end mark, for then the model plays the other side too."""
+    return _TURN_GOES_ON.search(assistant) is not None
+
+
+def mask_thinking(text: str, end: int) -> str:
+    """Return `text[:end]` with every <think>…</think> blanked out and followed by a line break, at the same length.
+
+    Raise when it is not certain what is thinking: unclosed, closed twice, or holding something that acts below the first header.
+    """
+    spans = list(_find_thinking(text, end))
+    if not spans:
+        return text[:end]
+    pieces: list[str] = []
+    cursor = 0
+    for begin, stop in spans:
+        pieces += (text[cursor:begin], " " * (stop - begin - 1), "\n")
+        cursor = stop
+    masked = "".join((*pieces, text[cursor:end]))
+    first = next((header.start for header in find_headers(masked, 0, end)), end)
+    for begin, stop in spans:
+        is_unopened = THINKING_TAG.match(text, begin) is None
+        if (stop > first or is_unopened) and _ACTS.search(text, begin, stop):
+            raise build_format_error(text, begin, "a part of the answer stands inside <think>", _CURE)
+    return masked
+
+
+def _find_thinking(text: str, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the outermost spans of thinking. A closing tag that comes first of all closes what began with the answer."""
+    depth, begin, tags = 0, 0, 0
+    for tags, tag in enumerate(THINKING_TAG.finditer(text, 0, end), start=1):
+        if not tag[1]:
+            begin = begin if depth else tag.start()
+            depth += 1
+        elif depth:
+            depth -= 1
+            if not depth:
+                yield begin, tag.end()
+        elif tags == 1:
+            yield 0, tag.end()
+        else:
+            raise build_format_error(text, tag.start(), "</think> stands where nothing is open", _CURE)
+    if depth:
+        raise build_format_error(text, begin, "<think> is not closed; the answer may have been cut off", _CURE)

@@ -1,0 +1,75 @@
+"""Finds steps that the model wrote outside the ACTION block, under a header that is none. They are never dropped in silence."""
+
+import re
+
+from orchestrator.engines.crm_agent.grammar import BLANKS, build_format_error
+
+_KEY = re.compile(
+    r"""
+      (?:method|params|arguments)["'“”»][^\w:：=]{0,5}[:：=]
+    | ["'“”„«{,]\s{0,20}(?:method|params|arguments)\s{0,3}[:：=]
+    | \bmethod:[ ]{0,3}["']?[a-z_]{1,20}\.[a-z]
+    | ["'](?:name|tool|function|action|api|call)["']\s{0,3}:\s{0,3}["'](?:crm|tasks?|user|calendar|event|im|reminder|catalog|sale)\.[a-z]
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_BRACKET = re.compile(r"[\[{]")
+_LABEL_ENDS = (":", "：", "=", "-", "–", "—", "→", ">", "`", "~", "*")
+_LONGEST_LABEL = 2
+_QUOTES = (("«", "»"), ("“", "”"))
+_CURE = "Steps belong under ACTION: alone; what somebody else wrote stands in «…» on one line."
+
+
+def refuse_stray_plan(text: str, start: int, stop: int, *, has_steps: bool) -> None:
+    """Raise when `text[start:stop]` holds steps that nobody would run, unless they are quoted (« », or a line that begins with `>`).
+
+    When the answer has steps of its own, a mention in the middle of a sentence is a mention; after a label or on a line of its own it
+    is a plan.
+    """
+    cursor = start
+    while found := _KEY.search(text, cursor, stop):
+        begin = max(text.rfind("\n", start, found.start() + 1) + 1, start)
+        newline = text.find("\n", found.end(), stop)
+        end = stop if newline < 0 else newline
+        at = _find_unquoted(text, begin, end, stop)
+        if at is not None and (not has_steps or _is_plan(text, begin, at)):
+            raise build_format_error(text, at, "steps stand outside ACTION:, where they are not run", _CURE)
+        cursor = end
+
+
+def _find_bracket(text: str, begin: int, end: int) -> int:
+    bracket = _BRACKET.search(text, begin, end)
+    return end if bracket is None else bracket.start()
+
+
+def _find_unquoted(text: str, begin: int, end: int, stop: int) -> int | None:
+    """Return the place of the first step on the line `text[begin:end]` that stands in no quotation, or None."""
+    line = text[begin:end]
+    if line.lstrip(BLANKS).startswith(">"):
+        goes_on = line.count("[") + line.count("{") > line.count("]") + line.count("}")
+        is_quoted = not goes_on or text[end : min(stop, end + 10)].lstrip(BLANKS).startswith(">")
+        return None if is_quoted else begin
+    cursor = begin
+    while found := _KEY.search(text, cursor, end):
+        bracket = _find_bracket(text, cursor, found.start())
+        closing = _find_closing(text, cursor, bracket, end)
+        if closing is None:
+            return found.start()
+        cursor = closing
+    return None
+
+
+def _find_closing(text: str, cursor: int, bracket: int, end: int) -> int | None:
+    """Return the end of the quotation that is open at `bracket`, or None if none is open or it is not closed on the line."""
+    for opening, closing in _QUOTES:
+        if text.rfind(opening, cursor, bracket) > text.rfind(closing, cursor, bracket):
+            closed = text.find(closing, bracket, end)
+            return None if closed < 0 else closed + 1
+    return None
+
+
+def _is_plan(text: str, begin: int, at: int) -> bool:
+    """Return whether the step at `at` stands after a label, on a line of its own, or in JSON of several lines."""
+    bracket = _find_bracket(text, begin, at)
+    label = text[begin:bracket].strip(BLANKS)
+    return bracket == at or label.endswith(_LABEL_ENDS) or len(label.split()) <= _LONGEST_LABEL

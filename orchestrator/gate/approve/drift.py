@@ -1,0 +1,178 @@
+"""Says what somebody changed while a card waited, field by field, and leaves out what the same plan changed with its own approved steps.
+
+From the portal it reads only names.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from bitrix.catalogue.catalogue import Catalogue
+from bitrix.errors import BitrixError
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
+from orchestrator.gate.approve.duplicates import decode_row, is_command_done
+from orchestrator.gate.approve.format_values import EMPTY, Reader
+from orchestrator.gate.approve.preview import Names
+from orchestrator.gate.approve.revalidate import CHANGED
+from orchestrator.gate.approve.undo_conflict import format_field_value
+from orchestrator.gate.call import critical_fields, fields, multifields
+from orchestrator.gate.call.effect import BeforeImage, Call
+from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.ports import Ledger
+from orchestrator.gate.normalize.merge_multifields import find_steps
+from state.card import Card
+from state.journal.store import EffectRow
+from state.stored import JsonObject
+
+DRIFTED: Final = "changed-values"
+"""The code of the sentence that names the changed fields."""
+_MAX_NAMED: Final = 3
+"""How many changed fields the sentence names; the others are only counted."""
+_LONGEST: Final = 80
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ChangedField:
+    """A field of a record that has another value than the card showed."""
+
+    call: Call
+    """The call, or the command of a batch, whose card showed it; `Call.entity` is the kind of the record."""
+    name: str
+    old: JsonObject
+    now: JsonObject
+
+
+async def accept_own_steps(shown: BeforeImage, fresh: BeforeImage, entry: Card, catalogue: Catalogue, ledger: Ledger) -> BeforeImage:
+    """Return the before-image `shown` with the values that approved steps of the card's own plan have written since.
+
+    Only values that the records have now (`fresh`) are taken over: a later change by anybody else stays a change.
+    """
+    plan = _find_plan(entry)
+    if not plan or shown == fresh:
+        return shown
+    image = {place: dict(record) if record is not None else None for place, record in shown.items()}
+    for card in ledger.state.cards.values():
+        if _find_plan(card) != plan or card.status != "executed":
+            continue
+        row = await ledger.find_effect(card.effect_id)
+        for leaf in _list_done_updates(row, catalogue) if row is not None else ():
+            place = f"{leaf.targets[0][0]}:{leaf.targets[0][1]}"
+            old, now = image.get(place), fresh.get(place)
+            if old is not None and now is not None:
+                old.update(_select_written_values(leaf, old, now))
+    return image
+
+
+def _find_plan(card: Card) -> str:
+    """Return the plan that the card's step belongs to, "<turn>/<iteration>"; "" for a call that is no step of a plan."""
+    return card.slot.rpartition("/")[0] if card.turn_id and card.slot.startswith(f"{card.turn_id}/") else ""
+
+
+def _list_done_updates(row: EffectRow, catalogue: Catalogue) -> Iterator[Call]:
+    """Yield the updates of an effect that the portal carried out."""
+    call = decode_row(row, catalogue)
+    for leaf in call.leaves if call is not None else ():
+        if leaf.targets and leaf.spec.verb == "update" and is_command_done(row, leaf.key):
+            yield leaf
+
+
+def _select_written_values(leaf: Call, old: JsonObject, now: JsonObject) -> dict[str, object]:
+    """Return the fields of `now` that hold what the call wrote, under the keys of the record."""
+    record = {**old, **now}
+    written = critical_fields.extract_written_fields(leaf)
+    held = {
+        fields.to_field_key(leaf.spec.stands_for.get(name, name), leaf.entity)
+        for name, value in written.items()
+        if critical_fields.has_value(leaf, name, value, record)
+    }
+    parts = _holds_written_parts(leaf, old, now)
+    return {
+        key: value
+        for key, value in now.items()
+        if key in old and (parts if multifields.is_multifield(key) else fields.to_field_key(key, leaf.entity) in held)
+    }
+
+
+def _holds_written_parts(leaf: Call, old: JsonObject, now: JsonObject) -> bool:
+    """Whether the phones and addresses of the record are those of before with what the call added, edited and removed."""
+    steps = [step for named in find_steps(leaf, old).values() for step in named]
+    expected, seen = [
+        sorted((one.kind, one.value) for one in elements)
+        for elements in (multifields.apply_steps(steps, multifields.parse_elements(old)), multifields.parse_elements(now))
+    ]
+    return bool(steps) and expected == seen
+
+
+async def build_drift_notice(call: Call, fresh: BeforeImage, shown: BeforeImage, *, actor: Actor, names: Names) -> Notice:
+    """Return the sentence that names each changed field with both values: «сумма изменилась: 1 000 000 → 1 200 000 ₽»."""
+    changed = sorted(_find_changed_fields(call, fresh, shown), key=lambda one: not _is_critical(one))
+    if not changed:
+        return CHANGED
+    reader = Reader(names=names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)
+    try:
+        named = [await _describe_change(one, reader) for one in changed[:_MAX_NAMED]]
+    except BitrixError:
+        return CHANGED
+    more = [Notice(code="changed-more", args={"count": len(changed) - _MAX_NAMED})] if len(changed) > _MAX_NAMED else []
+    return Notice(code=DRIFTED, args={"changes": [one.model_dump(mode="json") for one in (*named, *more)]})
+
+
+def _find_changed_fields(call: Call, fresh: BeforeImage, shown: BeforeImage) -> Iterator[_ChangedField]:
+    seen: set[tuple[str, str]] = set()
+    for leaf in call.leaves:
+        for kind, number in (*leaf.targets, *leaf.ties):
+            place = f"{kind}:{number}"
+            old, now = shown.get(place), fresh.get(place)
+            if old is None or now is None:  # somebody deleted the record, or it could not be read: no field to name
+                continue
+            part = replace(leaf, entity=kind)
+            for name in sorted({*old, *now}):
+                if (place, name) not in seen and not _is_same(part, name, old, now):
+                    seen.add((place, name))
+                    yield _ChangedField(call=part, name=name, old=old, now=now)
+
+
+def _is_critical(changed: _ChangedField) -> bool:
+    key = fields.to_field_key(changed.name, changed.call.entity)
+    return key in critical_fields.to_field_keys(changed.call.spec.critical, changed.call.entity)
+
+
+def _is_same(part: Call, name: str, old: JsonObject, now: JsonObject) -> bool:
+    if multifields.is_multifield(name):
+        return bool(old.get(name) == now.get(name))
+    info = fields.find_field_info(part.entities.get(part.entity), name)
+    return fields.is_same_value(now.get(name), old.get(name), kind=info.kind if info else "text")
+
+
+async def _describe_change(changed: _ChangedField, reader: Reader) -> Notice:
+    part, name = changed.call, changed.name
+    before, after = [await _format_value(part, name, record, reader) for record in (changed.old, changed.now)]
+    unit = _find_common_unit(before, after)
+    args = {
+        "field": critical_fields.to_field_code(part, name),
+        "name": await _find_title(part, name, reader),
+        "before": before.removesuffix(unit) or before,
+        "after": after,
+    }
+    return Notice(code="changed-field", args=args)
+
+
+async def _format_value(part: Call, name: str, record: JsonObject, reader: Reader) -> str:
+    value = record.get(name)
+    return EMPTY if value in (None, "", [], {}) else await format_field_value(part, name, value, record, reader)
+
+
+def _find_common_unit(before: str, after: str) -> str:
+    """Return the currency sign at the end of both sums, with the space before it; "" if there is none."""
+    unit = before[len(before.rstrip("₽$€")) :]
+    space = before[: -len(unit)][-1:] if unit else ""
+    return f"{space}{unit}" if unit and space.isspace() and after.endswith(f"{space}{unit}") else ""
+
+
+async def _find_title(part: Call, name: str, reader: Reader) -> str:
+    """Return the title of the field as cards show it."""
+    title = fields.find_label(part.entities.get(part.entity), name, reader.locale)
+    if title == name:
+        title = await reader.names.find_field_title(part.entity, name) or name
+    return escape_text(title, locale=reader.locale, limit=_LONGEST)

@@ -1,0 +1,53 @@
+"""Rewords the refusal of an act that only text of others asked for: the person learns that, not whom to ask to open it. Pure."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from orchestrator.domain.effect import Provenance
+from orchestrator.gate.call.effect import Call, Facts, Refuse
+from orchestrator.gate.call.reasons import refuse
+from orchestrator.gate.normalize.batch import build_command_label
+from orchestrator.language.foreign_text import asks_to_delete, gives_order
+
+_CLOSED: Final = frozenset(
+    {
+        "gate-batch-delete",
+        "gate-closed",
+        "gate-delete",
+        "gate-handler",
+        "gate-kind",
+        "gate-mode",
+        "gate-needs-application",
+        "gate-needs-application-other",
+        "gate-policy-refuses",
+        "gate-rule-refuses",
+    }
+)
+"""Refusals that tell what is closed here, or who could open it; others say what is wrong with the call itself."""
+
+
+def reword_refusal(refusal: Refuse, call: Call, provenance: Provenance, facts: Facts) -> Refuse:
+    """Return the refusal; one of a closed act that the person's own words do not ask for says that text of others asked for it."""
+    code = str(refusal.reason.args.get("reason", refusal.reason.code))
+    if not provenance.prose or call.reads_only or code not in _CLOSED:
+        return refusal
+    leaf = _find_refused(call.leaves, str(refusal.reason.args.get("key", "")))
+    own = provenance.person_text
+    if asks_to_delete(own) if "D" in leaf.classes else gives_order(own):
+        return refusal
+    label = build_command_label(leaf, facts)
+    return refuse(
+        "gate-foreign-request",
+        source="message" if provenance.pasted else "record",
+        verb=leaf.spec.verb if leaf.spec.verb != "action" else leaf.spec.name.rpartition(".")[2].lower(),
+        entity=label.entity or "none",
+        title=label.title,
+        id=label.number,
+        method=leaf.method,
+    )
+
+
+def _find_refused(leaves: Iterable[Call], key: str) -> Call:
+    """Return the command that was refused; without a key, the call itself."""
+    found = list(leaves)
+    return next((leaf for leaf in found if leaf.key == key), found[0])

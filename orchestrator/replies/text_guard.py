@@ -1,0 +1,61 @@
+"""Cleans what a turn says before it is stored or shown: no secret of this installation, and no way out but the known ones."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bitrix.masking import SecretMask
+from orchestrator.domain.outputs import Notice, Reply, Table, Text
+from orchestrator.language.links import extract_addresses, find_allowed_links, strip_unknown_links
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextGuard:
+    """The secrets of this installation, and the hosts that links in answers may point to: the portal and those of the policy."""
+
+    hosts: frozenset[str] = frozenset()
+    secrets: SecretMask = field(default_factory=SecretMask)
+
+    def clean_partial(self, text: str, *, locale: str) -> str:
+        """Return an unfinished text of the model as it may be shown."""
+        return strip_unknown_links(self.secrets.mask(text), self.hosts, locale=locale)
+
+    def clean_reply(self, reply: Reply, person_text: str, *, locale: str) -> Reply:
+        """Return the reply with texts that link to known hosts and to addresses in `person_text` only, and without secrets anywhere."""
+        own = extract_addresses(person_text)
+        masked = self._mask_reply(reply)
+        parts = tuple(
+            Text(text=strip_unknown_links(part.text, self.hosts, locale=locale, addresses=own)) if isinstance(part, Text) else part
+            for part in masked.parts
+        )
+        links = (link for part in parts if isinstance(part, Text) for link in find_allowed_links(part.text, self.hosts, own))
+        return masked.model_copy(update={"parts": parts, "links": tuple(dict.fromkeys(links))})
+
+    def _mask_reply(self, reply: Reply) -> Reply:
+        return reply.model_copy(
+            update={
+                "parts": tuple(
+                    Text(text=self.secrets.mask(part.text)) if isinstance(part, Text) else self._mask_table(part) for part in reply.parts
+                ),
+                "sections": tuple((self._mask_notice(title), self._mask_table(table)) for title, table in reply.sections),
+                "notices": tuple(map(self._mask_notice, reply.notices)),
+                "choices": tuple(choice.model_copy(update={"label": self.secrets.mask(choice.label)}) for choice in reply.choices),
+            }
+        )
+
+    def _mask_table(self, table: Table) -> Table:
+        return table.model_copy(
+            update={"rows": tuple(row.model_copy(update={"label": self.secrets.mask(row.label)}) for row in table.rows)}
+        )
+
+    def _mask_notice(self, notice: Notice) -> Notice:
+        return notice.model_copy(update={"args": {key: self._mask_nested(value) for key, value in notice.args.items()}})
+
+    def _mask_nested(self, value: object) -> object:
+        """Return a copy of an argument with all its texts masked."""
+        if isinstance(value, str):
+            return self.secrets.mask(value)
+        if isinstance(value, Mapping):
+            return {key: self._mask_nested(item) for key, item in value.items()}
+        if isinstance(value, Sequence):
+            return [self._mask_nested(item) for item in value]
+        return value
