@@ -16,11 +16,6 @@ from tests.unit.spine_kit import reply as said
 GROUP = "tg:-1001234567890:5"
 
 
-@pytest.fixture
-def world(world: World) -> World:
-    return world
-
-
 async def test_pending_shows_the_cards_themselves_at_the_end_of_a_private_chat(world: World) -> None:
     """A card far above has scrolled away: it is sent anew, and what stood for it loses its buttons."""
     entry = await asked(world)

@@ -13,16 +13,13 @@ from orchestrator.features.cards.field_input import replace_value, strip_marks
 from orchestrator.features.cards.resubmit import submit_again
 from orchestrator.runtime import decisions
 from state.events.cards import list_edits
+from state.journal.store import EffectRow
+from state.sql.erasure import KEPT_CALL_FIELDS
 from tests.unit.features.cards.cards_kit import answer, asked, cards_of, opened, pressing, shown
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, World, press, raise_sum, step
 from tests.unit.spine_portal import Held, lost
 
 TWO = step("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1200000, "ASSIGNED_BY_ID": 8}})
-
-
-@pytest.fixture
-def world(world: World) -> World:
-    return world
 
 
 async def test_a_new_value_makes_a_new_card_and_the_old_one_is_replaced(world: World) -> None:
@@ -253,6 +250,24 @@ async def test_a_wish_nobody_decided_on_is_asked_for_once_more(world: World) -> 
     assert [card["confirmation_id"] for card in cards_of(world.outbox())] == [new["confirmation_id"]]
     await world.work(press(new))
     assert len(world.portal.ledger) == 1
+
+
+async def test_the_call_of_an_erased_person_is_not_asked_for_again(world: World) -> None:
+    """What it was is gone: nothing is submitted in its name, and whoever presses reads that the card is outdated."""
+    entry = await asked(world)
+    world.clock.advance(timedelta(hours=24, seconds=1))
+    await world.work()
+    world.outbox()
+    find = world.sql.find_effect
+
+    def find_emptied(effect_id: str) -> EffectRow | None:
+        row = find(effect_id)
+        return row and dataclasses.replace(row, call={name: row.call[name] for name in KEPT_CALL_FIELDS if name in row.call}, outcome=None)
+
+    world.sql.find_effect = find_emptied  # type: ignore[method-assign]
+    await world.work(pressing("again", entry["confirmation_id"]))
+    assert world.codes()[0] == "toast:card-outdated"
+    assert (len(world.events("ConfirmationRequested")), world.events("StepRefused")) == (1, [])
 
 
 async def test_a_call_of_unknown_outcome_is_never_repeated(world: World) -> None:
