@@ -1,6 +1,6 @@
-"""Labels of calls: the verb, kind of record, title and first changes by which a sentence for people names a call.
+"""Builds labels of calls. A label names a call in messages to people: its verb, kind of record, title and first changes.
 
-A label is built before the call runs and stored with it, so that a call with unknown outcome can be named even when the portal does not
+A label is built before the call runs and is stored with the call. So a call with unknown outcome can be named even when the portal does not
 answer. `describe_proposal` labels a change that was only proposed. Nothing here makes decisions or reads the portal.
 """
 
@@ -29,9 +29,9 @@ _VALUE = 60
 
 
 def build_call_label(call: Call, card: Preview) -> JsonObject:
-    """Return the arguments with which a message to people names `call`, taken from its card.
+    """Return the label of `call`: the arguments of the message that names it. The texts come from its confirmation card.
 
-    The sentence that uses them is `call-named` in `bot/i18n`.
+    The message is `call-named` in `bot/i18n`.
     """
     if call.commands:
         titles = [item.title for item in card.items if item.title]
@@ -110,7 +110,7 @@ def _no_name(*what: object) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ProposalLabel:
-    """The label of a change that an engine proposed."""
+    """The label of a change that an engine (the part that talks to the language model) proposed."""
 
     named: JsonObject
     """The arguments of the message `call-named` in `bot/i18n`, with the id of the effect."""
@@ -119,7 +119,10 @@ class ProposalLabel:
 
 
 async def describe_proposal(effect: Effect, *, catalogue: Catalogue, portal: str, actor: Actor) -> ProposalLabel | None:
-    """Return the label of the change that `effect` proposes, or None if it changes nothing. Never raises."""
+    """Return the label of the change that `effect` (a proposed call) would make, or None if it changes nothing.
+
+    Never raises.
+    """
     effect_id = build_effect_id(effect.slot)
     call = normalize(effect, catalogue=catalogue, portal=portal, actor=actor, effect_id=effect_id)
     bare = build_doubt_args(effect_id, {"call": {"method": effect.method}, "confirmation_id": ""})
@@ -137,5 +140,8 @@ async def describe_proposal(effect: Effect, *, catalogue: Catalogue, portal: str
 
 
 def _describe_method(spec: Method) -> dict[str, str]:
-    """Return only the verb and the kind of record, for a proposal whose parameters could not be understood."""
+    """Return {"verb": …, "entity": …}: only the verb and the kind of record of a method.
+
+    It serves proposals whose parameters could not be understood.
+    """
     return {"verb": find_verb(spec), "entity": spec.entity}

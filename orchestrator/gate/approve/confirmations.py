@@ -1,8 +1,8 @@
-"""The confirmation cards: requested, decided or expired. `requested → approved | denied | expired | superseded`.
+"""Stores the life of a confirmation card. `requested → approved | denied | expired | superseded`.
 
 An approval is bound to the exact call, to the before-image (the values before the change) that the card showed, and to a nonce. It counts
-once, and only a person gives it. A card that leads (heads of sales) must decide is copied to their chats in the same commit that shows it
-in its own chat.
+once, and only a person gives it. Some cards must be decided by leads (heads of sales). Such a card is copied to the leads' chats in the
+same commit that shows it in its own chat.
 """
 
 import hashlib
@@ -43,7 +43,10 @@ LOOK_AFTER = timedelta(seconds=90)
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """A person's decision about a card, by button, text or HTTP; `nonce` proves which version of the card the person saw."""
+    """A person's decision about a card, made by button, text or HTTP.
+
+    `nonce` proves which version of the card the person saw.
+    """
 
     confirmation_id: str
     nonce: str
@@ -55,7 +58,7 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class CardRequest:
-    """The content of a new card: the call that waits (`order`), the reasons for asking, and what the person will see."""
+    """The content of a new card: the call that waits for approval (`order`), the reasons for asking, and the text for the person."""
 
     order: Order
     effect: Effect
@@ -70,13 +73,13 @@ class CardRequest:
 def generate_nonce() -> str:
     """Return a new nonce (8 hex digits) for one card.
 
-    A decision must quote it, which proves that the person saw this card; it counts for one decision.
+    A decision must quote the card's nonce, which proves that the person saw this card. A nonce counts for one decision.
     """
     return secrets.token_hex(4)
 
 
 def calculate_second_nonce(nonce: str) -> str:
-    """Return the nonce of the second tap.
+    """Return the nonce of the second button click, for cards that must be approved by two clicks.
 
     It is derived from the first nonce, so that it survives a restart without being stored.
     """
@@ -86,9 +89,10 @@ def calculate_second_nonce(nonce: str) -> str:
 async def request(
     asked: CardRequest, ledger: Ledger, ttl: timedelta, *, remind_after: timedelta = timedelta(hours=2), supersede: Sequence["Closing"] = ()
 ) -> ConfirmationRequested:
-    """Buffer the new card, its effect with status `requested`, its timers, and the closings of the cards that it supersedes.
+    """Buffer a new card in the session's journal (`ledger`) and return its event.
 
-    The caller commits them before the card is sent. Returns the event of the card.
+    Buffered with the card are its effect with the status `requested`, its timers, and the closings of the cards that it replaces
+    (`supersede`). The caller commits all this before the card is sent.
     """
     now = ledger.now
     order = asked.order
@@ -136,38 +140,41 @@ async def request(
 
 @dataclass(frozen=True, kw_only=True)
 class Closing:
-    """An event that closes a card, and the change of the card's effect that is stored with it."""
+    """An event that closes a card, and the new status of the card's effect (the stored call), which are stored together."""
 
     event: Event
     change: EffectChange
 
 
 def build_closing(entry: Card, event: Event, status: EffectStatus, *expect: str) -> Closing:
-    """Build the closing of the card `entry` by `event`, which gives its effect the status `status`.
+    """Return the data that closes the card `entry`: the event, and the change of the card's effect to `status`.
 
-    It can be stored only while the effect still has one of the statuses `expect` (default "requested").
+    The change can be stored only while the effect has one of the statuses in `expect` (by default "requested").
     """
     change = EffectChange(effect_id=entry.effect_id, expect=expect or ("requested",), status=status)
     return Closing(event=event, change=change)
 
 
 def build_expiry_timer(entry: Card, ledger: Ledger) -> Timer:
-    """Build the timer that closes the card when its time to be decided is over."""
+    """Build the timer that closes the card when the time to decide about it is over."""
     return _build_timer(TIMER, entry.confirmation_id, ledger, due=parse_iso(entry.expires_at))
 
 
 def drop_timer(entry: Card, ledger: Ledger) -> Timer:
-    """Build the timer row that, when committed, deletes the card's expiry timer."""
+    """Return a timer row that deletes the card's expiry timer when it is committed."""
     return replace(_build_timer(TIMER, entry.confirmation_id, ledger, due=ledger.now), delete=True)
 
 
 def build_arrival_timer(entry: Card, ledger: Ledger) -> Timer:
-    """Build the timer that, 90 seconds from now, checks whether the card was delivered to the leads who are asked now."""
+    """Build a timer that fires in 90 seconds, to check whether the card has reached the leads (heads of sales) who must decide it."""
     return _build_timer(ARRIVED, entry.confirmation_id, ledger, due=ledger.now + LOOK_AFTER)
 
 
 def drop_timers(entry: Card, ledger: Ledger) -> list[Timer]:
-    """Build the timer rows that, when committed, delete the card's expiry timer and the timers of the leads it was shown to."""
+    """Return timer rows that delete all timers of the card when they are committed.
+
+    These are the expiry timer and, if the card was shown to leads (heads of sales), the timers about its delivery to them.
+    """
     kinds = (REMIND, ARRIVED) if entry.told else ()
     others = [replace(_build_timer(kind, entry.confirmation_id, ledger, due=ledger.now), delete=True) for kind in kinds]
     return [drop_timer(entry, ledger), *others]
@@ -180,10 +187,10 @@ def _build_timer(kind: str, confirmation_id: str, ledger: Ledger, *, due: dateti
 
 
 async def approve(entry: Card, decision: Decision, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
-    """Buffer the approval of a card; raises EffectConflict when somebody else has decided about the card meanwhile.
+    """Buffer the approval of a card in the session's journal; raise EffectConflict when the card was already decided.
 
-    The caller commits it together with the intent to run the call, or with the reason why the call does not run; until then the button
-    click stays in the inbox.
+    The caller commits the approval together with the intent to run the call, or with the reason why the call does not run. Until that
+    commit the button click stays in the inbox and can be handled again.
     """
     event = ConfirmationApproved(
         confirmation_id=entry.confirmation_id,
@@ -204,9 +211,9 @@ async def approve(entry: Card, decision: Decision, ledger: Ledger, outbox: Seque
 
 
 async def deny(entry: Card, decision: Decision, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
-    """Buffer the denial of a card, after which its call can never run; raises EffectConflict if the card was decided meanwhile.
+    """Buffer the denial of a card in the session's journal; raise EffectConflict when the card was already decided.
 
-    The caller commits it.
+    The caller commits the denial. A denied call never runs.
     """
     event = build_denial(entry, decision.actor, ledger, via=decision.via, reason=decision.reason)
     close = build_closing(entry, event, "denied")
@@ -220,7 +227,7 @@ async def deny(entry: Card, decision: Decision, ledger: Ledger, outbox: Sequence
 
 
 def build_denial(entry: Card, actor: Actor, ledger: Ledger, *, via: str, reason: str) -> ConfirmationDenied:
-    """Build the event of the denial of `entry` by `actor`."""
+    """Build the event that records that `actor` denied the card `entry`."""
     return ConfirmationDenied(
         confirmation_id=entry.confirmation_id,
         effect_id=entry.effect_id,
@@ -238,26 +245,29 @@ def build_denial(entry: Card, actor: Actor, ledger: Ledger, *, via: str, reason:
 
 
 async def expire(entry: Card, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
-    """Buffer the expiry of a card, whose call can then never run. The caller commits it."""
+    """Buffer the expiry of a card in the session's journal. The call of an expired card never runs.
+
+    The caller commits the expiry.
+    """
     event = ConfirmationExpired(confirmation_id=entry.confirmation_id, effect_id=entry.effect_id, expired_at=format_iso(ledger.now))
     close = build_closing(entry, event, "expired")
     await ledger.buffer(event, actor="system", effects=[close.change], outbox=outbox, timers=drop_timers(entry, ledger))
 
 
 def build_superseded_closing(entry: Card, *, why: str, by: str = "", expect: tuple[str, ...] = ("requested",)) -> Closing:
-    """Build the closing of a card that no longer matches the situation.
+    """Return the data that closes the card `entry` because it is out of date, for example replaced by a new card.
 
-    `why` is the reason code; `by` says who or what replaced the card.
+    `why` is the reason code. `by` says who or what replaced the card. `expect` lists the statuses that the card's effect must have.
     """
     event = ConfirmationSuperseded(confirmation_id=entry.confirmation_id, effect_id=entry.effect_id, why=why, by=by)
     return build_closing(entry, event, "superseded", *expect)
 
 
 def find_objection(entry: Card | None, decision: Decision, ledger: Ledger) -> Notice | None:
-    """Return the message why `decision` does not count, or None if it does.
+    """Return a message that says why `decision` does not count, or None if it counts.
 
-    Causes: the card is closed or expired, or the nonce is not the one of the card shown. Whether the person is entitled to decide is
-    checked by `check_entitlement`.
+    A decision does not count if the card is closed or expired, or if its nonce is not the one of the card shown. `check_entitlement` checks
+    whether the person may decide.
     """
     if entry is None:
         return Notice(code="card-outdated")
@@ -276,9 +286,9 @@ def find_objection(entry: Card | None, decision: Decision, ledger: Ledger) -> No
 
 
 def describe_refuser(entry: Card) -> dict[str, str]:
-    """Return {"by": "portal"} or {"by": "bot"}: who refused the call of a refused card; {} for a card in another state.
+    """Return who refused the call of a card: {"by": "portal"}, or {"by": "bot"} for this program; {} if the call was not refused.
 
-    Codes of the portal are in capitals or contain no dash; "bot" means that this program refused before anything was sent.
+    The card's error code tells them apart: codes of this program are in lower case and contain a dash.
     """
     if entry.status != "refused":
         return {}
@@ -287,9 +297,10 @@ def describe_refuser(entry: Card) -> dict[str, str]:
 
 
 def check_entitlement(entry: Card, decision: Decision, catalogue: Catalogue) -> Notice | None:
-    """Return the message why the person may not decide about this card, or None.
+    """Return a message that says why the person may not decide about this card, or None if the person may.
 
-    Only the requester may decide, or a lead (head of sales) or administrator who may see the card's records.
+    The requester may decide, and so may a lead (head of sales) or administrator who may see all records of the card. For some cards the
+    requester alone is not enough.
     """
     actor = decision.actor
     if not actor.may_approve:
@@ -307,7 +318,7 @@ def check_entitlement(entry: Card, decision: Decision, catalogue: Catalogue) -> 
 
 
 def can_see_all(actor: Actor, before: BeforeImage, catalogue: Catalogue, *, asked_by: int | None) -> bool:
-    """Return whether the actor may see every record of this before-image (the records before the change).
+    """Return whether `actor` may see every record in `before`, the before-image (the records before the change).
 
     For a record that is still to be created, the actor must be allowed to see the records of the employee `asked_by`.
     """
@@ -326,10 +337,10 @@ def _is_same_nonce(given: str, wanted: str) -> bool:
 
 
 def add_card_copies(outbox: Sequence[OutboxRow]) -> Sequence[OutboxRow]:
-    """Return the rows of `outbox`, each card followed by its copies for the leads (heads of sales) who must decide it.
+    """Return `outbox` with a copy of each card for every lead (head of sales) who must decide it, right after the card.
 
-    The bodies of the copies hold `home`, the session to which button clicks go. A second tap is requested only in the chat of the first one
-    (`at`); in the other chats the buttons stay as they were.
+    A copy's body holds `home`, the session to which its button clicks go. For a card that needs two clicks, only the chat of the first
+    click (`at`) asks for the second one. The buttons in the other chats stay as they were.
     """
     return [row for one in outbox for row in _copy_card(one)] if any(_has_notified_leads(row) for row in outbox) else outbox
 
@@ -354,14 +365,20 @@ def _copy_card(row: OutboxRow) -> Iterator[OutboxRow]:
 
 
 def find_notified_leads(order: Order, verdict: Ask, actor: Actor, deps: GateDeps) -> Sequence[Actor]:
-    """Return the leads (heads of sales) to whom the card is shown; empty if the requester may decide it alone."""
+    """Return the leads (heads of sales) to whom the card is shown.
+
+    The result is empty if the requester may decide alone.
+    """
     if not _needs_other_approver(verdict, actor):
         return ()
     return deps.approvers.find_leads(actor, lambda lead: can_see_all(lead, order.before, deps.catalogue, asked_by=actor.bitrix_user_id))
 
 
 def build_no_lead_notice(leads: Sequence[Actor], verdict: Ask, actor: Actor) -> Notice | None:
-    """Return the message that nobody can approve the call, when another person has to decide and no lead is known; otherwise None."""
+    """Return the message "nobody can approve this", or None if somebody can.
+
+    Nobody can when another person than the requester must decide and `leads` (heads of sales) is empty.
+    """
     return Notice(code="lead-nobody") if _needs_other_approver(verdict, actor) and not leads else None
 
 

@@ -1,6 +1,6 @@
-"""Says what somebody changed while a card waited, field by field, and leaves out what the same plan changed with its own approved steps.
+"""Describes what somebody changed in a record while its card waited, field by field.
 
-From the portal it reads only names.
+Changes by approved steps of the same plan are left out. The only data read from the portal here are names.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ _LONGEST: Final = 80
 
 @dataclass(frozen=True, kw_only=True)
 class _ChangedField:
-    """A field of a record that has another value than the card showed."""
+    """A field of a record whose present value differs from the value on the card."""
 
     call: Call
     """The call, or the command of a batch, whose card showed it; `Call.entity` is the kind of the record."""
@@ -44,9 +44,9 @@ class _ChangedField:
 
 
 async def accept_own_steps(shown: BeforeImage, fresh: BeforeImage, entry: Card, catalogue: Catalogue, ledger: Ledger) -> BeforeImage:
-    """Return the before-image `shown` with the values that approved steps of the card's own plan have written since.
+    """Return the before-image `shown` (the values on the card), updated with what other approved steps of the same plan wrote.
 
-    Only values that the records have now (`fresh`) are taken over: a later change by anybody else stays a change.
+    A value is taken over only if the record has it now (`fresh`). A later change by anybody else therefore still counts as a change.
     """
     plan = _find_plan(entry)
     if not plan or shown == fresh:
@@ -65,12 +65,15 @@ async def accept_own_steps(shown: BeforeImage, fresh: BeforeImage, entry: Card, 
 
 
 def _find_plan(card: Card) -> str:
-    """Return the plan that the card's step belongs to, "<turn>/<iteration>"; "" for a call that is no step of a plan."""
+    """Return the plan that the card's step belongs to, as "<turn>/<iteration>".
+
+    Return "" for a call that is not a step of a plan.
+    """
     return card.slot.rpartition("/")[0] if card.turn_id and card.slot.startswith(f"{card.turn_id}/") else ""
 
 
 def _list_done_updates(row: EffectRow, catalogue: Catalogue) -> Iterator[Call]:
-    """Yield the updates of an effect that the portal carried out."""
+    """Yield the update calls (of a batch: its update commands) in an effect that the portal carried out."""
     call = decode_row(row, catalogue)
     for leaf in call.leaves if call is not None else ():
         if leaf.targets and leaf.spec.verb == "update" and is_command_done(row, leaf.key):
@@ -78,7 +81,10 @@ def _list_done_updates(row: EffectRow, catalogue: Catalogue) -> Iterator[Call]:
 
 
 def _select_written_values(leaf: Call, old: JsonObject, now: JsonObject) -> dict[str, object]:
-    """Return the fields of `now` that hold what the call wrote, under the keys of the record."""
+    """Return the fields of the present record `now` that have the value that the call `leaf` wrote.
+
+    The keys are spelled as in the record. `old` is the record before the call.
+    """
     record = {**old, **now}
     written = critical_fields.extract_written_fields(leaf)
     held = {
@@ -95,7 +101,7 @@ def _select_written_values(leaf: Call, old: JsonObject, now: JsonObject) -> dict
 
 
 def _holds_written_parts(leaf: Call, old: JsonObject, now: JsonObject) -> bool:
-    """Whether the phones and addresses of the record are those of before with what the call added, edited and removed."""
+    """Return whether the present phones and addresses (`now`) are exactly the result of applying the call to those in `old`."""
     steps = [step for named in find_steps(leaf, old).values() for step in named]
     expected, seen = [
         sorted((one.kind, one.value) for one in elements)
@@ -105,7 +111,10 @@ def _holds_written_parts(leaf: Call, old: JsonObject, now: JsonObject) -> bool:
 
 
 async def build_drift_notice(call: Call, fresh: BeforeImage, shown: BeforeImage, *, actor: Actor, names: Names) -> Notice:
-    """Return the sentence that names each changed field with both values: «сумма изменилась: 1 000 000 → 1 200 000 ₽»."""
+    """Return the message that names each changed field with its old and new value: «сумма изменилась: 1 000 000 → 1 200 000 ₽».
+
+    If the fields cannot be named, the message only says that the record changed.
+    """
     changed = sorted(_find_changed_fields(call, fresh, shown), key=lambda one: not _is_critical(one))
     if not changed:
         return CHANGED
@@ -164,14 +173,14 @@ async def _format_value(part: Call, name: str, record: JsonObject, reader: Reade
 
 
 def _find_common_unit(before: str, after: str) -> str:
-    """Return the currency sign at the end of both sums, with the space before it; "" if there is none."""
+    """Return the currency sign with which both sums end, including the space before it; "" if they do not end with the same sign."""
     unit = before[len(before.rstrip("₽$€")) :]
     space = before[: -len(unit)][-1:] if unit else ""
     return f"{space}{unit}" if unit and space.isspace() and after.endswith(f"{space}{unit}") else ""
 
 
 async def _find_title(part: Call, name: str, reader: Reader) -> str:
-    """Return the title of the field as cards show it."""
+    """Return the title of the field `name`, as cards show it."""
     title = fields.find_label(part.entities.get(part.entity), name, reader.locale)
     if title == name:
         title = await reader.names.find_field_title(part.entity, name) or name

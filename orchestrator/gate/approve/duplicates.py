@@ -1,6 +1,7 @@
-"""Compares a request with what exists already: the same step before a crash, an open card, calls with unknown outcome.
+"""Finds out whether a requested call was made or requested before.
 
-A write that this turn has made already is not sent a second time: a model that loops would create a record with each answer.
+It looks for the same step before a crash, an open card for the same request, and calls with unknown outcome. A change that this turn has
+made already is not sent a second time: a model that loops would create a new record with each answer.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,7 +42,7 @@ _TAKES_BACK = frozenset({"delete", "unlink", "remove"})
 
 @dataclass(frozen=True, kw_only=True)
 class _EarlierCall:
-    """A write that this turn has begun: a call, or one command of a batch."""
+    """A write that was begun earlier in this turn: a whole call, or one command of a batch."""
 
     essence: str
     verb: str
@@ -54,26 +55,27 @@ class _EarlierCall:
 
 
 def find_open_card(state: SessionState, wanted: str, actor: Actor) -> Card | None:
-    """Return this person's open card for exactly this request, or None; `wanted` is the essence (checksum) of the request.
+    """Return the open card of `actor` for exactly this request, or None. `wanted` is the essence (checksum) of the request.
 
-    In a group, the same request of another person has a card of its own.
+    In a group chat, each person has an own card for the same request.
     """
     return next((entry for entry in _find_same_requests(state, wanted) if entry.requested_by == actor.key), None)
 
 
 def build_pending(entry: Card, *, method: str, turn_id: str) -> Pending:
-    """Return the result for a request whose card `entry` is open already.
+    """Return the result of a request for which the card `entry` is already open.
 
-    It has a message that the card was waiting already, unless this turn created the card.
+    If the card comes from an earlier turn, the result contains a message that it is still waiting.
     """
     notice = Notice(code="card-waits-already") if entry.turn_id != turn_id else None
     return Pending(effect_id=entry.effect_id, confirmation_id=entry.confirmation_id, method=method, notice=notice)
 
 
 def add_doubts(verdict: Verdict, call: Call, state: SessionState, actor: Actor) -> Verdict:
-    """Return `verdict`, turned into a question to a person if this write, or a step before it, may have happened already.
+    """Return `verdict`, changed to ask a person if this call may have been made already.
 
-    That is so when a call was made and its answer is missing. The card also says if the same request of another person is waiting.
+    That is so if the outcome of the same call, or of an earlier call in this turn, is unknown. The reasons on the card also say whether
+    another person's request for the same call is waiting.
     """
     if call.reads_only or not isinstance(verdict, Allow | Ask):
         return verdict
@@ -87,7 +89,10 @@ def add_doubts(verdict: Verdict, call: Call, state: SessionState, actor: Actor) 
 
 
 def restore_outcome(row: EffectRow) -> Outcome | Pending:
-    """Return the stored result of an effect that was submitted before a crash, so that the repeated turn does nothing twice."""
+    """Return the stored result of an effect that was submitted before a crash.
+
+    The turn that is repeated after the crash uses it instead of making the call again.
+    """
     stored = StoredOrder.from_data(row.call)
     call, method = stored.call, stored.call.method
     if row.status in {"requested", "approved"}:
@@ -107,9 +112,10 @@ def restore_outcome(row: EffectRow) -> Outcome | Pending:
 
 
 def build_repeat_verdict(call: Call, earlier: Sequence[EffectRow], catalogue: Catalogue, effect_id: str) -> Outcome | Refuse | None:
-    """Return the outcome of a write that this turn has made already; None if it is new. `earlier` are the turn's effects in their order.
+    """Return the outcome "already done" if this turn has made the change of `call` before, or None if the call is new.
 
-    A batch of which only some commands are done is refused, so that the model proposes the others alone.
+    `earlier` holds the effects of the turn, oldest first. If only some commands of a batch were done before, the batch is refused, so that
+    the model proposes only the others.
     """
     begun = [(row, made) for row in earlier if row.status in _HAS_BEGUN and (made := decode_row(row, catalogue)) is not None]
     past = [one for row, made in begun for one in _list_earlier_calls(row, made)]
@@ -137,7 +143,10 @@ def build_repeat_verdict(call: Call, earlier: Sequence[EffectRow], catalogue: Ca
 
 
 def decode_row(row: EffectRow, catalogue: Catalogue) -> Call | None:
-    """Return the call of a stored effect; None if it is erased or its method is not known any more."""
+    """Return the call of a stored effect.
+
+    Return None if its data was erased or the catalogue no longer knows its method.
+    """
     stored = StoredOrder.from_data(row.call)
     try:
         return None if stored.is_erased else decode_call(stored.call, catalogue)
@@ -146,13 +155,13 @@ def decode_row(row: EffectRow, catalogue: Catalogue) -> Call | None:
 
 
 def is_command_done(row: EffectRow, key: str) -> bool:
-    """Whether the portal carried out the call, or that command of a batch."""
+    """Return whether the portal carried out the batch command `key`; with the key "", whether it carried out the whole call."""
     reports = EffectOutcome.model_validate(row.outcome or {}).commands
     return row.status == "succeeded" and all(report["status"] == "success" for report in reports if key in ("", report["key"]))
 
 
 def _list_earlier_calls(row: EffectRow, made: Call) -> Iterator[_EarlierCall]:
-    """Yield each command of a batch, and then the call itself."""
+    """Yield the writing commands of the call `made` if it is a batch, and then the call itself."""
     for leaf in (*(leaf for leaf in made.commands if not leaf.reads_only), made):
         whole = leaf is made
         yield _EarlierCall(
@@ -166,7 +175,10 @@ def _list_earlier_calls(row: EffectRow, made: Call) -> Iterator[_EarlierCall]:
 
 
 def _find_done(call: Call, past: Sequence[_EarlierCall]) -> _EarlierCall | None:
-    """Return the earlier call that did the same, if it still holds: what was changed again since may be asked for anew."""
+    """Return the earlier call that made the same change as `call`, or None.
+
+    Return None also if the record was changed again afterwards, because then the same change may be requested anew.
+    """
     targets = {target for leaf in call.leaves for target in leaf.targets}
     only_adds = all(leaf.reads_only or leaf.spec.verb == "add" for leaf in call.leaves)
     for one in reversed(past):

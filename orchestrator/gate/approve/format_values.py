@@ -41,7 +41,7 @@ _TASK_STATUS: Final = {locale: _WORDS.read_table("task_statuses", locale) for lo
 
 @dataclass(frozen=True, kw_only=True)
 class Reader:
-    """For whom values are formatted (language, time zone), and where names are looked up."""
+    """The person for whom values are formatted (language, time zone), and the source of names."""
 
     names: Names
     locale: Locale
@@ -58,7 +58,7 @@ class Reader:
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """What determines the meaning of a value: the kind of record, its currency and its funnel."""
+    """What is needed to interpret a field's value: the record's kind, currency and funnel."""
 
     entity: str
     currency: str = ""
@@ -68,7 +68,7 @@ class Context:
 
 
 async def format_value(value: object, kind: str, *, context: Context, reader: Reader) -> str:
-    """Return `value` as text, formatted by its `kind` (money, date, user and so on); EMPTY for an empty value."""
+    """Return `value` as text, formatted by its `kind` (money, date, user and so on); a dash (EMPTY) for an empty value."""
     if value is None or value in ("", [], {}):
         return EMPTY
     if find_references(value):
@@ -93,15 +93,15 @@ async def format_value(value: object, kind: str, *, context: Context, reader: Re
 
 
 def format_plain(value: object, reader: Reader) -> str:
-    """Return any JSON value as one line, with hidden characters made visible and a mark where the text is cut."""
+    """Return any JSON value as one line of text.
+
+    Hidden characters are made visible. Text that is too long is cut and marked as cut.
+    """
     return escape_text(_flatten(value), locale=reader.locale)
 
 
 def format_steps(steps: Sequence[Step], reader: Reader) -> str:
-    """Return what happens to each phone or address (added, edited or removed), joined by "; ".
-
-    A value that is new to the record is never called an edit.
-    """
+    """Return one text that says for each phone or address whether it is added, edited or removed. The parts are joined by "; "."""
     return escape_text("; ".join(_format_step(step, reader.locale) for step in steps), locale=reader.locale) or EMPTY
 
 
@@ -132,7 +132,10 @@ def _format_typed(value: str, value_type: str) -> str:
 
 
 async def format_own_value(name: str, value: object, *, context: Context, reader: Reader) -> str:
-    """Return the value of a custom field, with the names that the portal defines for its values; if there are none, unchanged."""
+    """Return the value of a custom field as text, with the portal's names for it (such as the name of a list item).
+
+    If the portal has no names for the value, the value is shown unchanged.
+    """
     if value is None or value in ("", [], {}) or find_references(value):
         return await format_value(value, "text", context=context, reader=reader)
     try:
@@ -166,7 +169,7 @@ async def _format_name(item: str, kind: str, *, context: Context, reader: Reader
 
 
 async def _name_or_default(name: Awaitable[str], otherwise: str, reader: Reader) -> str:
-    """Return the name, or `otherwise` where the portal cannot be read: a card is shown even without the name."""
+    """Return the name, or `otherwise` if the portal cannot be read or has no name. A card is shown even without the name."""
     try:
         found = await name
     except BitrixError:

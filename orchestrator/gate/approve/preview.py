@@ -1,6 +1,7 @@
-"""Builds the content of a card: old and new values, taken from the very call that will be sent.
+"""Builds the content of a card: old and new values, taken from the same call object that will be sent.
 
-From the portal it reads only names. Values that the code does not understand are shown unchanged; nothing that will be written is left out.
+The only data read from the portal here are names. Values that the code does not understand are shown unchanged. Nothing that will be
+written is left out.
 """
 
 import logging
@@ -82,10 +83,10 @@ _PARAM_NAMES: Final = {name: _WORDS.read_titles("params", name) for name in _PAR
 async def preview(
     call: Call, facts: Facts, names: Names, *, locale: Locale, zone: str = "Europe/Moscow", user: int = 0, now: datetime | None = None
 ) -> Preview:
-    """Return what a card shows of the call.
+    """Return the content of the confirmation card for `call`.
 
-    `user` is the portal user who gets the card; dates in the year of `now` are written without the year. Names that cannot be read are
-    shown as numbers, and no error is raised for them.
+    `user` is the portal user who gets the card. Dates in the year of `now` are written without the year. A name that cannot be read is
+    replaced by the record's number, and no error is raised for it.
     """
     reader = Reader(names=names, locale=locale, zone=zone, user=user, now=now)
     if not call.commands:
@@ -120,7 +121,10 @@ def _build_future_url(entity: str, reader: Reader) -> str:
 
 
 async def _build_kind_lines(call: Call, reader: Reader) -> list[PreviewLine]:
-    """Return the line that names the smart process of an item, because the heading of the card says only that it is an item."""
+    """Return a list with the card line that names the smart process (custom record type) of the record; empty for other records.
+
+    The heading of the card does not name the smart process.
+    """
     if not call.entity.startswith("item:"):
         return []
     kind = escape_text(await reader.names.find_kind_name(call.entity, reader.locale), locale=reader.locale, limit=_TITLE)
@@ -128,16 +132,19 @@ async def _build_kind_lines(call: Call, reader: Reader) -> list[PreviewLine]:
 
 
 def find_verb(spec: Method) -> str:
-    """Return the verb, such as add or update; for an action the last word of its method, such as complete.
+    """Return the verb of a method, such as "add" or "update"; for an action the last word of its name, such as "complete".
 
-    An action whose last word is a verb of records stays "action": crm.deal.contact.delete does not delete a deal.
+    If this last word is itself a verb for records, the result is "action": crm.deal.contact.delete does not delete a deal.
     """
     word = spec.name.rpartition(".")[2].lower()
     return spec.verb if spec.verb != "action" or word in get_args(Verb) else word
 
 
 def _find_kind_shown(call: Call) -> str:
-    """Return the kind of record that the heading names: that of the written fields, or for a new activity what it is, such as "email"."""
+    """Return the kind of record for the card's heading, such as "deal".
+
+    For a new activity it is the type of the activity, such as "meeting" or "email".
+    """
     kind = call.entity.partition(":")[0]
     if kind != "activity" or call.spec.verb != "add" or call.spec.fields_at != "fields":
         return kind
@@ -154,9 +161,10 @@ def _find_kind_shown(call: Call) -> str:
 
 
 async def _find_title(call: Call, facts: Facts, reader: Reader) -> str:
-    """Return the title of the record: its present one, or for a new record the future one.
+    """Return the title of the record for the card.
 
-    For an existing record it is never the new title that the call writes.
+    For an existing record it is the present title, even if the call writes a new one. For a new record it is the title that the call
+    writes.
     """
     if not call.targets and call.unknown_target:
         return _describe_by_command(call, reader.locale)
@@ -177,14 +185,17 @@ async def _find_title(call: Call, facts: Facts, reader: Reader) -> str:
 
 
 def _describe_by_command(call: Call, locale: Locale) -> str:
-    """Return words for a record that is known only once another command of the batch has been answered."""
+    """Return words for a record whose id comes from the answer of another command of the batch."""
     written = next((value for path in call.spec.target if find_references(value := get_at_path(call.params, path))), "")
     words = (MADE_BY if call.target_created else NAMED_BY)[locale]
     return escape_text(words.format(key=find_reference_key(written) or "?"), locale=locale, limit=_TITLE)
 
 
 async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
-    """Return one line for each written field, the critical fields first; unchanged values are left out if others change."""
+    """Return one card line for each written field, the critical fields first.
+
+    Fields that keep their value are left out, unless no field changes.
+    """
     if call.spec.verb == "delete":
         return await _build_lost_lines(call, facts, reader)
     record = critical_fields.find_current_record(call, facts) if call.spec.verb != "add" else None
@@ -200,7 +211,7 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[Preview
 
 
 async def _build_lost_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
-    """Return the lines of what a deletion loses: sum, stage, owner, company.
+    """Return the card lines for a deletion: the sum, stage, owner and other main fields that will be lost.
 
     For a record that could not be read, the only line says so.
     """
@@ -237,7 +248,7 @@ async def _build_line(call: Call, name: str, value: object, *, record: JsonObjec
 
 
 async def _format_any_value(name: str, value: object, kind: str, *, context: Context, reader: Reader) -> str:
-    """Return a value formatted by its kind, or, for a field that only the portal knows, with the portal's names. Never raises."""
+    """Return the value of a field as text, formatted by `kind`, or with the portal's names if `kind` is "". Never raises."""
     try:
         if kind:
             return await format_value(value, kind, context=context, reader=reader)
@@ -248,7 +259,10 @@ async def _format_any_value(name: str, value: object, kind: str, *, context: Con
 
 
 def _format_multifield_change(call: Call, name: str, value: object, *, record: JsonObject | None, reader: Reader) -> tuple[str, str]:
-    """Return two texts for a change of phones or addresses: the present values, and what is added, edited or removed."""
+    """Return two texts for a change of phones or addresses: the present values, and what is added, edited or removed.
+
+    The first text is "" for a new record.
+    """
     held = [element for element in multifields.parse_elements(record) if name.upper() in {element.kind, "FM"}]
     steps = find_steps(call, record).get(name)
     after = format_steps(steps, reader) if steps else format_plain(value, reader)  # what cannot be parsed is shown as it is sent
@@ -270,7 +284,10 @@ def _find_present_value(call: Call, record: JsonObject, name: str) -> object:
 
 
 def _find_kind(call: Call, name: str) -> str:
-    """Return the kind by which a field is formatted; "" if neither the catalogue nor the list of parameters knows the field."""
+    """Return the kind of a field's values, such as "money" or "date", which decides how they are formatted.
+
+    Return "" if neither the catalogue nor the list of parameters knows the field.
+    """
     found = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(name, name))
     if found is not None:
         return found.kind
@@ -296,7 +313,10 @@ async def _find_field_title(call: Call, name: str, reader: Reader) -> str:
 
 
 def _build_context(call: Call, record: JsonObject | None, written: JsonObject) -> Context:
-    """Return the context of a value, with the currency and funnel that the call writes, or else those of the record."""
+    """Return the context for formatting a value, with the currency and funnel that the call writes.
+
+    If the call writes none, the currency or funnel of the present record is used.
+    """
     currency = fields.find_value(written, "CURRENCY_ID", call.entity) or fields.find_value(record or {}, "CURRENCY_ID", call.entity)
     category = fields.find_value(written, "CATEGORY_ID", call.entity) or fields.find_value(record or {}, "CATEGORY_ID", call.entity)
     funnel = fields.parse_number(category)
@@ -305,9 +325,9 @@ def _build_context(call: Call, record: JsonObject | None, written: JsonObject) -
 
 
 def _find_kept_sum(record: JsonObject | None, written: JsonObject, leaf: Call) -> JsonObject:
-    """Return {"OPPORTUNITY": the sum} of a record whose sum the call does not write; {} if it does or there is no record.
+    """Return {"OPPORTUNITY": present sum} for a record whose sum the call leaves unchanged.
 
-    The total of a batch counts such sums too, because the record is, for example, reassigned or moved.
+    Return {} if the call writes the sum or there is no record. The total of a batch includes these sums too.
     """
     if record is None or fields.has_field(written, "OPPORTUNITY", leaf.entity):
         return {}
@@ -315,7 +335,10 @@ def _find_kept_sum(record: JsonObject | None, written: JsonObject, leaf: Call) -
 
 
 async def _format_total(commands: Sequence[Call], facts: Facts, reader: Reader) -> str:
-    """Return the totals by currency of the records that `commands` change, with their new sums, as one text; "" if none has a sum."""
+    """Return, as one text, the total sum of the records that `commands` change, for each currency; "" if no record has a sum.
+
+    A record counts with the sum that it has after the batch.
+    """
     found: list[tuple[Context, Decimal]] = []
     counted: set[tuple[str, int]] = set()
     for leaf in commands:
@@ -335,5 +358,5 @@ async def _format_total(commands: Sequence[Call], facts: Facts, reader: Reader) 
 
 
 async def preview_for(actor: Actor, call: Call, facts: Facts, names: Names, *, now: datetime | None = None) -> Preview:
-    """Return what a card shows of `call`, in the language and time zone of `actor`; see `preview`."""
+    """Return the content of the card for `call`, in the language and time zone of `actor`; see `preview`."""
     return await preview(call, facts, names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0, now=now)

@@ -1,8 +1,10 @@
 """Checks that an approved card still describes what its call would do, and builds before-images. Pure.
 
-An approval covers what the card showed: the values, the number of taps, the second person, the reasons. If anything is added, a new card
-asks again. A before-image (the records before the change) holds only the fields the call touches, the owner and the title: an unrelated
-edit must not cost a second card, and the journal must not collect customers' texts.
+An approval covers what the card showed: the values, the number of button clicks, whether a second person must approve, and the reasons. If
+anything is added to these, a new card asks again.
+
+A before-image (the records before the change) holds only the fields that the call changes, the owner and the title. With more fields, an
+unrelated edit would cause a second card, and the journal would collect customers' texts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +41,10 @@ class ReplacementCard:
         return self.ask.reasons[0]
 
     def with_reason(self, reason: Notice) -> "ReplacementCard":
-        """Return the card with another first reason, which says the same more exactly."""
+        """Return a copy of this card in which `reason` replaces the first reason.
+
+        The new reason says the same in more detail.
+        """
         return replace(self, ask=replace(self.ask, reasons=(reason, *self.ask.reasons[1:])))
 
 
@@ -53,9 +58,10 @@ def revalidate(
     verdict: Allow | Ask,
     fell: Sequence[Notice] = (),
 ) -> ReplacementCard | None:
-    """Return the new card to show, or None when the card `entry`, with its call in `stored`, still describes everything.
+    """Return a new card to show instead of `entry`, or None if `entry` still describes exactly what the call would do.
 
-    `fell` holds the notices about parts of the call that have nothing left to change.
+    `stored` holds the call as the card showed it. `fell` holds notices about parts of the call that were dropped because nothing is left to
+    change.
     """
     changed = build_before_image(call, facts) != stored.before or dict(call.params) != stored.call.params
     fresh = verdict if isinstance(verdict, Ask) else Ask(reasons=())
@@ -77,14 +83,17 @@ def _is_stricter(entry: Card, fresh: Ask) -> bool:
 
 
 def _build_reason_key(reason: Notice) -> tuple[str, ...]:
-    """Return the key by which two reasons count as the same: code, command, and the field or record. Amounts are not part of it."""
+    """Return a key that is equal for two reasons that count as the same.
+
+    It consists of the code, the command of a batch, and the field or record. Amounts are not part of it.
+    """
     return (reason.code, *(str(reason.args.get(name, "")) for name in ("reason", "key", "field", "entity", "id", "why")))
 
 
 def refuse_unchanged(verdict: Verdict, call: Call, facts: Facts) -> Verdict:
     """Return `verdict`, or a refusal if the call is an update to values that the record has already.
 
-    The person is told so and nothing is sent. In a batch such a command does no harm, so it is sent with the others.
+    The refusal tells the person so, and nothing is sent. A batch is never refused here, because such a command does no harm in it.
     """
     if not isinstance(verdict, Allow | Ask) or call.kind != "bitrix" or call.spec.verb != "update":
         return verdict
@@ -114,7 +123,7 @@ _CONTEXT_FIELDS = {"opportunity": "CURRENCY_ID", "stageid": "CATEGORY_ID", "cate
 
 
 def build_before_image(call: Call, facts: Facts) -> dict[str, JsonObject | None]:
-    """Return the before-image: "deal:481" → the relevant fields of the record, None if it does not exist."""
+    """Return the before-image: a map from each record, such as "deal:481", to its relevant fields; None for a missing record."""
     image: dict[str, JsonObject | None] = {}
     for part in call.commands or (call,):
         for target in part.targets:
@@ -128,14 +137,14 @@ def build_before_image(call: Call, facts: Facts) -> dict[str, JsonObject | None]
 
 
 def find_context_field(name: str, entity: str) -> str:
-    """Return the field that gives the value of the field `name` its meaning; "" for most fields."""
+    """Return the field that is needed to interpret the field `name`, such as the currency for a sum; "" for most fields."""
     return _CONTEXT_FIELDS.get(to_field_key(name, entity), "")
 
 
 def _select_owner_fields(record: JsonObject | None, entity: Entity | None) -> dict[str, object] | None:
-    """Return title and owner of a record to which the call attaches something; None if it was not read.
+    """Return the title and owner of a record to which the call attaches something; None if the record was not read.
 
-    They are in the before-image so that the approver's rights are checked for this record too.
+    They belong to the before-image so that the approver's rights are checked for this record too.
     """
     if record is None or entity is None:
         return None

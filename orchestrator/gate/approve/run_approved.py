@@ -1,7 +1,7 @@
 """Runs a call that a person approved: once, and only if the records, the mode and the rules are still as the card said.
 
-If the records or rules changed, the card is replaced by a new one; what may no longer run is refused for good. For a card restored from a
-backup the portal is read first, because its call may have run after the backup was made.
+If the records or rules changed, a new card replaces the old one. If the call may no longer run, it is refused for good. For a card that was
+restored from a backup the portal is read first, because the call may have run after the backup was made.
 """
 
 from dataclasses import dataclass, replace
@@ -106,9 +106,10 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
 async def _find_replacement(
     judged: _EvaluatedCall, stored: StoredOrder, entry: Card, deps: GateDeps, ledger: Ledger
 ) -> ReplacementCard | Refuse | None:
-    """Return the card that must be shown instead of `entry`, the refusal of an undo that would overwrite a change, or None.
+    """Return the new card to show instead of `entry`, or the refusal of an undo that would overwrite a change, or None.
 
-    What other approved steps of the same turn wrote since is no reason for a new card: the person approved those too.
+    None means that the call can run. Values written by other approved steps of the same turn cause no new card, because the person approved
+    those steps too.
     """
     fresh = build_before_image(judged.call, judged.facts)
     known = stored.model_copy(update={"before": await accept_own_steps(stored.before, fresh, entry, deps.catalogue, ledger)})
@@ -124,7 +125,10 @@ async def _find_replacement(
 
 
 async def find_freeze_notice(entry: Card, deps: GateDeps, ledger: Ledger) -> Notice | None:
-    """Return the message that the card cannot be approved while writes are frozen (stopped for everybody); None if it can be approved."""
+    """Return the message that the card cannot be approved while writes are frozen (stopped for everybody), or None.
+
+    None means that the card can be approved.
+    """
     standing = await deps.switch.find_freeze()
     row = await ledger.find_effect(entry.effect_id) if standing is not None else None
     if standing is None or (row is not None and _may_run_while_frozen(row)):
@@ -137,9 +141,9 @@ def _may_run_while_frozen(row: EffectRow) -> bool:
 
 
 async def _reopen_card(row: EffectRow, entry: Card, standing: FreezeState, ledger: Ledger) -> DecisionResult:
-    """Let the card wait again until its own expiry, because writes are frozen.
+    """Make an approved card wait for a decision again, because writes are frozen. It keeps its expiry time.
 
-    It gets a new nonce, so that repeats of the used button click run nothing.
+    The card gets a new nonce, so that another click on the old button runs nothing.
     """
     nonce = confirmations.generate_nonce()
     event = ConfirmationReopened(confirmation_id=entry.confirmation_id, effect_id=row.effect_id, why=freeze_check.CODE, nonce=nonce)
@@ -149,7 +153,7 @@ async def _reopen_card(row: EffectRow, entry: Card, standing: FreezeState, ledge
 
 
 async def resume_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Ledger) -> DecisionResult:
-    """Continue `run_approved` after a crash, with the approver's present mode.
+    """Run a call that was approved before a crash, as `run_approved` does, in a mode that the approver may use now.
 
     The call is refused if the approver has no access any more.
     """
@@ -193,9 +197,9 @@ async def _evaluate_stored(
 
 
 async def _check_undo_conflict(stored: StoredOrder, new: ReplacementCard, deps: GateDeps) -> Refuse | None:
-    """Return the refusal of an undo if somebody changed the values since; None for other calls and unchanged values.
+    """Return the refusal of an undo if somebody changed the values after the card was shown, or None.
 
-    An undo restores older values and must not overwrite later changes.
+    An undo restores older values and must not overwrite later changes. For any other call the result is None.
     """
     if not parse_undo_slot(stored.slot):
         return None
@@ -257,7 +261,7 @@ async def _refuse_run(row: EffectRow, why: Refuse, ledger: Ledger) -> DecisionRe
 
 
 def build_order(row: EffectRow, call: Call, *, approved_by: str) -> Order:
-    """Build the order (what the executor runs) of a stored effect; `call` is the effect's call as decoded from the store."""
+    """Build the order (what the executor runs) from a stored effect `row` and its decoded call."""
     stored = StoredOrder.from_data(row.call)
     return Order(
         effect_id=row.effect_id,
@@ -279,10 +283,9 @@ _UNCLEAR = Notice(code="came-back-unclear")
 
 
 async def check_restored_card(row: EffectRow, call: Call, deps: GateDeps) -> Refuse | None:
-    """Return the refusal of the approved call of a card restored from a backup; None if the call may run.
+    """Return a refusal if the card was restored from a backup and its call may have run after the backup was made; otherwise None.
 
-    It may run if the card is not restored, if the call certainly did not run since the backup, or if it is an update: running it twice
-    writes the same values, and that its record is unchanged is checked as for every card.
+    An update is refused only if the portal shows that it ran, since writing the same values again does no harm.
     """
     if RESTORED_CARD not in row.call or call.kind != "bitrix" or call.reads_only:
         return None
@@ -298,9 +301,9 @@ async def check_restored_card(row: EffectRow, call: Call, deps: GateDeps) -> Ref
 
 
 async def check_repeated_request(row: EffectRow | None, deps: GateDeps) -> Refuse | None:
-    """Return the refusal to repeat the request of this effect, with the same or other values; None if it may be repeated.
+    """Return a refusal if the request of the effect `row` must not be made again, or None if it may be.
 
-    The call of a card restored from a backup may have run already after the backup was made.
+    It must not be made again if its card was restored from a backup and its call may have run after the backup was made.
     """
     if row is None or RESTORED_CARD not in row.call:
         return None

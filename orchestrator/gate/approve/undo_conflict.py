@@ -1,7 +1,7 @@
-"""Checks whether somebody, while the card of an undo waited, changed the values that the undo would replace.
+"""Checks whether somebody changed the values that an undo would replace, while the card of the undo waited.
 
-From the portal it reads only names. For any other call a changed record leads to a new card; an undo is refused, since it must never
-overwrite later changes.
+An undo is then refused, because it must never overwrite later changes. For any other call a changed record leads to a new card. The only
+data read from the portal here are names.
 """
 
 from collections.abc import Iterator
@@ -24,9 +24,9 @@ _LAST_EDITOR_FIELDS: Final = ("MODIFY_BY_ID", "CHANGED_BY", "updatedBy")
 
 
 async def check_undo_conflict(call: Call, facts: Facts, shown: BeforeImage, *, actor: Actor, names: Names) -> Refuse | None:
-    """Return the refusal of an undo whose card showed `shown`, or None if the values it would replace are unchanged.
+    """Return the refusal of an undo if the values it would replace differ from those on its card (`shown`), otherwise None.
 
-    Names that cannot be read are left out.
+    The refusal names the field, its present value and the last editor. Names that cannot be read are left out.
     """
     changed = list(_find_changed_fields(call, facts, shown))
     if not changed:
@@ -63,7 +63,10 @@ def _find_changed_fields(call: Call, facts: Facts, shown: BeforeImage) -> Iterat
 
 
 def _list_restored_fields(leaf: Call) -> Iterator[str]:
-    """Yield the fields that the call writes, and the fields that give them meaning: the same sum in another currency is another sum."""
+    """Yield the names of the fields that the call writes, and of the fields needed to interpret them.
+
+    For a sum this is its currency: the same number in another currency is another sum.
+    """
     found: dict[str, str] = {}
     for name in critical_fields.extract_written_fields(leaf):
         for one in (*(MULTIFIELDS if name.upper() == "FM" else (name,)), find_context_field(name, leaf.entity)):
@@ -86,7 +89,7 @@ def build_last_editor_args(name: str) -> dict[str, str]:
 async def find_last_editor(record: Record, names: Names) -> str:
     """Return the name of the person who changed the record last; "" if the portal does not say.
 
-    That person need not have changed this very field.
+    This person may have changed other fields of the record.
     """
     number = next(
         (found for name in _LAST_EDITOR_FIELDS if (found := fields.parse_number(fields.find_value(record, name))) is not None), None

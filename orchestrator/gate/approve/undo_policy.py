@@ -1,7 +1,8 @@
-"""Decides which completed calls can be undone, and until when. It reads no record and proposes nothing.
+"""Decides which completed calls can be undone, and until when. No record is read and no change is proposed here.
 
-An undo must restore exactly the earlier state: fields of records with a complete before-image, states of tasks, and new records
-where the policy allows their deletion. What the portal itself did in reaction (robots, notifications) stays.
+An undo must restore exactly the earlier state. It is possible for fields of records with a complete before-image (the values before the
+change), for states of tasks, and for new records if the policy allows their deletion. What the portal itself did in reaction (robots,
+notifications) stays.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -50,7 +51,10 @@ class CompletedCall:
 
 @dataclass(frozen=True, kw_only=True)
 class UndoPart:
-    """One write of a call that can be undone: its record, and the record's earlier fields ({} for a record that the call created)."""
+    """One write of a completed call, with what is needed to undo it.
+
+    `target` is its record, `old` the record's earlier fields ({} for a record that the call created), `undo` the method that undoes it.
+    """
 
     call: Call
     target: Target
@@ -60,22 +64,22 @@ class UndoPart:
 
 
 def find_completed(found: EffectRow | Card) -> CompletedCall | None:
-    """Return the completed call behind an effect row, or behind a card of the session's state; None if the call was not carried out."""
+    """Return the completed call of a stored effect or of a card; None if the portal did not carry the call out."""
     if isinstance(found, EffectRow):
         return _from_row(found) if found.status == "succeeded" else None
     return _from_entry(found) if found.status == "executed" and found.has("before") else None
 
 
 def is_undo_offered(found: EffectRow | Card, *, now: datetime, policy: Policy, catalogue: Catalogue) -> bool:
-    """Return whether to show an undo button. Never raises.
+    """Return whether to show an undo button for a call. Never raises.
 
-    Whether the records still have the values of the call is checked only when the button is pressed.
+    The button click later checks whether the records still have the values that the call wrote.
     """
     return bool(find_undo_deadline(found, now=now, policy=policy, catalogue=catalogue))
 
 
 def find_undo_deadline(found: EffectRow | Card, *, now: datetime, policy: Policy, catalogue: Catalogue) -> str:
-    """Return the time until which the undo button is shown, in stored format; "" if there is none to show."""
+    """Return the time until which the undo button is shown, as ISO text in UTC; "" if no button is shown."""
     done = find_completed(found)
     if (
         done is None
@@ -92,7 +96,7 @@ def calculate_deadline(done: CompletedCall, policy: Policy) -> datetime:
 
 
 def build_undo_slot(effect_id: str, attempt: int = 1) -> str:
-    """Build the slot (place in a plan) of the effect that undoes `effect_id`.
+    """Build the slot of the undo of the effect `effect_id`. A slot is a unique name for one step.
 
     The store keeps one effect per slot, so nothing is undone twice.
     """
@@ -100,7 +104,7 @@ def build_undo_slot(effect_id: str, attempt: int = 1) -> str:
 
 
 def parse_undo_slot(slot: str) -> str:
-    """Return the id of the effect that the effect in this slot undoes; "" if the slot is not one of an undo."""
+    """Return the id of the effect that an undo with this slot reverses; "" if the slot is not that of an undo."""
     return slot.removeprefix(SLOT).partition("/")[0] if slot.startswith(SLOT) else ""
 
 
@@ -110,7 +114,7 @@ def build_undo_effect_id(effect_id: str, attempt: int = 1) -> str:
 
 
 def add_undo_status(entry: Card, entries: Mapping[str, Card], *, now: datetime, policy: Policy, catalogue: Catalogue) -> Card:
-    """Return the card `entry` with what it shows about undo: `undo_until`, or after an undo `undone_at` and `undone_by`.
+    """Return a copy of the card `entry` with its undo status: `undo_until`, or after an undo `undone_at` and `undone_by`.
 
     `entries` are all cards of the session.
     """
@@ -125,18 +129,18 @@ def add_undo_status(entry: Card, entries: Mapping[str, Card], *, now: datetime, 
 
 
 def find_original(entry: Card, entries: Mapping[str, Card]) -> Card | None:
-    """Return the card whose call `entry` undoes and which must be shown anew with it.
+    """Return the card of the call that the undo `entry` reverses; both cards are shown anew together.
 
-    None if `entry` is no undo or that call had no card.
+    Return None if `entry` is no undo, or if the reversed call had no card.
     """
     wanted = parse_undo_slot(str(entry.slot or ""))
     return next((one for one in entries.values() if wanted and one.effect_id == wanted), None)
 
 
 async def find_undoable(results: Iterable[object], ledger: Ledger, *, policy: Policy, catalogue: Catalogue) -> tuple[str, ...]:
-    """Return the ids of those effects that a turn carried out without a card and that can be undone; the reply offers it.
+    """Return the ids of effects that ran in a turn without a card and can be undone. The reply then offers to undo them.
 
-    Raises StoreError.
+    `results` are the results of the turn. Raises StoreError.
     """
     done = [item for item in results if isinstance(item, Outcome) and item.status == "succeeded" and item.call_class not in {"", "R"}]
     rows = [row for item in done if (row := await ledger.find_effect(item.effect_id)) is not None]
@@ -145,12 +149,18 @@ async def find_undoable(results: Iterable[object], ledger: Ledger, *, policy: Po
 
 
 def build_replacement_id(effect_id: str) -> str:
-    """Return the effect id of the call on the new card that replaced an approved card because the record changed."""
+    """Return the effect id for a call that gets a new card because its approved card was out of date.
+
+    `effect_id` is the effect of the old card.
+    """
     return build_effect_id(f"{effect_id}/again")
 
 
 def build_undo_parts(done: CompletedCall, *, policy: Policy, catalogue: Catalogue) -> tuple[UndoPart, ...] | Notice:
-    """Return every write of the call with the data to undo it, or the reason why the call as a whole cannot be undone. Never raises."""
+    """Return one `UndoPart` for every write of the call, or the reason why the call cannot be undone. Never raises.
+
+    A call is undone as a whole or not at all.
+    """
     if parse_undo_slot(done.slot):
         return Notice(code="undo-of-undo")
     leaves = [leaf for leaf in _list_leaves(done, catalogue) if not leaf.reads_only]
@@ -200,7 +210,10 @@ def _from_entry(entry: Card) -> CompletedCall:
 
 
 def _list_leaves(done: CompletedCall, catalogue: Catalogue) -> Iterator[Call]:
-    """Yield the commands of a batch, or else the call itself, read with the present catalogue; nothing if it can no longer be parsed."""
+    """Yield the commands of a batch, or the call itself if it is no batch, parsed with the present catalogue.
+
+    Yield nothing if the call can no longer be parsed.
+    """
     if done.method != "batch":
         yield from _build_leaf("", done.method, done.params, catalogue)
         return
@@ -255,9 +268,9 @@ def _build_part(call: Call, done: CompletedCall, *, policy: Policy, catalogue: C
 
 
 def _build_add_part(call: Call, undo: Method, done: CompletedCall, policy: Policy) -> UndoPart | Notice:
-    """Return the part that deletes the record the call created, or the reason why that is not allowed.
+    """Return the undo of a call that created a record: deleting the record; or the reason why that is not allowed.
 
-    The number of the record is known from the effect, not from its card.
+    The record's number is known from a stored effect but not from a card; it is then 0.
     """
     family = call.method.rpartition(".")[0]
     if undo.verb != "delete" or undo.name.rpartition(".")[0] != family or call.key or call.targets:
@@ -269,7 +282,7 @@ def _build_add_part(call: Call, undo: Method, done: CompletedCall, policy: Polic
 
 
 def _find_unrestorable(part: UndoPart) -> Iterator[Notice]:
-    """Yield the reasons why fields of an update cannot be restored."""
+    """Yield, for each field of an update that cannot be restored, the reason why."""
     call, old = part.call, part.old
     written = extract_written_fields(call)
     keys = {fields.to_field_key(name, call.entity) for name in written}
@@ -294,9 +307,9 @@ def _find_unrestorable(part: UndoPart) -> Iterator[Notice]:
 
 
 def is_writable(value: object) -> bool:
-    """Return whether the portal accepts a value in the form in which it returned it.
+    """Return whether the portal would accept `value` back in the form in which it returned it.
 
-    It does not for descriptions of files, and an empty list clears nothing.
+    It does not accept descriptions of files, and writing an empty list does not clear a field.
     """
     if isinstance(value, Mapping) or value in ([], ()):
         return False
