@@ -25,7 +25,7 @@ PersonKey = Annotated[str, Field(pattern=r"^[a-z]+:\S+$", description=KEY_EXAMPL
 
 
 class Price(Frozen):
-    """The price of a model for a million tokens."""
+    """The prices of a model, for a million tokens of input and of output."""
 
     input: Amount
     output: Amount
@@ -50,7 +50,7 @@ class Budget(Limits):
 
     @model_validator(mode="after")
     def _has_prices(self) -> "Budget":
-        """Reject a limit in money when no price is set: without prices it would never be reached."""
+        """Raise ValueError if there is a limit in money but no price, because such a limit would never be reached."""
         if not self.prices and any(limits.money_per_month is not None for limits in (self, *self.people.values())):
             raise ValueError("a limit in money needs `prices`, for example prices: {gpt-5-thinking: {input: 120, output: 960}}")
         return self
@@ -72,7 +72,10 @@ class Budget(Limits):
         )
 
     def find_price(self, model: str) -> Price | None:
-        """Return the price of the model, or of the longest listed name of which it is a version; None if unknown."""
+        """Return the price of the model, or None if it has none.
+
+        A listed name also covers its versions (`model-2026`). If several listed names fit, the longest counts.
+        """
         name = model.lower()
         listed = {known.lower(): price for known, price in self.prices.items()}
         fitting = [known for known in listed if name == known or name.startswith((f"{known}-", f"{known}:", f"{known}@"))]
@@ -87,16 +90,20 @@ class Budget(Limits):
         return (price.input * tokens[0] + price.output * tokens[1]) / _MILLION if price is not None else Decimal(0)
 
     def describe_unpriced(self, model: str) -> str:
-        """Return a warning for operations staff if limits in money do not count this model because it has no price; otherwise ""."""
+        """Return a warning for operations staff if the model has no price although there is a limit in money; otherwise "".
+
+        Such a limit does not count the use of this model.
+        """
         in_money = any(limits.money_per_month is not None for limits in (self, *self.people.values()))
         if not in_money or self.find_price(model) is not None:
             return ""
         return f"budget.prices has no price for the model {model!r}: only its tokens are counted, so limits in money are never reached"
 
     def calculate_percent(self, used: Mapping[str, Tokens], limits: Limits) -> int | None:
-        """Return the used share of the limits in percent, the higher of the two (tokens, money); None without limits.
+        """Return how much of the limits is used, in percent; None without limits.
 
-        It is below 100 until a limit is reached.
+        If there are limits for tokens and for money, the higher percentage counts. It is rounded down, so it is below 100 until a limit is
+        reached.
         """
         parts: list[int] = []
         if limits.tokens_per_month is not None:
@@ -111,26 +118,29 @@ def _to_percent(used: Decimal, limit: Decimal) -> int:
 
 
 def build_person_key(key: str, user: int | None) -> str:
-    """Return the key of a person across accounts: "employee:7", or the account's own key for people who are no employees."""
+    """Return a key that is the same for all accounts of an employee: "employee:7".
+
+    For people who are no employees (`user` is None) it is the account's own key.
+    """
     return key if user is None else f"employee:{user}"
 
 
 def to_month(moment: datetime, zone: str) -> int:
-    """Return the month of `moment` in the person's time zone as a number: 202611."""
+    """Return the month of `moment` in the time zone `zone` as a number, for example 202611 for November 2026."""
     here = moment.astimezone(ZoneInfo(zone))
     return here.year * 100 + here.month
 
 
 def find_month_start(now: datetime) -> datetime:
-    """Return a time before the month of `now` began in any time zone, but less than a month before that.
+    """Return a time that lies before the start of the current month in every time zone, and less than a month before it.
 
-    Reading the journal from this time finds the whole month of every person.
+    A read of the journal from this time covers the whole month of every person.
     """
     latest = now - timedelta(hours=12)
     return latest.replace(day=1, hour=0, minute=0, second=0, microsecond=0) - timedelta(hours=14)
 
 
 def to_next_month(month: int) -> int:
-    """Return the following month: 202612 for 202611."""
+    """Return the month after `month`, for example 202612 for 202611."""
     year, number = divmod(month, 100)
     return (year + 1) * 100 + 1 if number == _MONTHS else month + 1

@@ -1,4 +1,4 @@
-"""Finds the changes that a person must confirm: sums, people, stages, and all fields the catalogue calls critical. Pure."""
+"""Finds the changes that a person must confirm: sums, people, stages, and all fields that the catalogue calls critical. Pure."""
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -34,7 +34,10 @@ _CLASS_CODES = (("D", "gate-class-delete"), ("M", "gate-class-money"), ("N", "ga
 
 
 def collect_ask_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts) -> Iterator[Notice]:
-    """Yield the reasons why this call needs a confirmation: its class, its target, the fields it writes (S004-29, S004-37, S004-76)."""
+    """Yield the reasons why this call needs a confirmation (S004-29, S004-37, S004-76).
+
+    They come from its classes (such as deletion or money), its record and the fields it writes.
+    """
     if call.reads_only:
         return
     yield from _collect_class_reasons(call)
@@ -55,7 +58,10 @@ def extract_written_fields(call: Call) -> JsonObject:
 
 
 def find_critical_fields(call: Call, policy: Policy) -> dict[str, object]:
-    """Return the written fields (name → value) whose change needs a confirmation, except those that this program added."""
+    """Return the fields that the call writes (name → value) and whose change needs a confirmation.
+
+    Fields that this program added to the call are left out.
+    """
     names = to_field_keys(call.spec.critical, call.entity) | to_field_keys(policy.critical_fields, call.entity)
     return {
         name: value
@@ -66,7 +72,7 @@ def find_critical_fields(call: Call, policy: Policy) -> dict[str, object]:
 
 @lru_cache(maxsize=1024)  # its arguments are lists of the catalogue and the policy, so there are few
 def to_field_keys(names: tuple[str, ...] | frozenset[str], entity: str) -> frozenset[str]:
-    """Return the normalized keys of the field names `names`, by which the spellings of a field are compared."""
+    """Return the normalized keys of the field names `names`. Different spellings of one field have the same key."""
     return frozenset(fields.to_field_key(name, entity) for name in names)
 
 
@@ -81,7 +87,10 @@ def list_written_amounts(call: Call) -> Iterator[tuple[str, object]]:
 
 
 def to_field_code(call: Call, name: str) -> str:
-    """Return the catalogue's code of a field; `bot` has a name in words for each such code."""
+    """Return the catalogue's code of the field `name`, such as ASSIGNED_BY_ID.
+
+    The message files in `bot` contain a name for people for each such code.
+    """
     name = call.spec.stands_for.get(name, name)
     entity = call.entities.get(call.entity)
     return entity.by_key.get(fields.to_field_key(name, entity.name), name) if entity else name
@@ -111,7 +120,10 @@ def _collect_field_reasons(call: Call, *, policy: Policy, actor: Actor, facts: F
 
 
 def has_value(call: Call, name: str, value: object, record: JsonObject | None) -> bool:
-    """Return whether the record already has this value, so that nothing changes; False if the record does not contain the field."""
+    """Return whether the record already has this value, so that writing it changes nothing.
+
+    Return False if the record does not contain the field.
+    """
     stands_for = call.spec.stands_for.get(name, name)
     if record is None or not fields.has_field(record, stands_for, call.entity):
         return False
@@ -135,7 +147,10 @@ def _collect_add_reasons(call: Call, *, actor: Actor, facts: Facts) -> Iterator[
 
 
 def _is_later_stage(call: Call, key: str, value: object, facts: Facts) -> bool:
-    """Return whether a new record would skip the first stage; also True when the funnel's first stage is unknown."""
+    """Return whether a new record would start at a later stage than the first.
+
+    Return True also when the funnel's first stage is unknown.
+    """
     if call.entity == "task":
         return key in {"status", "realstatus"} and str(value) != _TASK_WAITS
     return key in _STAGES and str(value) != facts.first_stages.get(f"{call.entity}:{_find_category(call)}")
@@ -153,7 +168,10 @@ def find_required_funnel(call: Call) -> str:
 
 
 def find_responsible_fields(call: Call, facts: Facts) -> Iterator[tuple[str, object]]:
-    """Yield (name, value) of the fields by which the call makes another person responsible for a record."""
+    """Yield (name, value) of the fields by which the call changes who is responsible for a record.
+
+    Fields that this program added, and fields that keep their value, are left out.
+    """
     if call.reads_only:
         return
     record = find_current_record(call, facts) if call.spec.verb != "add" else None

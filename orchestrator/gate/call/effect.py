@@ -28,8 +28,9 @@ MARKS = frozenset({*names.list_origin_fields(in_items=False), *names.list_origin
 class Call:
     """One exact call: this same object is checked, shown, hashed and sent.
 
-    `params` is canonical JSON data, with the fields that normalization adds. A batch holds its commands as Calls of their own (`key` names
-    each), and its `params` are rebuilt from them. `fingerprint` covers portal, method and params exactly as sent.
+    `params` is canonical JSON data and includes the fields that normalization adds. A batch holds its commands in `commands`; each command
+    is a Call with its own `key`. The `params` of a batch are built from its commands. `fingerprint` is a checksum of portal, method and
+    params exactly as sent.
     """
 
     kind: str
@@ -75,9 +76,9 @@ class Call:
 
     @cached_property
     def essence(self) -> str:
-        """The SHA-256 checksum of the call without the origin marks that make every add unique.
+        """The SHA-256 checksum of the call without its origin marks, so that the same request always has the same essence.
 
-        The same request therefore always has the same essence, whenever it is made.
+        Origin marks are fields with a unique value by which this program finds a record that it created.
         """
         if self.proposed_essence:
             return self.proposed_essence
@@ -96,7 +97,7 @@ class Call:
 
     @cached_property
     def reads_only(self) -> bool:
-        """Whether nothing in the call changes anything."""
+        """Whether the call only reads; a batch only reads if all of its commands do."""
         return set(self.classes) <= {"R"}
 
 
@@ -166,7 +167,7 @@ class Refuse:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanOnly:
-    """Verdict in shadow mode: the call is recorded as a plan and never run."""
+    """Verdict in shadow mode (a mode that runs nothing): the call is recorded as a plan."""
 
 
 Verdict = Allow | Ask | Refuse | PlanOnly

@@ -1,6 +1,6 @@
-"""The methods of effects other than portal calls (messages, databases, HTTP).
+"""Defines the methods of effects that are not portal calls: messages, database operations, HTTP requests and others.
 
-All but reminders are refused unless the policy opens their kind.
+They are refused unless the policy opens their kind. Only reminders are always allowed.
 """
 
 from bitrix.catalogue.catalogue import Method, MethodClass, Verb
@@ -45,17 +45,20 @@ It therefore needs neither a card nor an opening by the policy, and a card does 
 
 
 def resolve_kind(kind: EffectKind, method: str) -> EffectKind:
-    """Return the kind of a proposed effect; reminder.add, which a model proposes like a portal call, has the kind "schedule"."""
+    """Return the kind of a proposed effect, corrected for reminders.
+
+    A model proposes reminder.add like a portal call, with the kind "bitrix". Its real kind is "schedule".
+    """
     return "schedule" if kind == "bitrix" and method.strip() == reminders.ADD else kind
 
 
 def is_always_open(kind: EffectKind | str, method: str) -> bool:
-    """Return whether the effect may be requested even if the policy does not open its kind."""
+    """Return whether the effect may be requested even if the policy does not open its kind. Only reminder.add may."""
     return kind == "schedule" and method == reminders.ADD
 
 
 def find_effect_kind(kind: str, method: str) -> Method | None:
-    """Return the definition of a method of that kind, or None if there is none; names are case-sensitive."""
+    """Return the definition of the method `method` of the kind `kind`, or None if there is none; names are case-sensitive."""
     row = _ROWS.get(kind, {}).get(method.strip())
     if row is None:
         return None
@@ -65,10 +68,10 @@ def find_effect_kind(kind: str, method: str) -> Method | None:
 
 
 def list_methods(kind: EffectKind) -> tuple[str, ...]:
-    """Return all methods of that kind."""
+    """Return the names of all methods of the kind `kind`."""
     return tuple(_ROWS.get(kind, {}))
 
 
 def list_policy_names() -> tuple[str, ...]:
-    """Return all methods as a policy names them, such as mongo.delete_one."""
+    """Return all methods of all kinds, spelled as in a policy, such as mongo.delete_one."""
     return tuple(f"{kind}.{method}" for kind, rows in _ROWS.items() for method in rows)

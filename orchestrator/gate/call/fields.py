@@ -32,9 +32,9 @@ MULTIFIELDS = frozenset({*(kind.lower() for kind in names.MULTIFIELDS), "fm"})
 
 
 def find_value(record: JsonObject, name: str, entity: str = "") -> object:
-    """Return the value of a field in a record, in whichever spelling the record has the name; None when it does not have the field.
+    """Return the value of a field in a record; None when the record does not have the field.
 
-    The classic methods (crm.deal.*) and crm.item.* spell field names differently.
+    The name is found in any spelling: the classic methods (crm.deal.*) and crm.item.* spell field names differently.
     """
     if name in record:  # two custom fields may share a key
         return record[name]
@@ -70,7 +70,10 @@ def find_label(entity: Entity | None, name: str, locale: str) -> str:
 
 
 def is_same_value(new: object, old: object, *, kind: str = "text") -> bool:
-    """Return whether writing `new` over `old` changes nothing; False in cases of doubt."""
+    """Return whether writing `new` over `old` changes nothing; False in cases of doubt.
+
+    `kind` is the kind of the field's values, such as "money" or "date".
+    """
     if _is_empty(new, kind) or _is_empty(old, kind):
         return _is_empty(new, kind) and _is_empty(old, kind)
     if kind == "multifield":
@@ -84,7 +87,7 @@ def is_same_value(new: object, old: object, *, kind: str = "text") -> bool:
 
 
 def parse_number(value: object) -> Decimal | None:
-    """Return a JSON number or its plain text as a Decimal; None for anything else, including non-ASCII digits and spaces."""
+    """Return a JSON number, or a text such as "-12.50", as a Decimal; None for anything else."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int) and -_FIRST_TOO_LARGE < value < _FIRST_TOO_LARGE:
@@ -94,7 +97,7 @@ def parse_number(value: object) -> Decimal | None:
 
 
 def parse_ids(value: object) -> frozenset[str]:
-    """Return the ids in a value, which is one id or a list of them, as text."""
+    """Return the ids in `value` as texts; `value` is one id, or a list or map of ids."""
     if _is_list(value):
         return frozenset(_to_text(item) for item in value)
     if isinstance(value, Mapping):
@@ -138,9 +141,10 @@ def _is_same_scalar(new: str, old: str, kind: str) -> bool:
 
 
 def _is_same_day(new: str, old: str) -> bool:
-    """Return whether two dates are the same day; each is a day, or a date with time and offset.
+    """Return whether writing the date `new` over the date `old` changes nothing.
 
-    A plain day equals any form of that day; a time equals only one of the same day and offset, since the portal converts others.
+    Each is a day (2026-11-21), or a day with a time and a UTC offset. If `new` is only a day, the days must be equal. If `new` has a time,
+    the offsets must be equal too, because the portal converts other offsets.
     """
     first, second = _DAY_AND_OFFSET.fullmatch(new), _DAY_AND_OFFSET.fullmatch(old)
     if first is None or second is None or first[1] != second[1]:
@@ -159,7 +163,10 @@ def _is_same_moment(new: str, old: str) -> bool:
 
 
 def _is_same_multifield(new: object, old: object) -> bool:
-    """Return whether every written element names an existing one by its ID and leaves it unchanged."""
+    """Return whether writing `new` to a field of phones or addresses changes nothing.
+
+    That is so if every element of `new` has the ID of an element in `old` and equals it.
+    """
     if not _is_list(new) or not _is_list(old):
         return False
     present = {_to_text(item.get("ID")): item for item in old if isinstance(item, Mapping)}

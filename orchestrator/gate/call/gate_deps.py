@@ -15,15 +15,15 @@ from orchestrator.gate.call.ports import FreezeSwitch, Ledger, Names, Performer,
 
 
 class PolicySource(Protocol):
-    """Where the gate gets the policy in force (the owner's rules)."""
+    """Supplies the policy (the owner's rules) that is in force now, to the gate."""
 
     def now(self) -> Policy:
-        """Return the policy in force; never fails."""
+        """Return the policy in force; must never fail."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GateDeps:
-    """The dependencies that every stage may use; immutable, one object per gate."""
+    """The dependencies that every stage of the gate may use; immutable, one object per gate."""
 
     catalogue: Catalogue
     policies: PolicySource
@@ -44,14 +44,14 @@ class GateDeps:
         return self.policies.now()
 
     def is_by_webhook(self, call: Call) -> bool:
-        """Return whether this call goes through a webhook of the portal."""
+        """Return whether this call goes to the portal through a webhook, and not as an application."""
         performer = self.performers.get(call.kind)
         return call.kind == "bitrix" and performer is not None and not performer.is_application
 
     async def count_changes(self, call: Call, actor: Actor, ledger: Ledger) -> int:
-        """Return the number of changes begun for the actor within 24 hours.
+        """Return the number of changes begun for the actor within the last 24 hours.
 
-        Returns 0 without counting for calls that only read and where the policy has no daily limit.
+        Return 0 without counting if the call only reads or the policy has no daily limit.
         """
         counts = not call.reads_only and self.policy.caps.writes_per_day is not None
         return await self.change_counter.count_changes(actor, ledger) if counts else 0

@@ -1,6 +1,7 @@
-"""Limits on changes per batch and per day, who counts them, and how sums in different currencies are compared.
+"""Limits on changes per batch and per day, counters of changes, and the comparison of sums in different currencies.
 
-Currencies are converted only by rates that the owner of the portal sets in the policy. Pure except for the port `ChangeCounter`.
+Currencies are converted only by the exchange rates that the owner of the portal sets in the policy. Pure, except for the port
+`ChangeCounter`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,23 +36,29 @@ class ChangeCounter(Protocol):
         """Return the number of changes begun for this person within the last 24 hours; may raise StoreError."""
 
     async def list_changes(self, actor: Actor, ledger: Ledger) -> Sequence[PastStart]:
-        """Return those changes one by one, for a database that has not counted this person's changes yet; may raise StoreError."""
+        """Return the changes begun for this person one by one; may raise StoreError.
+
+        A database that has not counted the person's changes yet starts its count with them.
+        """
 
 
 class SessionChangeCounter:
-    """Counts only the changes begun in the requesting conversation: enough for a person who has no other conversation."""
+    """A `ChangeCounter` that counts only the changes begun in the requesting conversation.
+
+    This is enough for a person who has no other conversation.
+    """
 
     async def count_changes(self, actor: Actor, ledger: Ledger) -> int:
-        """Return the count held in the state of the session, without reading the journal."""
+        """Return the count of the last 24 hours from the state of the session, without reading the journal."""
         return count_recent_changes(ledger.state, actor.key, ledger.now)
 
     async def list_changes(self, _actor: Actor, _ledger: Ledger) -> Sequence[PastStart]:
-        """Return an empty sequence, because the state of the session keeps counts per hour and not single calls."""
+        """Return an empty sequence, because the state of the session holds only counts per hour and no single changes."""
         return ()
 
 
 def count_call_changes(call: Call) -> int:
-    """Return the number of changes in the call: 1, or the number of writing commands of a batch."""
+    """Return the number of changes that the call makes: 1, or for a batch the number of its writing commands; 0 for a read."""
     return sum(not leaf.reads_only for leaf in call.leaves)
 
 
@@ -68,19 +75,28 @@ def check_caps(call: Call, caps: Caps, facts: Facts) -> Refuse | None:
 
 
 def build_cap_refusal(many: int, made: int, limit: int) -> Refuse:
-    """Return the refusal of `many` further changes by a person who made `made` of the `limit` changes per day."""
+    """Return the refusal of a call that would exceed the daily limit.
+
+    `many` is the number of changes in the call, `made` the number the person has made within 24 hours, `limit` the number allowed.
+    """
     return refuse("gate-cap-day", count=many, made=made, limit=limit)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Money:
-    """The currency of limits that name none, and how much one unit of each other currency is worth in it."""
+    """The currency of limits that name no currency, and the exchange rates of other currencies to it.
+
+    A rate is the value of one unit of the other currency in `currency`.
+    """
 
     currency: str = "RUB"
     rates: Mapping[str, Decimal] = field(default_factory=dict)
 
     def convert_pair(self, amount: Decimal, currency: str, other: str) -> tuple[Decimal, Decimal] | None:
-        """Return `amount` and a factor for sums in `other`, so that both can be compared in one currency; None where a rate is missing."""
+        """Return two numbers with which a sum in `currency` can be compared to sums in `other`; None where a rate is missing.
+
+        The first number is `amount`, converted. The second is the factor by which to multiply sums in `other`.
+        """
         one, two = currency or self.currency, other or self.currency
         if one == two:
             return amount, Decimal(1)

@@ -1,6 +1,6 @@
-"""What each safety mode allows, the mode that applies to a person, and the list of methods that the model is told of (S004-3).
+"""What each safety mode allows, which mode applies to a person, and which methods the model is told of (S004-3).
 
-Pure; the list never contains an address (S004-42).
+Pure. The text for the model never contains an address (S004-42).
 """
 
 from collections.abc import Iterator
@@ -12,14 +12,15 @@ from orchestrator.gate.call.policy import Policy
 
 
 def resolve_mode(mode: Mode, actor: Actor) -> Mode:
-    """Return the lower (safer) of the program's mode and the highest mode the actor may use."""
+    """Return the mode that applies to a person: the safer of the program's mode and the highest mode the person may use."""
     return MODES[min(MODES.index(mode), MODES.index(actor.max_mode))]
 
 
 def may_run(call: Call, mode: Mode) -> bool:
     """Return whether the mode allows the call (S004-8, S004-28, S004-68).
 
-    Canary allows reads and safe creates, full allows all listed methods. Shadow runs nothing, so it lets every call pass to be planned.
+    Canary allows reads and safe creates. Full allows all listed methods. Shadow allows every call here, because its calls are only recorded
+    as plans and never run.
     """
     if mode != "canary":
         return True
@@ -30,13 +31,16 @@ _WORDS = {"R": "reads", "W": "changes", "D": "deletes", "C": "configures the por
 
 
 def format_methods(catalogue: Catalogue, policy: Policy, mode: Mode) -> str:
-    """Return the list of methods for the model: one line per method, methods that only read first."""
+    """Return the list of methods for the model as text: one line per method, methods that only read first."""
     listed = [method for method in catalogue if is_offered(method, policy, mode)]
     return "\n".join(_format_lines(sorted(listed, key=lambda method: (not method.reads_only, method.name))))
 
 
 def is_offered(method: Method, policy: Policy, mode: Mode) -> bool:
-    """Return whether the model is told of a method. This protects nothing: the gate checks every call anyway."""
+    """Return whether the model is told of a method.
+
+    This protects nothing: the gate checks every call anyway.
+    """
     if policy.is_listed(policy.refuse_methods, method.name):
         return False
     seldom = "D" in method.classes or method.closed or method.rare

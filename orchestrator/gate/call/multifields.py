@@ -1,8 +1,8 @@
-"""Phones, e-mails and the like: finds what a write would really do to them, and rewrites it in the one form that does what was meant. Pure.
+"""Phones, e-mails and the like: determines what a write would do to each of them, and builds a field value that does exactly that. Pure.
 
-In an update Bitrix24 adds an element without ID again, deletes one with ID and no value, and ignores several shapes. Here each element
-becomes one step (add, edit, remove); duplicates and unchanged values are left out, and a value that can be understood in several ways is
-refused.
+In an update Bitrix24 adds an element without ID a second time, deletes an element with ID and no value, and ignores several shapes. Here
+each element becomes one step (add, edit or remove). Duplicates and unchanged values are left out. A value that can be understood in several
+ways is refused.
 """
 
 import re
@@ -46,13 +46,19 @@ class Element:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The key by which two elements count as the same: the digits of a phone, an address regardless of case."""
+        """The key (kind, comparable value); two elements with the same key count as the same.
+
+        Phones are compared by their digits, addresses regardless of case.
+        """
         return self.kind, _to_comparable(self.kind, self.value)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Written:
-    """One element as a call or the portal wrote it, in the form of either method family; None for parts that it does not have."""
+    """One phone or address in the form in which a call or the portal wrote it, with field names of any method family unified.
+
+    A part that the written element lacks is None.
+    """
 
     id: object = None
     kind: object = None
@@ -63,7 +69,7 @@ class _Written:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """What one written element does to the record; `old` is the present element that it changes, None for an added one."""
+    """One change of a record's phones or addresses. `old` is the present element that is edited or removed, None for an added one."""
 
     verb: Verb
     kind: str
@@ -73,19 +79,23 @@ class Step:
 
 
 def parse_elements(record: JsonObject | None) -> tuple[Element, ...]:
-    """Return the phones and addresses of a record, read by either method family (crm.deal.* or crm.item.*); empty if it has none."""
+    """Return the phones and addresses of a record as the portal returned it; empty if it has none.
+
+    Both method families (crm.deal.* and crm.item.*) are understood.
+    """
     return tuple(_parse_record_elements(record or {}))
 
 
 def is_multifield(name: str) -> bool:
-    """Return whether the field of this name holds phones or addresses, in either method family."""
+    """Return whether a field with this name holds phones or addresses, in either method family (crm.deal.* or crm.item.*)."""
     return name.upper() in {*MULTIFIELDS, "FM"}
 
 
 def parse_steps(name: str, value: object, present: Sequence[Element] | None, *, in_items: bool) -> tuple[Step, ...]:
-    """Return the steps that writing `value` to the field `name` means for a record with the elements `present` (None: a new record).
+    """Return the steps (add, edit, remove) that writing `value` to the field `name` would cause.
 
-    Raises Refusal for a value that can be understood in several ways.
+    `present` are the record's present elements, None for a new record. `in_items` says that the method belongs to crm.item.*. Raises
+    Refusal for a value that can be understood in several ways.
     """
     kind = name.upper()
     if in_items != (kind == "FM"):
@@ -99,7 +109,7 @@ def parse_steps(name: str, value: object, present: Sequence[Element] | None, *, 
 
 
 def apply_steps(steps: Sequence[Step], present: Sequence[Element]) -> tuple[Element, ...]:
-    """Return the phones and addresses that a record with the elements `present` has after the steps."""
+    """Return the phones and addresses that a record has after the steps, if it has the elements `present` before them."""
     touched = {step.old.id: step for step in steps if step.old is not None}
     kept = [element for element in present if element.id not in touched]
     edited = [replace(step.old, value=step.value, value_type=step.value_type) for step in steps if step.verb == "edit" and step.old]
@@ -108,7 +118,10 @@ def apply_steps(steps: Sequence[Step], present: Sequence[Element]) -> tuple[Elem
 
 
 def build_value(steps: Sequence[Step], *, in_items: bool, new: bool) -> Elements:
-    """Return the field value that can only be understood as these steps."""
+    """Return the field value that makes the portal carry out exactly these steps.
+
+    `in_items` says that the method belongs to crm.item.*, `new` that the record is new.
+    """
     if not in_items:
         return [_classic_element(step) for step in steps]
     if new:
@@ -120,7 +133,10 @@ def build_value(steps: Sequence[Step], *, in_items: bool, new: bool) -> Elements
 
 
 def remove_missing(value: Elements, held: Collection[str]) -> tuple[Elements, list[str]]:
-    """Return a value made by `build_value` without the elements whose ID is not in `held`, and the removed IDs."""
+    """Return a copy of a field value without the elements that the record no longer has, and the IDs of these elements.
+
+    `value` comes from `build_value`; `held` are the IDs that the record has now. Elements without ID stay.
+    """
     if isinstance(value, dict):
         gone = [key for key in value if _NUMBER.fullmatch(key) and key not in held]
         return {key: item for key, item in value.items() if key not in gone}, gone
@@ -130,7 +146,7 @@ def remove_missing(value: Elements, held: Collection[str]) -> tuple[Elements, li
 
 
 def to_record_fields(record: JsonObject, now: Sequence[Element]) -> dict[str, list[dict[str, str]]]:
-    """Return the fields of `record` that hold phones and addresses, with the values they have once it has the elements `now`."""
+    """Return the phone and address fields that `record` would have with the elements `now` (field name → list of elements)."""
     own: dict[str, list[dict[str, str]]] = {name: [] for name in record if is_multifield(name)}
     of_all = next((name for name in own if name.upper() == "FM"), None)
     for element in now:
@@ -141,7 +157,7 @@ def to_record_fields(record: JsonObject, now: Sequence[Element]) -> dict[str, li
 
 
 def find_unmet_steps(steps: Sequence[Step], now: Sequence[Element]) -> tuple[Step, ...]:
-    """Return the steps whose result is not found in the elements `now` of the record."""
+    """Return the steps that have not taken effect, judged by the record's present elements `now`."""
     keys = {element.key for element in now}
     by_id = {element.id: element for element in now}
     return tuple(step for step in steps if not _is_met(step, keys, by_id))
@@ -169,7 +185,7 @@ def _parse_record_elements(record: JsonObject) -> Iterator[Element]:
 
 
 def _parse_classic(kind: str, value: object, present: Sequence[Element] | None) -> list[_Written]:
-    """Parse the value of a classic field (a list of elements of one kind); each result contains that kind."""
+    """Parse the value of a classic field such as PHONE: a list of elements, all of the kind `kind`."""
     if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
         return [_parse_single_value(kind, str(value).strip(), present)]
     if isinstance(value, Mapping) and {key.lower().replace("_", "") for key in value} <= _NAMES.keys() and value:
@@ -181,9 +197,9 @@ def _parse_classic(kind: str, value: object, present: Sequence[Element] | None) 
 
 
 def _parse_single_value(kind: str, value: str, present: Sequence[Element] | None) -> _Written:
-    """Parse a single value without a list.
+    """Parse a single value that was written in place of a list of elements.
 
-    It replaces the only element of its kind, or becomes the first one; if the record has several, it is refused as unclear.
+    It replaces the record's only element of this kind, or becomes the first one. If the record has several, Refusal is raised.
     """
     mine = [element for element in present or () if element.kind == kind]
     if len(mine) > 1:
@@ -192,7 +208,10 @@ def _parse_single_value(kind: str, value: str, present: Sequence[Element] | None
 
 
 def _parse_universal(value: object, present: Sequence[Element] | None) -> list[_Written]:
-    """Parse the elements of the field `fm` (crm.item.*), each with its kind; the keys of the map become ids."""
+    """Parse the value of the field `fm` of crm.item.*, which holds phones and addresses of all kinds.
+
+    It is a list, or a map from the element's ID (or "n0", "n1" for new elements) to the element. Raises Refusal for anything else.
+    """
     if not isinstance(value, Mapping | list) or not value:
         raise build_shape_refusal("fm", _FM_SHAPE)
     known = {element.id: element for element in present or ()}
@@ -211,7 +230,10 @@ def _parse_universal(value: object, present: Sequence[Element] | None) -> list[_
 
 
 def _parse_element(item: object, name: str, shape: str, *, number: str | None = None) -> _Written:
-    """Return one written element, with the id `number` if it has no id of its own; raises Refusal for a malformed element."""
+    """Parse one written element; raise Refusal if it is malformed.
+
+    `number` is its ID if the element contains none. `shape` describes the expected form in the refusal.
+    """
     if isinstance(item, str) and item.strip() and name != "fm":
         return _Written(value=item.strip())
     given: JsonObject = item if isinstance(item, Mapping) else {}
@@ -241,7 +263,10 @@ def _build_step(own: _Written, present: Sequence[Element] | None, name: str) -> 
 
 
 def _select_effective_steps(steps: Sequence[Step], present: Sequence[Element], name: str) -> Iterator[Step]:
-    """Yield the steps that change something; raises Refusal for an edit that would create a duplicate."""
+    """Yield the steps that change something, additions last.
+
+    Additions of a value that the record has already are left out. An edit to such a value raises Refusal.
+    """
     named = {step.old.id for step in steps if step.old is not None}
     held = {element.key for element in present if element.id not in named}
     changes = [step for step in steps if not _changes_nothing(step)]
@@ -273,14 +298,20 @@ def _universal_element(step: Step) -> dict[str, str]:
 
 
 def _pairs(value: object) -> list[tuple[str, object]]:
-    """Return (key, element) of each element of a list (key ""), or of the map into which PHP converts a list."""
+    """Return the elements of a list or map as (key, element); the key is "" for a list.
+
+    PHP converts some lists to maps.
+    """
     if isinstance(value, Mapping):
         return [(str(key), item) for key, item in value.items()]
     return [("", item) for item in value] if isinstance(value, list) else []
 
 
 def _find_parts(item: JsonObject) -> dict[str, object]:
-    """Return the parts of an element that `_Written` knows, whichever family spelled them; of two spellings of a part the last counts."""
+    """Return the parts of a written element by their name in `_Written`, in the spelling of either method family.
+
+    If one part is given in two spellings, the last one counts.
+    """
     return {_NAMES[plain]: value for key, value in item.items() if (plain := key.lower().replace("_", "")) in _NAMES}
 
 

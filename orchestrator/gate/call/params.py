@@ -1,6 +1,6 @@
 """Normalizes the parameters of one call to the portal's spelling, or refuses them. Pure.
 
-It adds nothing except what the catalogue prescribes.
+Nothing is added except what the catalogue prescribes.
 """
 
 import difflib
@@ -33,14 +33,14 @@ class Refusal(Exception):
 
 
 def build_refusal(code: str, **args: object) -> Refusal:
-    """Return the exception that refuses a call with the reason `code` and its arguments."""
+    """Return a `Refusal` exception with the reason `code` and the arguments of its message."""
     return Refusal(refuse(code, **args))
 
 
 def build_shape_refusal(param: str, expected: str, *, foreign_text: bool = False) -> Refusal:
-    """Return the exception that refuses a malformed or ambiguous value.
+    """Return a `Refusal` exception for a parameter whose value is malformed or ambiguous.
 
-    `expected` says what is expected and reaches the model in full, however long it is.
+    `expected` describes the right form. The model gets this description in full, however long it is.
     """
     found = refuse("gate-param-invalid", param=param, expected=expected)
     return Refusal(replace(found, detail=f"{found.reason.args['param']} must be {expected}.", foreign_text=foreign_text))
@@ -49,7 +49,7 @@ def build_shape_refusal(param: str, expected: str, *, foreign_text: bool = False
 def parse_params(params: JsonObject) -> dict[str, object]:
     """Return a copy of `params` as plain JSON data.
 
-    Raises Refusal for data that JSON parsers treat differently or that is nested too deep.
+    Raises Refusal for data that is nested too deep, or that different JSON parsers read differently.
     """
     try:
         plain = {name: _copy(value, depth=1) for name, value in params.items()}
@@ -60,10 +60,10 @@ def parse_params(params: JsonObject) -> dict[str, object]:
 
 
 def normalize_names(spec: Method, params: JsonObject) -> dict[str, object]:
-    """Return `params` with top-level names in the portal's spelling and order.
+    """Return `params` with the top-level names in the portal's spelling and order.
 
-    Raises Refusal for unknown, reserved and duplicate names. The order matters: the task.* methods of Bitrix24 read their parameters by
-    position.
+    Raises Refusal for unknown, reserved and duplicate names. The order matters, because the task.* methods of Bitrix24 read their
+    parameters by position.
     """
     known = _list_known_names(spec)
     result: dict[str, object] = {}
@@ -80,13 +80,13 @@ def normalize_names(spec: Method, params: JsonObject) -> dict[str, object]:
 
 
 def sort_params(spec: Method, params: JsonObject) -> dict[str, object]:
-    """Return the parameters, the top level sorted into the order of the method's catalogue row."""
+    """Return `params` with its top-level names in the order of the method's row in the catalogue."""
     order = {name: place for place, name in enumerate(_list_known_names(spec).values())}
     return dict(sorted(params.items(), key=lambda item: order.get(item[0], len(order))))
 
 
 def convert_ids(spec: Method, params: JsonObject) -> dict[str, object]:
-    """Return the parameters with ids that were written as text converted to numbers."""
+    """Return `params` with numbers in place of ids that were written as text."""
     result = {name: _to_id(value) if name.lower().endswith("id") else value for name, value in params.items()}
     for path in spec.target:
         head, _, rest = path.partition(".")
@@ -97,10 +97,10 @@ def convert_ids(spec: Method, params: JsonObject) -> dict[str, object]:
 
 
 def normalize_fields(spec: Method, params: JsonObject, *, entity: Entity | None, marks: Mapping[str, str]) -> dict[str, object]:
-    """Return the parameters with field names in the spelling of the method's family (crm.deal.* and crm.item.* differ).
+    """Return `params` with field names in the spelling of the method's family (crm.deal.* and crm.item.* differ).
 
-    `marks` are the origin marks (by which this program finds its own records) that may be present already. Raises Refusal if the fields are
-    not a map, for malformed or duplicate names, and for origin marks that this program did not set.
+    `marks` holds the origin marks, by which this program finds its own records; a caller may write only these values. Raises Refusal if the
+    fields are not a map, for malformed or duplicate names, and for other origin marks.
     """
     if spec.reads_only:
         return dict(params)
@@ -145,7 +145,7 @@ def build_hint(written: str, names: Iterable[str]) -> str:
 
 
 def _list_known_names(spec: Method) -> dict[str, str]:
-    """Return the parameter names of the catalogue row, lower case → exact spelling, in the order in which they are sent."""
+    """Return the method's parameter names (lower case → exact spelling), in the order in which they are sent."""
     paths = [*spec.required, *spec.target, spec.fields_at, spec.target_entity.removeprefix("@"), *spec.forced, *spec.params]
     if spec.target_entity and not spec.target_entity.startswith("@"):
         paths.remove(spec.target_entity)
@@ -177,7 +177,10 @@ def _to_id(value: object) -> object:
 
 
 def _check_options(options: object) -> None:
-    """Raise Refusal unless the option map `params` of a CRM write only enables defaults: no change may be hidden from the history."""
+    """Raise Refusal if the options of a CRM write (its parameter `params`) switch anything off.
+
+    Otherwise a call could hide its change from the record's history.
+    """
     if not options:
         return
     if not isinstance(options, Mapping):
@@ -188,7 +191,7 @@ def _check_options(options: object) -> None:
 
 
 def _normalize_field_name(spec: Method, name: str, entity: Entity | None, *, originals: bool) -> str:
-    """Return the field name as its family spells it: the portal silently ignores names of the other family."""
+    """Return the field name in the spelling of the method's family; the portal silently ignores the other family's spelling."""
     in_items = spec.name.startswith("crm.item.")
     found = fields.find_field_info(entity, name)
     if entity is None or (found is not None and found.kind == "multifield"):
@@ -200,7 +203,7 @@ def _normalize_field_name(spec: Method, name: str, entity: Entity | None, *, ori
 
 
 def _normalize_own_name(name: str, *, in_items: bool, originals: bool) -> str:
-    """Return a custom field's name in the spelling of the method's family; it is not checked that the field exists."""
+    """Return the name of a custom field in the spelling of the method's family. Whether the field exists is not checked."""
     if not names.is_custom_field(name):
         return name
     return names.to_universal(name) if in_items and not originals else names.to_classic(name)

@@ -1,7 +1,7 @@
-"""Rights: whose records a person may touch, which records a list may return to them, and who may decide for others. Pure.
+"""Rights: whose records a person may touch, which records a list may return to the person, and who may decide for others. Pure.
 
-A filter that cannot be restricted with certainty is refused: the portal joins conditions by AND at the top level unless `logic` says
-otherwise, and only crm.item.list has groups. `Approvers` (finds the leads, that is heads of sales) is implemented by
+A filter that cannot be restricted with certainty is refused. The portal joins conditions by AND at the top level unless `logic` says
+otherwise, and only crm.item.list has groups. `Approvers` finds the leads (heads of sales); it is implemented by
 `orchestrator.features.leads`.
 """
 
@@ -28,7 +28,10 @@ def find_visible_users(actor: Actor) -> frozenset[int] | None:
 
 
 def find_needed_records(call: Call, actor: Actor) -> tuple[Target, ...]:
-    """Return the records to read before checking `call`: for writes always, for reads only if the actor may not see all records."""
+    """Return the records that must be read before `call` is checked.
+
+    A write needs its records always, a read only if the actor may not see all records.
+    """
     wanted: dict[Target, None] = {}
     for leaf in call.leaves:
         wanted.update({tie: None for tie in leaf.ties if tie[0] in leaf.entities})
@@ -59,7 +62,10 @@ _EXACT = frozenset({"", "=", "@"})
 
 
 def narrow_filter(spec: Method, given: object, allowed: frozenset[int]) -> dict[str, object]:
-    """Return the filter `given` restricted to owners in `allowed`; raises Refusal for other people or an unclear filter."""
+    """Return the filter `given`, restricted to records whose owner is in `allowed`.
+
+    Raises Refusal if the filter asks only for records of other people, or if it cannot be restricted with certainty.
+    """
     groups = spec.name == "crm.item.list"
     written = _as_map(given, groups=groups)
     _check_conditions(written, groups=groups)
@@ -80,12 +86,18 @@ def narrow_filter(spec: Method, given: object, allowed: frozenset[int]) -> dict[
 
 
 def check_filter(given: object) -> None:
-    """Raise Refusal for a filter that is meant to identify one record but might match more because of an OR."""
+    """Raise Refusal if a filter contains anything but plain conditions joined by AND.
+
+    Such a filter might match more records than the one it is meant to identify.
+    """
     _check_conditions(_as_map(given, groups=False), groups=False)
 
 
 def extract_conditions(given: object) -> dict[str, object]:
-    """Return the conditions of a filter without groups, field name without its prefix → value; other entries are left out."""
+    """Return the conditions of a filter without groups, as field name → value.
+
+    A prefix of the name (such as ">=") is removed. Entries that are no conditions are left out.
+    """
     conditions: JsonObject = given if isinstance(given, Mapping) else {}
     return {matched[2]: value for name, value in conditions.items() if (matched := _KEY.fullmatch(name)) is not None}
 
@@ -101,7 +113,10 @@ def _as_map(given: object, *, groups: bool) -> dict[str, object]:
 
 
 def _check_conditions(conditions: JsonObject, *, groups: bool) -> None:
-    """Raise Refusal unless all keys of a filter are field names; groups and `logic` are allowed only if `groups` is true."""
+    """Raise Refusal unless all keys of a filter are field names.
+
+    Groups and the key `logic` are allowed only if `groups` is true.
+    """
     for name, value in conditions.items():
         if groups and (_GROUP.fullmatch(name) or name.lower() == "logic"):
             for part in value if isinstance(value, list) else [value]:
@@ -118,7 +133,7 @@ def _split_key(name: str) -> tuple[str, str]:
 
 
 def _select_named_users(value: object, allowed: frozenset[int]) -> frozenset[int]:
-    """Return those users in `allowed` whom an exact condition with this value names."""
+    """Return the users in `allowed` whose ids are in `value`, the value of a filter condition (one id or several)."""
     named = fields.parse_ids(value)
     return frozenset(user for user in allowed if str(user) in named)
 
@@ -134,16 +149,20 @@ Sees = Callable[[Actor], bool]
 
 
 class Approvers(Protocol):
-    """Finds the people who may decide for others, with their present rights; reads nothing from the portal or the database."""
+    """Finds the people who may decide for others, with their present rights. The portal and the database are not read."""
 
     def find_leads(self, actor: Actor, sees: Sees) -> Sequence[Actor]:
         """Return the leads (heads of sales) who get a request of `actor`; may be empty.
 
-        Never the requester, and only those for whom `sees` returns True: they may see the records of the request.
+        The requester is never among them. `sees` is a function that returns whether a lead may see the records of the request; leads for
+        whom it returns False are left out.
         """
 
     def apply_delegation(self, actor: Actor) -> Actor:
-        """Return `actor` with the role and the visible records of the lead whose deputy the actor is today; otherwise unchanged."""
+        """Return `actor` with the rights of an absent lead (head of sales) if the actor is this lead's deputy today.
+
+        These rights are the lead's role and visible records. For anybody else, return `actor` unchanged.
+        """
 
 
 class NoLeads:
@@ -159,7 +178,10 @@ class NoLeads:
 
 
 def is_same_person(one: Actor, key: str, user: int | None) -> bool:
-    """Return whether `one` has this key or, under another account, is the same employee."""
+    """Return whether `one` and the person with the account key `key` and the employee id `user` are the same person.
+
+    They are if the keys are equal, or if both accounts belong to the same employee.
+    """
     return one.key == key or (user is not None and one.bitrix_user_id == user)
 
 
@@ -167,7 +189,7 @@ def is_same_person(one: Actor, key: str, user: int | None) -> bool:
 class Absence:
     """The absence of a lead (head of sales) up to and including the day `until`.
 
-    `deputy` is the key of the person who decides instead, "" if nobody was named.
+    `deputy` is the key of the person who decides in the lead's place, "" if nobody was named.
     """
 
     until: date
@@ -175,13 +197,13 @@ class Absence:
 
 
 class Staff(Protocol):
-    """The people who may use the bot now; implemented by the access list, which is held in memory."""
+    """Lists the people who may use the bot now; implemented by the access list, which is held in memory."""
 
     def list_people(self) -> Sequence[Actor]:
         """Return all people with access."""
 
     def find_lead(self, key: str) -> str:
-        """Return the key of the lead (head of sales) named for this person, or "" if none is."""
+        """Return the key of the lead (head of sales) named for the person with this key, or "" if none is."""
 
     def find_absence(self, key: str) -> Absence | None:
         """Return the person's absence according to the access list, or None; it may already be over."""

@@ -1,6 +1,6 @@
-"""The policy (rules of the portal's owner), loaded as a whole from data/policy.yaml and POLICY_FILE.
+"""The policy: the rules of the portal's owner, loaded from data/policy.yaml and POLICY_FILE.
 
-`policy_reload` loads it again when the file changes.
+`policy_reload` loads it again when one of the files changes.
 """
 
 from collections.abc import Iterator
@@ -94,7 +94,7 @@ class Policy(Frozen):
     """Further methods for the catalogue of the portal's methods."""
 
     def is_listed(self, listed: frozenset[str], method: str) -> bool:
-        """Return whether `method` is in `listed`, which is one of the lists above; case does not matter."""
+        """Return whether the list of method names `listed` contains `method`, regardless of case."""
         return bool(listed) and method.lower() in {name.strip().lower() for name in listed}
 
     @cached_property
@@ -106,7 +106,7 @@ class Policy(Frozen):
     def digest(self) -> str:
         """The checksum (12 hex digits) that identifies this policy in the journal.
 
-        The same rules have the same checksum, however they are written.
+        Policies with the same rules have the same checksum, even if their files are written differently.
         """
         return hash_text(dumps(_to_sorted(self.model_dump())))[:12]
 
@@ -119,7 +119,7 @@ class LoadedPolicy(NamedTuple):
 
 
 def load_policy(path: Path | None, *, shipped: Path = SHIPPED) -> Policy:
-    """Return the shipped policy, in which the keys given in `path` replace the shipped ones.
+    """Return the policy from the shipped file, with keys replaced by those in the owner's file `path`.
 
     Raises SettingsError, which lists every mistake.
     """
@@ -127,7 +127,7 @@ def load_policy(path: Path | None, *, shipped: Path = SHIPPED) -> Policy:
 
 
 def load_with_places(path: Path | None, *, shipped: Path = SHIPPED) -> LoadedPolicy:
-    """Return a policy loaded as `load_policy` does, together with the lines of its keys."""
+    """Return a policy loaded as by `load_policy`, together with the file and line of each key."""
     merged: dict[str, object] = {}
     places: dict[Place, tuple[str, int]] = {}
     for source in (shipped, path) if path else (shipped,):
@@ -141,7 +141,7 @@ def load_with_places(path: Path | None, *, shipped: Path = SHIPPED) -> LoadedPol
 
 
 def check_policy(policy: Policy, catalogue: Catalogue, places: Places | None = None) -> tuple[str, ...]:
-    """Return a sentence for every name in the policy that the catalogue does not know.
+    """Return one sentence for each name in the policy that the catalogue does not know.
 
     A misspelt name in `refuse_methods`, for example, would refuse nothing.
     """

@@ -1,4 +1,4 @@
-"""The format of a policy file: the types of its rules, the line of each key, and mistakes as sentences with line, cause and cure.
+"""The format of a policy file: the types of its rules, the line of each key, and readable messages about mistakes.
 
 Whether a rule applies to a call is decided in `gate/decide/evaluate_rules.py`.
 """
@@ -28,14 +28,17 @@ _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def describe_yaml_error(error: Exception) -> str:
-    """Return where a YAML file cannot be parsed and what to check there; the parser's own message is for programmers."""
+    """Return a text that says where a YAML file cannot be parsed and what to check there.
+
+    It replaces the parser's own message, which is written for programmers.
+    """
     mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
     place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
     return f"{place}: look at indents, colons, quotes and brackets"
 
 
 def parse_duration(value: object) -> object:
-    """Return "1h", "90m" or "2d" as a timedelta; raises ValueError for any other string.
+    """Convert a text such as "1h", "90m" or "2d" to a timedelta; raise ValueError for any other text.
 
     A value that is not a string is returned unchanged.
     """
@@ -48,9 +51,9 @@ def parse_duration(value: object) -> object:
 
 
 def read_policy_file(path: Path) -> tuple[dict[str, object], dict[Place, tuple[str, int]]]:
-    """Return the content of a policy file, and the file and line of every key and element.
+    """Return the content of a policy file, and for each key and list element the file name and line.
 
-    Raises SettingsError if the file cannot be read or is not a map of keys.
+    Raises SettingsError if the file cannot be read, is not a map of keys, or gives a key twice.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -75,7 +78,10 @@ def read_policy_file(path: Path) -> tuple[dict[str, object], dict[Place, tuple[s
 
 
 def _list_places(node: yaml.Node, at: Place) -> Iterator[tuple[Place, int, bool]]:
-    """Yield (path of keys, line, whether the key is a duplicate) for everything below `node`."""
+    """Yield (path, line, whether the key is a duplicate) for every key and list element below `node`.
+
+    A path is a tuple of keys and list indexes, such as ("rules", 0, "then").
+    """
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, value in node.value:
@@ -90,14 +96,14 @@ def _list_places(node: yaml.Node, at: Place) -> Iterator[tuple[Place, int, bool]
 
 
 def format_place(place: Sequence[str | int]) -> str:
-    """Return ("rules", 0, "then") as "rules.0.then"."""
+    """Return a path of keys as text: "rules.0.then" for ("rules", 0, "then")."""
     return ".".join(str(part) for part in place)
 
 
 def format_location(place: Sequence[str | int], places: Places) -> str:
-    """Return "POLICY_FILE mine.yaml: line 4: `rules.0.then`" for a path of keys.
+    """Return where a key stands in the policy files, for example "POLICY_FILE mine.yaml: line 4: `rules.0.then`".
 
-    The line is that of the innermost part of the path with a known line.
+    If the line of the key itself is not known, it is the line of the nearest key above it.
     """
     known = next((places[found] for end in range(len(place), 0, -1) if (found := tuple(place[:end])) in places), None)
     return f"POLICY_FILE {known[0]}: line {known[1]}: `{format_place(place)}`" if known else f"`{format_place(place)}`"
@@ -106,7 +112,10 @@ def format_location(place: Sequence[str | int], places: Places) -> str:
 def describe_mistakes(
     error: ValidationError, places: Places, model: type[BaseModel], parts: Mapping[str, type[BaseModel]]
 ) -> Iterator[str]:
-    """Yield a sentence for each mistake of a policy; `parts` are the models of the values below the keys of `model`."""
+    """Yield one sentence for each mistake that pydantic found in a policy.
+
+    `model` is the model of the whole file. `parts` holds, by top-level key, the models of nested values. `places` gives the lines.
+    """
     for found in error.errors():
         place, kind, text, given = found["loc"], found["type"], found["msg"], found["input"]
         below = parts.get(str(place[0])) if len(place) > 1 else None
@@ -123,7 +132,7 @@ def describe_mistakes(
 
 
 def build_suggestion(name: str, known: list[str]) -> str:
-    """Return " Did you mean 'x'?", or "" if no known name is similar."""
+    """Return the text " Did you mean 'x'?" with the known name most similar to `name`, or "" if none is similar."""
     close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6)
     return f" Did you mean {close[0]!r}?" if close else ""
 
@@ -133,7 +142,7 @@ LONGEST_WHY: Final = 120
 
 
 def _to_list(value: object) -> object:
-    """Return a single word or number as a list of one; any other value unchanged."""
+    """Return a single string or number as a list with one element; return any other value unchanged."""
     return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
 
 
@@ -157,7 +166,10 @@ Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$", description="a code such 
 
 
 class Rule(Frozen):
-    """One rule: it applies when all of its conditions hold; of a condition with several words one must match."""
+    """One rule of the portal's owner. It applies to a call when all conditions that it sets hold.
+
+    A condition may list several words; one of them must match.
+    """
 
     method: Words = ()
     """Methods such as crm.deal.update, or with a star crm.deal.*.
@@ -193,5 +205,5 @@ class Rule(Frozen):
 
 
 def is_match(pattern: str, name: str) -> bool:
-    """Return whether a word of a rule matches this name; a star matches any part of it."""
+    """Return whether `pattern`, a word of a rule, matches `name`, regardless of case. A star in it stands for any text."""
     return fnmatchcase(name.lower(), pattern.lower())

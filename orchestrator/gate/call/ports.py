@@ -32,10 +32,10 @@ class Ledger(Protocol):
         """The current time."""
 
     def mark(self) -> str:
-        """Return a mark of the present time, for `measure_since`; see `state.clock.Clock.mark`."""
+        """Return a mark of the present time, to be passed to `measure_since` later; see `state.clock.Clock.mark`."""
 
     def measure_since(self, mark: str) -> timedelta | None:
-        """Return the time since `mark`, or None if it cannot be told; see `state.clock.Clock.since`."""
+        """Return the time that has passed since `mark`, or None if it cannot be known; see `state.clock.Clock.since`."""
 
     @property
     def state(self) -> SessionState:
@@ -49,9 +49,9 @@ class Ledger(Protocol):
         outbox: Sequence[OutboxRow] = (),
         timers: Sequence[Timer] = (),
     ) -> None:
-        """Store the events and changes durably, with everything buffered before.
+        """Store the events and changes durably, together with everything buffered before.
 
-        Raises EffectConflict, StaleEpoch or StoreUnwritable; then nothing is stored.
+        Raises EffectConflict, StaleEpoch or StoreUnwritable, and then stores nothing.
         """
 
     async def buffer(
@@ -62,27 +62,27 @@ class Ledger(Protocol):
         outbox: Sequence[OutboxRow] = (),
         timers: Sequence[Timer] = (),
     ) -> None:
-        """Apply the events to the state now; they are stored with the next commit.
+        """Apply the events to the session's state now, and store them and the changes with the next commit.
 
-        Raises EffectConflict, and then nothing of this call is kept.
+        Raises EffectConflict, and then keeps nothing of this call.
         """
 
     async def flush(self) -> None:
         """Commit what is buffered; raises StaleEpoch or StoreUnwritable."""
 
     async def flush_plan(self) -> None:
-        """Commit what is buffered, unless it consists only of results of reads; raises as `flush`."""
+        """Commit what is buffered, unless it consists only of results of reads. Raises StaleEpoch or StoreUnwritable."""
 
     async def find_effect(self, effect_id: str) -> EffectRow | None:
-        """Return the row of one effect, or None."""
+        """Return the stored row of one effect, or None."""
 
     async def list_effects(self, status: EffectStatus) -> list[EffectRow]:
-        """Return the session's effects with that status."""
+        """Return the session's effects (stored calls) that have this status."""
 
     async def find_calls_about(self, record: str, within: timedelta) -> list[EffectRow]:
-        """Return the calls of all sessions that changed a record ("deal:481") within that time, oldest first.
+        """Return the calls of all sessions that changed a record ("deal:481") within the time span `within`, oldest first.
 
-        Some older ones may be among them.
+        A few older calls may be among them.
         """
 
 
@@ -172,12 +172,18 @@ class FindsTraces(Protocol):
     """
 
     async def find_traces(self, call: Call, since: datetime) -> str:
-        """Return a sentence on what a call sent at `since` probably created, or "". It proves nothing; may raise bitrix errors."""
+        """Return a sentence that says what a call sent at `since` probably created, or "" if nothing was found.
+
+        The sentence is a hint and no proof. May raise bitrix errors.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reconciled:
-    """What a read of the portal found about a call of unknown outcome: `verdict` says whether it happened."""
+    """What reading the portal showed about a call of unknown outcome.
+
+    `verdict` says whether the call happened: "done", "not_done", "unclear" and so on.
+    """
 
     verdict: str
     detail: str = ""
@@ -192,9 +198,10 @@ class FieldLists(Protocol):
     async def load_fields(
         self, entity: str, *, fresh: bool = False, has: Callable[[Mapping[str, Field]], bool] | None = None
     ) -> Mapping[str, Field]:
-        """Return the fields of "deal", "item:2" or "task" by code.
+        """Return the fields of a kind of record ("deal", "item:2" or "task"), by field code.
 
-        The cached list is read again, once, if `has` returns False for it. Raises bitrix errors.
+        The list may come from a cache. If `has` is given and returns False for the cached list, the list is read again, once. Raises bitrix
+        errors.
         """
 
 
@@ -205,7 +212,7 @@ class People(Protocol):
         """Return whether this is the id of an active employee; raises bitrix errors."""
 
     async def load_users(self, *, fresh: bool = False) -> Mapping[int, User]:
-        """Return employees by id, including dismissed ones, at most some thousands; raises bitrix errors."""
+        """Return the portal's employees by id, including dismissed ones; at most some thousands. Raises bitrix errors."""
 
 
 class Reference(FieldLists, People, Protocol):
@@ -226,26 +233,29 @@ class Records(Protocol):
         """Return the present first stage of each funnel ("deal:0", "item:177:10"); raises bitrix errors."""
 
     def discard_for_call(self, method: str) -> None:
-        """Forget the cached data that a call of this program by `method` changed, whether or not the call succeeded."""
+        """Discard the cached data that a call of the method `method` may have changed, whether or not the call succeeded."""
 
 
 class FreezeSwitch(Protocol):
     """The switch by which operations staff stop ("freeze") all writes to the portal."""
 
     async def find_freeze(self) -> FreezeState | None:
-        """Return the freeze in force, or None while writes may start.
+        """Return the freeze that is in force, or None while writes are allowed. Raises StoreError.
 
-        It may lag briefly behind other processes. Raises StoreError.
+        The answer may be slightly out of date when another process has just switched.
         """
 
     async def fetch_freeze(self) -> FreezeState:
-        """Return the freeze that has just stopped a call; unlike `find_freeze` it never lags. Raises StoreError."""
+        """Return the freeze that has just stopped a call. It is read fresh, so it is never out of date. Raises StoreError."""
 
     async def freeze(self, hand: SwitchOperator, reason: str = "") -> SwitchResult:
-        """Stop all writes: once this returns, no write starts in any process. If it raises StoreError, nothing has changed."""
+        """Stop all writes. Once this returns, no write starts in any process. If it raises StoreError, nothing has changed."""
 
     async def release(self, hand: SwitchOperator, seq: int | None = None) -> SwitchResult:
-        """Allow writes again; with `seq` only if that freeze is still in force. If it raises StoreError, nothing has changed."""
+        """Allow writes again; if `seq` is given, only if the freeze with this number is in force.
+
+        If it raises StoreError, nothing has changed.
+        """
 
 
 class Names(Protocol):
@@ -261,7 +271,7 @@ class Names(Protocol):
         """Return the name of a funnel."""
 
     async def find_kind_name(self, entity: str, locale: Locale) -> str:
-        """Return what a smart process calls its records; "" for kinds that `bot` has its own words for."""
+        """Return the name of a smart process (custom record type); "" for other kinds of record, which `bot` names itself."""
 
     async def find_title(self, entity: str, record_id: int) -> str:
         """Return the title of a record."""
@@ -270,10 +280,10 @@ class Names(Protocol):
         """Return the portal's title of a field; "" if it has none or the portal cannot be read."""
 
     async def describe_field_value(self, entity: str, name: str, value: object, *, locale: Locale, zone: str) -> str | None:
-        """Return the value of a custom field in words; None if the portal has no other words for it."""
+        """Return the value of a custom field in words, such as the name of a list item; None if the portal has no words for it."""
 
     async def load_currency_book(self) -> CurrencyBook:
-        """Return the portal's currencies and how it formats them; never fails."""
+        """Return the portal's currencies and their formats; must never fail."""
 
     def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
         """Return the address of the record's page as `user` sees it, "" if it has none."""

@@ -1,6 +1,6 @@
-"""All reasons that the gate gives: a code, and an English sentence for the model and operations staff.
+"""All reasons for which the gate asks or refuses. Each has a code and an English sentence for the model and operations staff.
 
-People read the texts of the same codes in `bot/i18n`.
+The texts that people read for the same codes are in `bot/i18n`.
 """
 
 import re
@@ -95,7 +95,7 @@ _MAX_ARGUMENT = 120
 
 
 def format_english(notice: Notice) -> str:
-    """Return the English sentence for the model that belongs to a notice of the gate."""
+    """Return the English sentence for a notice of the gate; the model reads it."""
     return SENTENCES[notice.code].format(**notice.args)
 
 
@@ -111,7 +111,7 @@ def refuse(code: str, **args: object) -> Refuse:
 
 
 class CommandLabel(NamedTuple):
-    """How people are told which record a command of a batch is about; the number is 0 for a record yet to be created."""
+    """Names, for people, the record that a command of a batch changes. `number` is 0 for a record that is yet to be created."""
 
     entity: str = ""
     title: str = "none"
@@ -120,9 +120,10 @@ class CommandLabel(NamedTuple):
 
 
 def wrap_in_batch(code: str, notice: Notice, *, key: str, method: str, about: CommandLabel | None = None) -> Notice:
-    """Return a reason for a whole batch, made of the reason `notice` about one of its commands.
+    """Return a reason that concerns a whole batch, built from `notice`, the reason that concerns one command.
 
-    `bot` selects the inner sentence by `reason` and fills it from the same arguments. `about` names the record of the command for people.
+    The result has the code `code`; its argument `reason` holds the code of the inner reason. `bot` builds the sentence for people from both
+    codes. `about` names the record of the command.
     """
     about = about or CommandLabel(method=method)
     titled = "no" if about.title == "none" else "yes"
@@ -149,7 +150,7 @@ _CODE = re.compile(r"[A-Za-z0-9_.-]{1,60}", re.ASCII)
 def build_read_refusal(error: BitrixError) -> Refuse:
     """Return the refusal of a step whose record could not be read.
 
-    The person gets the portal's error code, the journal its message.
+    The person is told the portal's error code; the journal also gets the error message.
     """
     return Refuse(
         reason=Notice(code="portal-unreadable", args={"code": _find_error_code(error)}),

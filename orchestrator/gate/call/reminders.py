@@ -1,6 +1,6 @@
 """Normalizes a request for a reminder to one exact call: when, what text, and which record it is about. Pure.
 
-A reminder is only ever for the requester.
+A reminder goes only to the person who requested it.
 """
 
 from datetime import datetime
@@ -36,7 +36,10 @@ def normalize_reminder(given: JsonObject, *, person: str, effect_id: str) -> dic
 
 
 def _parse_moment(value: object) -> str:
-    """Return a time that was given with an offset, as ISO text in UTC without fractions of seconds; raises Refusal for anything else."""
+    """Return a time as ISO text in UTC, without fractions of seconds.
+
+    `value` must be ISO text with a UTC offset; raises Refusal for anything else.
+    """
     try:
         found = datetime.fromisoformat(value if isinstance(value, str) else "")
         if found.tzinfo is not None:

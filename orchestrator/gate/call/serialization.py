@@ -17,9 +17,9 @@ class UndecodableCall(ValueError):
 
 
 class StoredCall(View):
-    """A Call as it is stored; see `Call` for its fields.
+    """A Call in the form in which it is stored; see `Call` for its fields.
 
-    `model_validate` also checks an object that was built without validation.
+    `model_validate` also validates an instance that was built without validation.
     """
 
     model_config = ConfigDict(revalidate_instances="always")
@@ -45,10 +45,10 @@ class StoredCall(View):
 
 
 class StoredOrder(View):
-    """What the effects table stores of an order (a call to be run): enough to run or reconcile the call after a restart.
+    """An order (a call to be run) as stored in the effects table: enough to run it, or to find its outcome, after a restart.
 
-    Read one with `from_data`, which validates nothing: of the call of an erased person only a few fields are left, and a field that the
-    data lacks raises AttributeError when it is read. `decode_call` is the strict way.
+    Use `from_data` to read one. It validates nothing, because most of the data of an erased person's call is gone. Reading a missing field
+    then raises AttributeError. `decode_call` validates.
     """
 
     call: StoredCall
@@ -72,17 +72,17 @@ class StoredOrder(View):
 
     @property
     def is_erased(self) -> bool:
-        """Whether the call is gone, because the person who asked for it was erased: only its status and who asked are left."""
+        """Whether the call's data was erased together with the data of its requester. Only the status and who asked are left."""
         return "call" not in self.model_fields_set
 
     @property
     def call_class(self) -> str:
-        """The classes of the call as one word, such as "WM"."""
+        """The letters of the call's classes joined to one word, such as "WM" (it writes, and concerns money)."""
         return "".join(self.call.classes)
 
 
 def encode_call(call: Call) -> dict[str, object]:
-    """Return `call` as JSON data."""
+    """Return `call` as JSON data, from which `decode_call` restores it."""
     return {
         "kind": call.kind,
         "method": call.method,
@@ -137,12 +137,12 @@ def decode_call(data: JsonObject | StoredCall, catalogue: Catalogue) -> Call:
 
 
 def build_effect_id(slot: str) -> str:
-    """Return the id of the effect at the place `slot` of a plan; the same slot gives the same id after a restart."""
+    """Return the id of the effect in `slot` (the unique name of a step). The same slot gives the same id after a restart."""
     return hash_text(slot)[:32]
 
 
 def get_essence(call: Call) -> str:
-    """Return the SHA-256 checksum of the call without the origin marks that make every add unique.
+    """Return the SHA-256 checksum of the call without its origin marks; see `Call.essence`.
 
     The same request therefore always has the same essence.
     """
@@ -150,9 +150,9 @@ def get_essence(call: Call) -> str:
 
 
 def build_doubt_args(effect_id: str, stored: JsonObject) -> dict[str, object]:
-    """Return the message arguments for a stored call of unknown outcome.
+    """Return the message arguments that name a stored call of unknown outcome.
 
-    `effect_id` is set only if the call has no card: the button to check it is then under this message.
+    `effect_id` among them is "" if the call has a card. Otherwise the message gets a button that checks the outcome of this effect.
     """
     known = stored.get("named") or _build_label_args(stored["call"]["method"])
     return {**known, "effect_id": "" if stored["confirmation_id"] else effect_id}

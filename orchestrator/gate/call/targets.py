@@ -1,4 +1,4 @@
-"""Finds the existing record that a call is about, where its catalogue row says that the id stands. Pure."""
+"""Finds the existing record that a call is about. The catalogue says which parameter holds the record's id. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _ID = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
 class TargetMatch:
     """The record that a call is about.
 
-    `path` is the parameter with its id; `written` is the id as given, also if it is not a plain number.
+    `path` is the parameter that holds the record's id, `written` the value given there, which may be no plain number.
     """
 
     targets: tuple[Target, ...] = ()
@@ -30,12 +30,12 @@ class TargetMatch:
 
     @property
     def unknown(self) -> bool:
-        """Whether the catalogue row names a record but the call does not clearly say which."""
+        """Whether the method needs a record but the call does not clearly say which."""
         return bool(self.path) and not self.targets
 
 
 def find_target(spec: Method, params: JsonObject, catalogue: Catalogue) -> TargetMatch:
-    """Return the record that `params` refers to; `entity` of the result is "" when the kind of record cannot be parsed."""
+    """Return the record that `params` refers to. In the result, `entity` is "" when the kind of record is unknown."""
     entity = find_entity_name(spec, params, catalogue)
     if not spec.target:
         return TargetMatch(entity=entity)
@@ -48,7 +48,7 @@ def find_target(spec: Method, params: JsonObject, catalogue: Catalogue) -> Targe
 
 
 def find_entity_name(spec: Method, params: JsonObject, catalogue: Catalogue) -> str:
-    """Return the kind of record that a call is about, such as "deal" or "item:177"; "" when the call names one that does not exist."""
+    """Return the kind of record that a call is about, such as "deal" or "item:177"; "" if the named kind does not exist."""
     name = spec.target_entity or spec.entity
     if not name.startswith("@"):
         return name
@@ -59,7 +59,7 @@ def find_entity_name(spec: Method, params: JsonObject, catalogue: Catalogue) -> 
 
 
 def find_entity_by_code(code: str, catalogue: Catalogue) -> str:
-    """Return the kind of record for one of the portal's codes in lower case: 2, d, deal, dynamic_177, tb1; "" for an unknown code."""
+    """Return the kind of record for a code of the portal in lower case, such as 2, d, deal, dynamic_177 or tb1; "" if unknown."""
     if code.isascii() and code.isdigit() and len(code) <= _LONGEST:
         return _find_entity_by_number(int(code), catalogue)
     if code in _SHORT:
@@ -71,14 +71,17 @@ def find_entity_by_code(code: str, catalogue: Catalogue) -> str:
 
 
 def find_definition(name: str, catalogue: Catalogue) -> Entity | None:
-    """Return the catalogue's definition of a kind of record, or None; all smart processes ("item:177") share the row "item"."""
+    """Return the catalogue's definition of a kind of record, or None.
+
+    All smart processes (custom record types, "item:177") share the definition "item".
+    """
     return catalogue.entities.get(name.partition(":")[0])
 
 
 def find_definitions(*names: str, catalogue: Catalogue) -> dict[str, Entity]:
-    """Return the definitions of these kinds by name; kinds without one are missing.
+    """Return the catalogue's definitions of several kinds of record, by name; kinds without a definition are missing.
 
-    Smart processes share the row "item", and each gets a copy under its own name.
+    Smart processes (custom record types) share the definition "item"; each gets a copy under its own name.
     """
     found = {name: find_definition(name, catalogue) for name in names}
     return {
@@ -89,7 +92,7 @@ def find_definitions(*names: str, catalogue: Catalogue) -> dict[str, Entity]:
 
 
 def get_at_path(params: object, path: str) -> object:
-    """Return the value at a dotted path, or None."""
+    """Return the value at a dotted path such as "fields.TITLE", or None."""
     value = params
     for name in path.split("."):
         if not isinstance(value, Mapping):
@@ -99,7 +102,7 @@ def get_at_path(params: object, path: str) -> object:
 
 
 def as_id(value: object) -> int | None:
-    """Return a record id given as a positive integer or its plain text; None for anything else."""
+    """Return a record id as an integer; `value` is a positive integer or a text of its digits. None for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return None
     text = str(value).strip()
