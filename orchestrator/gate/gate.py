@@ -1,4 +1,4 @@
-"""The gate: every effect of every engine, and every decision of a person about a card, enters here.
+"""The gate: every effect (proposed call) of every engine, and every decision of a person about a card, enters here.
 
 submit: normalize → fetch facts → decide (pure) → refuse, plan, ask or run. decide_card: a person's decision → run the call once.
 """
@@ -55,7 +55,7 @@ from state.stored import JsonObject
 
 @dataclass(frozen=True, kw_only=True)
 class _Case:
-    """One effect on its way through the gate, with the turn, the person and the session it belongs to."""
+    """One effect that is being processed by the gate, with its turn, person, mode and session."""
 
     effect: Effect
     effect_id: str
@@ -66,7 +66,10 @@ class _Case:
 
 
 class Gate:
-    """Decides on effects, and applies people's decisions about cards. Stateless: all state is in the ledger passed to each method."""
+    """Decides on effects, and applies people's decisions about cards.
+
+    It is stateless: all state is in the session's journal (`ledger`), which is passed to each method.
+    """
 
     def __init__(  # noqa: PLR0913 - the composition root hands in each part once
         self,
@@ -82,7 +85,7 @@ class Gate:
         tally: ChangeCounter | None = None,
         switch: FreezeSwitch | None = None,
     ) -> None:
-        """Set up the gate.
+        """Build the gate from its dependencies; those that are not given have harmless defaults.
 
         `present` returns a person with their present rights, or None if the person has no access any more.
         """
@@ -113,16 +116,25 @@ class Gate:
 
     @property
     def deps(self) -> GateDeps:
-        """The dependencies of the gate, for features built on it, such as undo, which reads and names records as cards do."""
+        """The dependencies of the gate, for features built on it.
+
+        Undo, for example, reads and names records with them as cards do.
+        """
         return self._deps
 
     def describe_method(self, method: str) -> dict[str, str]:
-        """Return the verb and kind of record of a method, for the progress shown to people during a turn; {} for an unknown method."""
+        """Return {"verb": …, "entity": …}: the verb and kind of record of a method; {} for an unknown method.
+
+        People see them as the progress of a turn.
+        """
         found = self._catalogue.find(method)
         return {"verb": find_verb(found), "entity": found.entity} if found else {}
 
     async def describe_effect(self, effect: Effect, actor: Actor) -> ProposalLabel | None:
-        """Return the label of the change that `effect` proposes, whether or not it runs; None if it changes nothing."""
+        """Return the label of the change that `effect` would make, or None if it changes nothing.
+
+        The label does not depend on whether the effect may run.
+        """
         return await describe_proposal(effect, catalogue=self._catalogue, portal=self._find_portal(effect.kind), actor=actor)
 
     async def submit(
@@ -130,8 +142,9 @@ class Gate:
     ) -> Outcome | Pending:
         """Check `effect` and do what the verdict says: refuse it, record it as a plan, show a card or run it.
 
-        The same slot never runs twice, whatever happens, and no write that an effect in `earlier` (the turn's effect ids, in their order)
-        has made already. Raises StoreUnwritable when the intent cannot be stored (then nothing was sent).
+        `earlier` holds the effect ids of the turn, oldest first. An effect with the same slot never runs twice, and a change that an
+        earlier effect of the turn has made is not made again. Raises StoreUnwritable when the intent cannot be stored (then nothing was
+        sent).
         """
         case = _Case(effect=effect, effect_id=build_effect_id(effect.slot), turn_id=turn_id, actor=actor, mode=mode, ledger=ledger)
         known = await ledger.find_effect(case.effect_id)
@@ -157,7 +170,10 @@ class Gate:
         return await self._carry_out(case, call, facts, await self._check_frozen(call, verdict))
 
     async def _find_repeat(self, case: _Case, call: Call, earlier: Sequence[str]) -> Outcome | None:
-        """Return the outcome of a write that this turn has made already, which is recorded and not sent; None for any other call."""
+        """Return the outcome of a call whose change was made earlier in this turn; None for any other call.
+
+        The repeated call is recorded in the journal and not sent.
+        """
         if call.reads_only or not earlier:
             return None
         rows = [row for one in earlier if (row := await case.ledger.find_effect(one)) is not None]
@@ -227,15 +243,15 @@ class Gate:
         return await run_approved.run_approved(effect_id, self._deps, mode=mode, ledger=ledger)
 
     async def resume_approved(self, effect_id: str, *, mode: Mode, ledger: Ledger) -> DecisionResult:
-        """Run an approved call after a crash: only if the approver still has access, and in a mode that person may use."""
+        """Run a call that was approved before a crash, if the approver still has access, in a mode that the approver may use now."""
         return await run_approved.resume_approved(effect_id, self._deps, mode=mode, ledger=ledger)
 
     async def recover(self, ledger: Ledger, *, announce: Announce) -> list[RecoveredEffect]:
-        """Mark the calls that a dead process left without an outcome as unknown, and check them in the portal; sends no write."""
+        """Mark the calls that a dead process left without an outcome as `unknown`, and check each in the portal. Never sends a write."""
         return await recover_started(ledger, self._catalogue, self._performers, announce)
 
     async def reconcile(self, row: EffectRow, ledger: Ledger, *, announce: Announce) -> RecoveredEffect:
-        """Check in the portal whether one call of unknown outcome happened; sends no write."""
+        """Check in the portal whether one call of unknown outcome happened. Never sends a write."""
         return await reconcile(row, ledger, self._catalogue, self._performers, announce)
 
     async def _run(self, case: _Case, call: Call, facts: Facts) -> Outcome:
@@ -297,7 +313,10 @@ class Gate:
         )
 
     async def _deny_by_model(self, case: _Case, call: Call) -> Outcome:
-        """Apply a denial by the model, which may withdraw its own step; the model can never approve one (S004-12, A1, A10)."""
+        """Withdraw a step at the request of the model, and return its outcome (S004-12, A1, A10).
+
+        The model may deny its own step in this way, but it can never approve one.
+        """
         entry = find_open_card(case.ledger.state, get_essence(call), case.actor)
         decision = Decision(confirmation_id="", nonce="", approve=False, actor=case.actor, via="model")
         if entry is not None:
@@ -325,9 +344,9 @@ class Gate:
         )
 
     async def _collect_facts(self, case: _Case, call: Call) -> Facts:
-        """Read the facts for the check of a call.
+        """Read the facts that are needed to check a call.
 
-        In shadow mode no records are loaded for a call that only reads, since loading them would be making the read.
+        In shadow mode, which makes no calls, no records are read for a call that only reads.
         """
         only_planned = case.mode == "shadow" and call.reads_only
         written = await self._deps.count_changes(call, case.actor, case.ledger)
@@ -362,7 +381,10 @@ class Gate:
 
 
 def _to_storable(params: JsonObject) -> dict[str, object]:
-    """Return `params`, or {"unreadable": why} if they cannot be stored as JSON: a refusal must always be recorded."""
+    """Return `params`, or {"unreadable": reason} if they cannot be stored as JSON.
+
+    A refusal must be recorded even if its parameters cannot.
+    """
     try:
         dumps(params)
     except NotCanonical as error:

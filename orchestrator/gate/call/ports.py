@@ -182,7 +182,7 @@ class FindsTraces(Protocol):
 class Reconciled:
     """What reading the portal showed about a call of unknown outcome.
 
-    `verdict` says whether the call happened: "done", "not_done", "unclear" and so on.
+    `verdict` says whether the call happened: "done", "not_done" or "unclear".
     """
 
     verdict: str

@@ -1,4 +1,4 @@
-"""Decides whether one call runs, waits for a person or is refused; checked as proposed, then as it will be sent. Pure.
+"""Decides whether a call runs, waits for a person or is refused. The call is checked twice: as proposed, and in its final form. Pure.
 
 Rights are checked first, so that nobody learns about a record from the errors of a call about it. Nothing the model writes makes a verdict
 milder: `confirmed: true` is never read in this file (S004-A1).
@@ -26,7 +26,7 @@ from orchestrator.gate.normalize.merge_multifields import merge_multifields
 
 
 def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Verdict:
-    """Return Allow, Ask, Refuse or PlanOnly for exactly this call (S004-8, S004-25, S004-28 to S004-30). Never raises."""
+    """Return the verdict on exactly this call: Allow, Ask, Refuse or PlanOnly (S004-8, S004-25, S004-28 to S004-30). Never raises."""
     mode = modes.resolve_mode(mode, actor)
     ruled = [
         (leaf, rule)
@@ -57,7 +57,7 @@ def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts
 
 
 def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Refuse | None:
-    """Return the refusal that no approval can override, or None if there is none."""
+    """Return the refusal of the call that no approval can override, or None if there is none."""
     if (effect.confirmation_decision or "").strip().lower() == "deny":
         return refuse("gate-withdrawn")
     if find_visible_users(actor) == frozenset():
@@ -77,18 +77,19 @@ def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
 
 
 def _refuse_by_rule(call: Call, ruled: list[tuple[Call, Rule]], facts: Facts) -> Refuse | None:
-    """Return the refusal of the first owner's rule that refuses the call, or None.
+    """Return the refusal by a rule of the portal's owner, or None if no rule refuses the call.
 
-    It is checked after rights, so that nobody learns about a record from it.
+    `ruled` holds the rules that apply, with the call or command. Rights are checked before, so that the refusal reveals nothing about a
+    record.
     """
     found = [(leaf, refuse("gate-rule-refuses", why=rule.why)) for leaf, rule in ruled if rule.then == "refuse"]
     return _select_refusal(call, found, facts) if found else None
 
 
 def _select_refusal(call: Call, found: list[tuple[Call, Refuse]], facts: Facts) -> Refuse:
-    """Return the refusal to report to the person.
+    """Return the one refusal, out of those in `found`, that is reported to the person.
 
-    In a batch, a deletion among the commands is reported first, with its key and method.
+    In a batch, the refusal of a deletion comes first. The refusal names the command of the batch that it concerns.
     """
     leaf, refusal = next(((one, why) for one, why in found if why.reason.code == "gate-delete"), found[0])
     if not call.commands:
@@ -108,7 +109,10 @@ def _select_refusal(call: Call, found: list[tuple[Call, Refuse]], facts: Facts) 
 
 
 def _collect_outer_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Iterator[Notice]:
-    """Yield the reasons to ask that lie outside the call: the policy, the model's request for a confirmation, an earlier denial."""
+    """Yield the reasons to ask that concern the call as a whole.
+
+    They are the policy, the model's request for a confirmation, and an earlier denial of the same call.
+    """
     if call.commands and policy.is_listed(policy.ask_methods, call.method):
         yield ask("gate-policy-method", method=call.method)
     if not call.reads_only and policy.is_listed(policy.ask_people, actor.key):
@@ -124,7 +128,10 @@ def _collect_outer_reasons(call: Call, *, policy: Policy, actor: Actor, facts: F
 
 
 def _collect_command_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Iterator[Notice]:
-    """Yield the reasons to ask that lie in the call itself, or in each command of a batch under the command's key (S004-30)."""
+    """Yield the reasons to ask that concern the call itself, or each command of a batch (S004-30).
+
+    In a batch, a reason names its command.
+    """
     for leaf in call.leaves:
         named = any(policy.is_listed(policy.ask_methods, name) for name in evaluate_rules.list_method_names(leaf))
         notices = [ask("gate-policy-method", method=leaf.method)] if named else []
@@ -135,9 +142,9 @@ def _collect_command_reasons(call: Call, *, policy: Policy, actor: Actor, facts:
 
 
 def _collect_jump_reasons(call: Call, policy: Policy, facts: Facts) -> Iterator[Notice]:
-    """Yield a reason to ask for each sum that becomes several times larger or smaller.
+    """Yield a reason to ask for each sum that becomes many times larger or smaller (the policy's `sum_jump`).
 
-    One digit too many is the most common and most expensive slip.
+    One digit too many is the most common and most expensive mistake.
     """
     if policy.sum_jump is None:
         return
@@ -158,14 +165,14 @@ def _build_jump_reason(jump: evaluate_rules.Jump) -> Notice:
 
 
 def _add_command_label(call: Call, leaf: Call, notice: Notice, facts: Facts) -> Notice:
-    """Return the reason; if the call is a batch, wrapped so that it names the command it is about."""
+    """Return the reason `notice`; for a batch, a reason that also names the command `leaf` that it concerns."""
     if not call.commands:
         return notice
     return wrap_in_batch("gate-batch-asks", notice, key=leaf.key, method=leaf.method, about=build_command_label(leaf, facts))
 
 
 def _find_largest_above(call: Call, limit: Decimal | None, policy: Policy, facts: Facts) -> sums.RawSum | None:
-    """Return the largest sum among the writes that is above `limit`, or None."""
+    """Return the largest sum above `limit` that the writes of the call concern, or None."""
     if limit is None:
         return None
     found = (sums.find_sum_above(leaf, limit, facts, money=policy.money) for leaf in call.leaves if not leaf.reads_only)
@@ -173,7 +180,7 @@ def _find_largest_above(call: Call, limit: Decimal | None, policy: Policy, facts
 
 
 def evaluate(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> tuple[Call, Verdict]:
-    """Return the call as it would be sent and the verdict on exactly that call; never raises."""
+    """Return the call in the form in which it would be sent, and the verdict on it. Never raises."""
     verdict = decide(call, mode=mode, policy=policy, actor=actor, facts=facts, effect=effect)
     if isinstance(verdict, Refuse):
         return call, reword_refusal(verdict, call, effect.provenance, facts)

@@ -1,7 +1,7 @@
-"""Evaluates the owner's rules for a call: ask, ask twice, ask a lead (head of sales), ask two people, or refuse. Pure.
+"""Evaluates the rules of the portal's owner for a call: ask, ask twice, ask a lead (head of sales), ask two people, or refuse. Pure.
 
-A rule can only make a verdict stricter, never milder. All rules apply and the strictest wins, so that no rule, wherever it is in the file,
-can cancel what another one demands.
+A rule can only make a verdict stricter. All rules that apply count, and the strictest one wins. So no rule can cancel what another rule
+demands, in whatever order they stand in the file.
 """
 
 from collections.abc import Iterator
@@ -25,9 +25,9 @@ _PARTS: Final = frozenset({"productrow", "payment", "delivery"})
 
 
 def is_applicable(rule: Rule, call: Call, *, mode: Mode, actor: Actor, facts: Facts, money: Money = RUBLES) -> bool:
-    """Return whether a rule applies to this call or command of a batch.
+    """Return whether a rule applies to this call, or to this command of a batch.
 
-    A rule applies to a call that only reads only if it names the method and sets no condition on values.
+    To a call that only reads, a rule applies only if the rule lists methods and has no condition on fields or sums.
     """
     if call.reads_only and (not rule.method or rule.field or rule.above is not None or rule.times):
         return False
@@ -55,14 +55,15 @@ def _has_values(rule: Rule, call: Call, facts: Facts, money: Money) -> bool:
 def find_applicable_rules(
     rules: tuple[Rule, ...], call: Call, *, mode: Mode, actor: Actor, facts: Facts, money: Money = RUBLES
 ) -> Iterator[Rule]:
-    """Return the rules that apply to a call or one command of a batch, in the order of the file."""
+    """Return an iterator over the rules that apply to a call or one command of a batch, in the order of the file."""
     return (rule for rule in rules if is_applicable(rule, call, mode=mode, actor=actor, facts=facts, money=money))
 
 
 def list_method_names(call: Call) -> tuple[str, ...]:
     """Return every method name by which a rule may refer to the call.
 
-    A deal can be changed by two families of methods and through its product rows; none of these ways may bypass a rule.
+    The same deal can be changed by crm.deal.update, by crm.item.update and through its product rows. A rule for one of these methods must
+    cover the others too.
     """
     method = call.listed_as
     lower = method.lower()
@@ -81,12 +82,18 @@ def list_method_names(call: Call) -> tuple[str, ...]:
 
 
 def _list_kinds(call: Call) -> tuple[str, ...]:
-    """Return the kinds of record that the call is about; for a part such as a product row also the kind of the record it belongs to."""
+    """Return the kinds of record that a rule may name for this call.
+
+    For a part of a record, such as a product row, this includes the kind of the record that it belongs to.
+    """
     return (call.entity, *(name for name, _ in call.targets)) if call.entity in _PARTS else (call.entity,)
 
 
 def find_changed_fields(call: Call, facts: Facts) -> frozenset[str]:
-    """Return the keys of the fields that the call changes, or sets on a new record, without those that this program added."""
+    """Return the normalized keys of the fields that the call changes, or sets on a new record.
+
+    Fields that this program added to the call are left out.
+    """
     record = critical_fields.find_current_record(call, facts)
     found = frozenset(
         fields.to_field_key(call.spec.stands_for.get(name, name), call.entity)
@@ -104,9 +111,9 @@ def _is_idle(call: Call, name: str, value: object, record: JsonObject | None) ->
 
 @dataclass(frozen=True, kw_only=True)
 class Jump:
-    """A sum that changes strongly.
+    """A sum that becomes many times larger or smaller through a call.
 
-    `times` says how many times larger or smaller it becomes; None if the new sum is zero or the two cannot be compared.
+    `times` is the factor, rounded down; None if the new sum is zero or the two sums cannot be compared.
     """
 
     field: str
@@ -118,10 +125,11 @@ class Jump:
 
 
 def find_jumps(call: Call, facts: Facts, times: int, *, money: Money = RUBLES) -> Iterator[Jump]:
-    """Yield each sum that becomes at least `times` times larger or smaller, and sums that cannot be parsed or compared.
+    """Yield each sum that becomes at least `times` times larger or smaller, and each sum that cannot be parsed or compared.
 
-    A sum that was zero is not compared. The same number in another currency is another sum. If a sum makes no such jump now, it is compared
-    with its value before this program's first change of it within a day.
+    A sum is compared with its present value. If this shows no jump, it is compared with its value before this program first changed it
+    within the last day, because several small steps can make a large one. A sum that was zero is not compared. The same number in another
+    currency counts as another sum.
     """
     record = critical_fields.find_current_record(call, facts)
     now, then = sums.find_currencies(call, record)
@@ -159,14 +167,14 @@ def _compare_sums(was: RawSum, after: RawSum, *, field: str, times: int, money: 
 
 
 def find_sum_owner(call: Call, facts: Facts) -> Target | None:
-    """Return the existing record whose sum the call writes, or None."""
+    """Return the existing record whose sum the call changes, or None."""
     if not find_written_sums(call, facts):
         return None
     return next((target for target in call.targets if facts.records.get(target) is not None), None)
 
 
 def find_written_sums(call: Call, facts: Facts) -> dict[str, object]:
-    """Return the sums (field name → value) of an existing record as they will be after the call; {} if the call writes none."""
+    """Return the sums (field name → value) that an existing record will have after the call; {} if the call changes none."""
     record = critical_fields.find_current_record(call, facts)
     if record is None or call.reads_only or (call.spec.verb == "add" and call.entity not in _PARTS):
         return {}
@@ -175,7 +183,10 @@ def find_written_sums(call: Call, facts: Facts) -> dict[str, object]:
 
 
 def _collect_sums(call: Call, record: JsonObject, *, moved: bool) -> Iterator[tuple[str, object]]:
-    """Yield (name, value) of the sums after the call: written, computed from product rows, or unchanged but in another currency."""
+    """Yield (field name, value) of the record's sums after the call.
+
+    A sum is written by the call, or computed from product rows. If the call only changes the currency (`moved`), it is the present sum.
+    """
     found = dict(critical_fields.list_written_amounts(call)) if call.entity not in _PARTS else {}
     for total in sums.calculate_row_totals(call, record):
         found[sums.SUM] = total

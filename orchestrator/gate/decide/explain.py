@@ -1,6 +1,6 @@
-"""Explains why a call would run, ask or be refused, and which line of policy or catalogue is the cause. Pure.
+"""Explains why a call would run, ask or be refused, and which line of the policy or catalogue is the cause. Pure.
 
-In English, for operations staff.
+The texts are in English, for operations staff.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -60,7 +60,11 @@ _KIND: Final = "D"
 
 @dataclass(frozen=True, kw_only=True)
 class ReasonLine:
-    """One reason for a verdict: what it demands (`says`), its code, its text, and the line or setting that causes it."""
+    """One reason for a verdict, in an explanation for operations staff.
+
+    `says` is the consequence ("asked", "refused"). `code` and `text` are the reason's code and English sentence. `source` is the policy
+    line or setting that causes it.
+    """
 
     says: str
     code: str
@@ -70,7 +74,7 @@ class ReasonLine:
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """The verdict in words, with its reasons."""
+    """A verdict in words for operations staff, with the number of button clicks it needs and one line for each reason."""
 
     verdict: str
     taps: int
@@ -78,7 +82,7 @@ class Explanation:
 
 
 def explain_verdict(verdict: Verdict, method: str, rules: LoadedPolicy) -> Explanation:
-    """Return `verdict` in words, with its reasons; `method` is the method of the call."""
+    """Return the explanation of `verdict`; `method` is the method of the call."""
     match verdict:
         case Refuse():
             return Explanation(verdict="refused", taps=0, lines=tuple(explain_reasons([verdict.reason], "refused", method, rules)))
@@ -96,7 +100,10 @@ def explain_verdict(verdict: Verdict, method: str, rules: LoadedPolicy) -> Expla
 
 
 def explain_reasons(reasons: Iterable[Notice], says: str, method: str, rules: LoadedPolicy) -> Iterator[ReasonLine]:
-    """Yield each reason with the line or setting that causes it."""
+    """Yield one line for each reason, with the policy line or setting that causes it.
+
+    `says` is the consequence that the lines state, such as "asked".
+    """
     for notice in reasons:
         code = str(notice.args.get("reason") or notice.code)
         text = format_english(notice) if notice.code in SENTENCES else str(notice.args.get("recorded") or notice.code)
@@ -110,7 +117,10 @@ def explain_reasons(reasons: Iterable[Notice], says: str, method: str, rules: Lo
 
 
 def _find_rules(notice: Notice, rules: LoadedPolicy) -> Iterator[tuple[int, Rule]]:
-    """Return the owner's rules whose sentence `why` is the one in `notice`, with their numbers in the policy."""
+    """Return (number, rule) for each rule of the portal's owner whose sentence `why` is the one in `notice`.
+
+    The number is the rule's index in the policy.
+    """
     return ((number, rule) for number, rule in enumerate(rules.policy.rules) if rule.why == notice.args.get("why"))
 
 
@@ -129,7 +139,7 @@ def _find_source(code: str, notice: Notice, method: str, rules: LoadedPolicy) ->
 
 
 def _format_place(place: tuple[str | int, ...], rules: LoadedPolicy) -> str:
-    """Return the file and line of a policy key as "policy.yaml:12: rules.0"; "built in: …" if it stands in no file."""
+    """Return where a policy key is set, as "policy.yaml:12: rules.0"; "built in: …" if no file sets the key."""
     said = format_location(place, rules.places).removeprefix("POLICY_FILE ").replace(": line ", ":").replace("`", "")
     return said if ":" in said else f"built in: {said}"
 
@@ -139,9 +149,9 @@ def _build_default_line(says: str, code: str, text: str) -> ReasonLine:
 
 
 def build_supposed_effect(method: Method, written: JsonObject) -> Effect:
-    """Return an example effect: `method` writes these fields on a record that the person has named.
+    """Return an example effect (a proposed call) in which `method` writes the fields `written` to the record number 1.
 
-    For a method of product rows a sum becomes the price of a row.
+    If the method writes product rows, a sum becomes the price of a row.
     """
     params: dict[str, Any] = {}
     written = _as_rows(method, written)
@@ -169,15 +179,18 @@ def _as_rows(method: Method, written: JsonObject) -> JsonObject:
 
 
 def add_named_targets(effect: Effect, call: Call) -> Effect:
-    """Return the effect as if the person had named its records and the turn had read no text of other people."""
+    """Return a copy of `effect` whose provenance says that the person named all records of `call`, and that no foreign text was read.
+
+    Provenance tells which records and texts come from the person, and which from others.
+    """
     targets = frozenset(f"{entity}:{number}" for leaf in call.leaves for entity, number in leaf.targets)
     return effect.model_copy(update={"provenance": Provenance(targets=targets)})
 
 
 def build_supposed_facts(call: Call, actor: Actor, catalogue: Catalogue, before: Decimal | None, *, currency: str = "") -> Facts:
-    """Return facts for an example call: its records exist and belong to the person.
+    """Return invented facts for an example call: its records exist and belong to the person.
 
-    Only their sum and currency are known, and only if given.
+    If `before` is given, it is the present sum of these records, and `currency` its currency. No other field is known.
     """
     sums = {SUM: str(before)} if before is not None else {}
     sums |= {CURRENCY: currency} if currency else {}

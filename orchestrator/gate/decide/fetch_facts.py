@@ -1,7 +1,7 @@
-"""Reads from the portal and the journal what is needed to check a call: records, stages, field lists, people, earlier sums.
+"""Reads from the portal and the journal what is needed to check a call: records, stages, field lists, people, earlier sums. Never writes.
 
-Never writes. Sums before this program's first change of them within a day come from the journal, for all people and conversations, because
-several small steps can make one large one; calls proven not to have happened do not count.
+Several small changes of a sum can make one large one. So the journal is searched for the sum before this program's first change within a
+day, by any person in any conversation. Calls that are known not to have happened do not count.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,10 @@ _LONGEST_ID = 9
 
 
 async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
-    """Read the present records, stages, field lists and people needed to check `call`; raises BitrixError when a record cannot be read."""
+    """Read the present records, stages, field lists and people that are needed to check `call`.
+
+    Raises BitrixError when a record cannot be read.
+    """
     wanted = find_needed_records(call, actor)
     records = await deps.records.load_records(wanted) if wanted else {}
     return Facts(
@@ -42,9 +45,9 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
 
 
 async def _load_first_stages(call: Call, records: Records) -> Mapping[str, str]:
-    """Read the first stages of the funnels for which new records name a stage.
+    """Return the first stage of each funnel in which the call creates a record and names a stage.
 
-    On a refusal or timeout they stay unknown, and the call then needs a card.
+    If the portal refuses or times out, the result is {}, and the call then needs a confirmation.
     """
     wanted = tuple(dict.fromkeys(key for leaf in call.leaves if (key := critical_fields.find_required_funnel(leaf))))
     try:
@@ -54,7 +57,7 @@ async def _load_first_stages(call: Call, records: Records) -> Mapping[str, str]:
 
 
 async def _find_dismissed(people: frozenset[int], known: People) -> frozenset[int]:
-    """Return those of `people` who were dismissed or are not known to the portal; nobody if the portal cannot be read."""
+    """Return those of `people` who were dismissed or whom the portal does not know; an empty set if it cannot be read."""
     try:
         match sorted(people):
             case []:
@@ -71,7 +74,10 @@ async def _find_dismissed(people: frozenset[int], known: People) -> frozenset[in
 
 
 def _find_new_responsible(call: Call, actor: Actor, records: Mapping[Target, JsonObject | None]) -> frozenset[int]:
-    """Return the users whom the call newly makes responsible for a record, without the requester."""
+    """Return the ids of users whom the call makes responsible for a record and who were not responsible before.
+
+    The requester is left out.
+    """
     facts = Facts(records=records)
     return frozenset(number for leaf in call.leaves for number in _list_responsible_ids(leaf, facts)) - {actor.bitrix_user_id}
 
@@ -86,9 +92,9 @@ _COUNTED_STATUSES: Final = frozenset({"started", "succeeded", "unknown"})
 
 
 async def find_first_sums(call: Call, facts: Facts, deps: GateDeps, ledger: Ledger) -> dict[Target, FirstSums]:
-    """Return the sums of records before this program's first change within the last 24 hours, by record and field key.
+    """Return, for each record, its sums before this program first changed them within the last 24 hours (by field key).
 
-    They are read only for calls that write a sum, and only if the policy compares sums; otherwise {} is returned. May raise StoreError.
+    Return {} without reading if the call changes no sum or the policy does not compare sums. May raise StoreError.
     """
     if deps.policy.sum_jump is None and all(rule.times is None for rule in deps.policy.rules):
         return {}
@@ -110,9 +116,9 @@ async def _find_first_sums(target: Target, catalogue: Catalogue, ledger: Ledger)
 
 
 def _list_changed_sums(order: StoredOrder, target: Target, catalogue: Catalogue) -> Iterator[tuple[str, tuple[object, str]]]:
-    """Yield (field key, (value, currency)) of the sums the record had before the call.
+    """Yield (field key, (value, currency)) of each sum that an earlier call (`order`) changed, as it was before that call.
 
-    Sums that were zero are left out, as nothing compares with zero.
+    Sums that were zero are left out, because nothing can be compared with zero.
     """
     before = order.before.get(f"{target[0]}:{target[1]}")
     try:

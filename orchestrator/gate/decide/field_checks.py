@@ -1,7 +1,7 @@
-"""Checks the field names of a call against the portal's own list, because the portal silently ignores unknown ones.
+"""Checks the field names of a call against the portal's own list of fields, because the portal silently ignores unknown names.
 
-Refusals are written so that the model can fix the call: each names the field and similar names. If the list cannot be read, nothing is
-checked and no call is refused; the read of the record after the call still reports what the portal ignored.
+A refusal names the field and similar fields, so that the model can correct the call. If the list cannot be read, no call is refused. What
+the portal ignored is then found when the record is read again after the call.
 """
 
 import logging
@@ -52,9 +52,9 @@ _MOVED_BY: Final = (
 
 
 def find_field_problem(call: Call, *, facts: Facts, actor: Actor) -> Refuse | None:
-    """Return a refusal for the first field that the portal would ignore or reject, or that is missing.
+    """Return a refusal for the first field of the call that the portal would ignore or reject, or that is missing.
 
-    None if there is no such field, or if the portal's list is not known.
+    Return None if there is no such field, or if the portal's list is not known.
     """
     return next((found for leaf in call.leaves for found in _find_problems(leaf, facts, actor)), None)
 
@@ -85,7 +85,7 @@ def _check_funnel(call: Call, facts: Facts, place: str) -> Iterator[Refuse]:
 
 
 def _is_taken(call: Call, name: str, known: Mapping[str, Field]) -> bool:
-    """Return whether a field name is valid although the portal's list does not contain it in this spelling."""
+    """Return whether the portal accepts a field name although its own list does not contain the name in this spelling."""
     if call.reads_only:
         return name in _ALSO_FILTERED
     if find_list_name(call).startswith("item:"):
@@ -105,7 +105,7 @@ def _refuse_unknown(call: Call, name: str, known: Mapping[str, Field], actor: Ac
 
 
 def _check_locked_fields(call: Call, known: Mapping[str, Field], facts: Facts, place: str) -> Iterator[Refuse]:
-    """Yield refusals of fields that only the portal writes, or that cannot change after creation."""
+    """Yield a refusal for each field that only the portal may write, or that cannot change after creation."""
     record = critical_fields.find_current_record(call, facts)
     for name, value in extract_names_to_check(call).items():
         field = known.get(name)
@@ -117,7 +117,10 @@ def _check_locked_fields(call: Call, known: Mapping[str, Field], facts: Facts, p
 
 
 def _check_missing_fields(call: Call, known: Mapping[str, Field], place: str) -> Iterator[Refuse]:
-    """Yield refusals for missing required fields of a new record; for tasks the portal itself reports them."""
+    """Yield a refusal for each required field that is missing in a new record.
+
+    Tasks are not checked, because the portal itself reports their missing fields.
+    """
     if find_list_name(call) == "task":
         return
     written = critical_fields.extract_written_fields(call)
@@ -135,7 +138,10 @@ _WRITES = frozenset({"add", "update"})
 
 
 def find_list_name(call: Call) -> str:
-    """Return the name of the portal's field list for this call: "deal", "item:2", "task"; "" for calls that are not checked."""
+    """Return the name of the portal's field list for this call, such as "deal", "item:2" or "task".
+
+    Return "" for a call whose fields are not checked.
+    """
     family, _, verb = call.method.rpartition(".")
     if family == "crm.item" and verb in _WRITES:
         return f"item:{call.params.get('entityTypeId')}"
@@ -146,7 +152,10 @@ def find_list_name(call: Call) -> str:
 
 
 def extract_names_to_check(call: Call) -> JsonObject:
-    """Return the names to check, with their values: the fields of a write except those this program added, or a list's conditions."""
+    """Return the field names to check, with their values.
+
+    For a write these are the written fields, without those that this program added. For a list these are the conditions of its filter.
+    """
     if call.reads_only:
         return permissions.extract_conditions(call.params.get("filter")) if call.spec.verb == "list" else {}
     written = call.params.get(call.spec.fields_at)

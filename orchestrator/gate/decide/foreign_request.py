@@ -1,4 +1,7 @@
-"""Rewords the refusal of an act that only text of others asked for: the person learns that, not whom to ask to open it. Pure."""
+"""Rewords refusals of calls that were requested only by a text of other people, not by the person. Pure.
+
+The person is told that a foreign text (an e-mail, a comment) requested the call, and not whom to ask to allow it.
+"""
 
 from collections.abc import Iterable
 from typing import Final
@@ -27,7 +30,11 @@ _CLOSED: Final = frozenset(
 
 
 def reword_refusal(refusal: Refuse, call: Call, provenance: Provenance, facts: Facts) -> Refuse:
-    """Return the refusal; one of a closed act that the person's own words do not ask for says that text of others asked for it."""
+    """Return the refusal, reworded if only a text of other people requested the refused call.
+
+    It is reworded if such calls are not allowed here, the turn read a text of other people, and the person's own words request no such
+    change. `provenance` holds the person's words.
+    """
     code = str(refusal.reason.args.get("reason", refusal.reason.code))
     if not provenance.prose or call.reads_only or code not in _CLOSED:
         return refusal
@@ -48,6 +55,6 @@ def reword_refusal(refusal: Refuse, call: Call, provenance: Provenance, facts: F
 
 
 def _find_refused(leaves: Iterable[Call], key: str) -> Call:
-    """Return the command that was refused; without a key, the call itself."""
+    """Return the command with the key `key`; if there is none, the first of `leaves` (the call itself if it is no batch)."""
     found = list(leaves)
     return next((leaf for leaf in found if leaf.key == key), found[0])

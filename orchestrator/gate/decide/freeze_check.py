@@ -1,4 +1,4 @@
-"""The freeze (all writes stopped by operations staff) in the gate: which calls still run, and how the others are refused.
+"""The freeze (all writes stopped by operations staff) in the gate: which calls still run, and how others are refused.
 
 The final check is elsewhere: the transaction that starts a call asks the database itself (`state.journal.freeze_switch`).
 """
@@ -14,14 +14,20 @@ CARD = "frozen-card"
 
 
 class NeverFrozen:
-    """The `FreezeSwitch` of a gate that was given none; the check in the database still applies."""
+    """The `FreezeSwitch` of a gate that has no real switch; writes are never frozen.
+
+    The check in the database still applies.
+    """
 
     async def find_freeze(self) -> FreezeState | None:
         """Return None: nothing is frozen."""
         return None
 
     async def fetch_freeze(self) -> FreezeState:
-        """Return an empty freeze: the store stopped a call, but this switch cannot know who froze writes."""
+        """Return an empty freeze.
+
+        It is called when the database stopped a call; this object cannot know who froze writes.
+        """
         return FreezeState()
 
     async def freeze(self, _hand: SwitchOperator, _reason: str = "") -> SwitchResult:
@@ -34,9 +40,9 @@ class NeverFrozen:
 
 
 def may_run_while_frozen(call: Call | StoredCall) -> bool:
-    """Return whether `call` runs even while writes are frozen.
+    """Return whether `call` may run even while writes are frozen.
 
-    It does if it only reads, or if it writes only to the bot's own database, as a reminder does.
+    A call may if it only reads, or if it writes only to the bot's own database, as a reminder does.
     """
     return call.kind == "schedule" or set(call.classes) <= {"R"}
 
@@ -62,8 +68,8 @@ def build_freeze_args(standing: FreezeState) -> dict[str, str]:
 
 
 def to_freeze_args(who: str, at: str, why: str) -> dict[str, str]:
-    """Return the message arguments that describe a freeze.
+    """Return the message arguments that describe a freeze: who froze writes, when (`at`) and the reason.
 
-    `known` and `given` ("yes" or "no") tell the texts whether a name and a reason are there.
+    `known` and `given` ("yes" or "no") say whether the name and the reason are known.
     """
     return {"who": who, "at": at, "why": why, "known": "yes" if who else "no", "given": "yes" if why else "no"}

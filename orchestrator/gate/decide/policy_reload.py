@@ -1,4 +1,4 @@
-"""Keeps the policy up to date with its files: they are checked for changes before a decision, at most once a second.
+"""Keeps the policy up to date with its files. Before a decision they are checked for changes, at most once a second.
 
 If a file becomes faulty, the last valid policy stays in force and administrators are told.
 """
@@ -24,10 +24,10 @@ SETTLED = 1.0
 
 
 class FixedPolicy:
-    """A policy that never changes."""
+    """A `PolicySource` whose policy never changes."""
 
     def __init__(self, policy: Policy) -> None:
-        """Keep `policy`, which `now` always returns."""
+        """Store `policy`, which `now` always returns."""
         self._policy = policy
 
     def now(self) -> Policy:
@@ -37,10 +37,10 @@ class FixedPolicy:
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyChange:
-    """A change of the policy files.
+    """A report about a change of the policy files.
 
-    `faults` says why the old rules stay in force (empty if the new ones apply). `restart` says that the catalogue rows have changed, which
-    takes effect at the next start.
+    `faults` says why the old rules stay in force (empty if the new ones apply). `restart` says that the rows for the catalogue have
+    changed, which takes effect at the next start.
     """
 
     digest: str
@@ -52,9 +52,9 @@ class PolicyChange:
 
 
 class LivePolicy:
-    """The policy in force, read again when the shipped file or the owner's file changes.
+    """A `PolicySource` that reads the policy again when the shipped file or the owner's file changes.
 
-    Called in the event loop: an unchanged file costs two `stat` calls.
+    It is called in the event loop: an unchanged file costs two `stat` calls.
     """
 
     def __init__(
@@ -68,9 +68,9 @@ class LivePolicy:
         clock: Callable[[], float] = read_boottime,
         wall: Callable[[], float] = lambda: SystemClock().now().timestamp(),
     ) -> None:
-        """Start with `policy`, or load it; raises SettingsError if it is faulty.
+        """Start with `policy`, or load the policy from its files; raise SettingsError if it is faulty.
 
-        `catalogue` already contains the rows of this policy; `tell` is called with each change of the files.
+        `catalogue` already contains the rows of this policy. `tell` is called with each change of the files.
         """
         self._files = (shipped, path) if path else (shipped,)
         self._path, self._shipped, self._catalogue = path, shipped, catalogue
@@ -81,7 +81,7 @@ class LivePolicy:
         self._policy = policy or self._load()
 
     def now(self) -> Policy:
-        """Return the policy in force; there always is one, whatever happens to its files."""
+        """Return the policy in force; it exists even if its files are faulty or gone."""
         if self._clock() - self._looked >= LOOK_EVERY:
             self._looked = self._clock()
             self._reload_if_changed()
@@ -111,9 +111,9 @@ class LivePolicy:
         return PolicyChange(digest=self._policy.digest, content=content, restart=restart)
 
     def _check_not_empty(self) -> None:
-        """Raise SettingsError if the owner's file is empty now.
+        """Raise SettingsError if the owner's file is empty.
 
-        After a full disk or a slip an empty file would otherwise remove every limit.
+        A full disk or a mistake can empty the file, and without this check every limit would then disappear.
         """
         if self._path is not None and not read_policy_file(self._path)[0]:
             raise SettingsError(f"POLICY_FILE {self._path.name}: says nothing any more; write `rules: []` if nothing is wanted")

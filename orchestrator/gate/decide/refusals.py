@@ -1,6 +1,6 @@
-"""Reasons to refuse a call whatever a person says; the first one found is reported. Pure.
+"""Finds reasons to refuse a call that no approval can override. The first one found is reported. Pure.
 
-Addresses to which data may go must be https, on a listed host, and spelled without tricks.
+Addresses to which data may go must be https, on a listed host, and free of ambiguous spellings.
 """
 
 import re
@@ -21,7 +21,7 @@ _NEEDS_PLAIN_ID = frozenset({"D", "C", "M"})
 
 
 def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts) -> Refuse | None:
-    """Return the first reason to refuse one call or one command of a batch; None when there is none."""
+    """Return the first reason to refuse a call, or one command of a batch; None when there is none."""
     found = [
         _check_policy(call, policy),
         _check_connection(call, facts),
@@ -48,9 +48,10 @@ def _check_policy(call: Call, policy: Policy) -> Refuse | None:
 
 
 def _is_kind_open(call: Call, policy: Policy) -> bool:
-    """Return whether the policy opens the kind of effect.
+    """Return whether the policy allows an effect that is no portal call, such as a message.
 
-    Messages and HTTP requests also need a listed address, deletions a listed method.
+    Its kind must be listed in the policy, unless it is a reminder. A Telegram message also needs a listed chat, an HTTP request a listed
+    host, and a deletion a listed method.
     """
     if call.kind not in policy.open_kinds:
         return effect_kinds.is_always_open(call.kind, call.method)
@@ -62,9 +63,9 @@ def _is_kind_open(call: Call, policy: Policy) -> bool:
 
 
 def _check_connection(call: Call, facts: Facts) -> Refuse | None:
-    """Return the refusal of a call that only an application may make but that would go over a webhook; None for other calls.
+    """Return a refusal if the portal is used through a webhook but only an application may make this call; otherwise None.
 
-    It tells the person what to do instead.
+    The refusal tells the person what to do instead.
     """
     if not (facts.by_webhook and call.spec.app_only):
         return None
@@ -76,7 +77,10 @@ def _check_mode(call: Call, mode: Mode) -> Refuse | None:
 
 
 def _check_handler(call: Call, policy: Policy) -> Refuse | None:
-    """Return the refusal of a configuration call whose handler address is not on a listed host; None for other calls."""
+    """Return a refusal if a configuration call registers a handler address whose host is not listed; otherwise None.
+
+    The portal would send its data to this address.
+    """
     if "C" not in call.classes or call.method == "event.unbind":
         return None
     for name, value in call.params.items():
@@ -95,7 +99,7 @@ def _check_reference(call: Call) -> Refuse | None:
 
 
 def _check_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
-    """Yield refusals of records that do not exist, that the person may not see, or that could not be read."""
+    """Yield a refusal for each record that does not exist, that the person may not see, or that could not be read."""
     if call.kind != "bitrix":
         return
     if call.spec.owner != "self":
@@ -118,7 +122,7 @@ def _check_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Ite
 
 
 def _check_self(call: Call, actor: Actor) -> Iterator[Refuse]:
-    """Yield a refusal if a call about a user, such as a calendar call, names a user whose records the actor may not touch."""
+    """Yield a refusal if a call concerns a user whose records the actor may not touch, such as a call about a calendar."""
     allowed = find_visible_users(actor) or frozenset()
     if call.spec.target and not any(entity == "user" and number in allowed for entity, number in call.targets):
         yield refuse("gate-unscoped", method=call.method)
@@ -132,9 +136,9 @@ def _check_owner(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Itera
 
 
 def _check_linked_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
-    """Yield refusals of the records to which the call attaches something.
+    """Yield a refusal for each record to which the call attaches something and which does not exist or is hidden from the actor.
 
-    They must exist and be visible to the actor, whoever owns the call's own record.
+    These records are checked in addition to the record that the call changes.
     """
     for tie in call.ties:
         if facts.records.get(tie, call) is None:
@@ -147,7 +151,10 @@ def _check_linked_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode)
 
 
 def _check_people(call: Call, facts: Facts) -> Iterator[Refuse]:
-    """Yield refusals to make a dismissed employee responsible: the portal would accept it, and nobody would see the record."""
+    """Yield a refusal if the call makes a dismissed employee responsible for a record.
+
+    The portal would accept this, and nobody would look after the record.
+    """
     for name, value in critical_fields.find_responsible_fields(call, facts) if facts.dismissed_users else ():
         for number in sorted(facts.dismissed_users):
             if str(number) in {item.lstrip("0") for item in fields.parse_ids(value)}:
@@ -171,12 +178,12 @@ _PLAIN_ADDRESS = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][!-~
 
 
 def parse_host(address: object) -> str:
-    """Return the host of an https address; "" for anything that two URL parsers could read differently."""
+    """Return the host of an https address; "" for any other text, and for an address that two URL parsers could read differently."""
     if not isinstance(address, str) or not _PLAIN_ADDRESS.fullmatch(address):
         return ""
     return (urlsplit(address).hostname or "").rstrip(".")
 
 
 def is_listed_host(address: object, hosts: Iterable[str]) -> bool:
-    """Return whether the address goes to one of `hosts`; a listed host does not include its subdomains."""
+    """Return whether the host of the address is one of `hosts`. A listed host does not include its subdomains."""
     return parse_host(address) in {host.lower() for host in hosts if host}

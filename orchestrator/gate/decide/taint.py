@@ -1,4 +1,4 @@
-"""Finds whether words of other people, read during the turn, may be behind a write ("taint"). Pure."""
+"""Finds out whether a write may come from words of other people that were read during the turn ("taint"). Pure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ _GAPS = re.compile(r"(?<=[0-9])[\s  ](?=[0-9]{3})")
 
 
 def collect_taint_reasons(call: Call, provenance: Provenance, policy: Policy) -> Iterator[Notice]:
-    """Yield the reasons to suspect that this write was caused by text read in the CRM and not by the person."""
+    """Yield reasons to ask a person, because this write may have been caused by text read in the CRM and not by the person."""
     if call.reads_only or (call.kind != "bitrix" and call.spec.entity != "reminder"):
         return
     if provenance.prose:

@@ -1,7 +1,7 @@
-"""Runs one decided call at most once: store the intent durably, make the call, store the outcome. Nothing here repeats a call.
+"""Runs a call at most once, after it was decided: stores the intent durably, makes the call, stores the outcome. No call is ever repeated.
 
-The intent is a compare-and-set of the effect's status in the transaction of CallStarted: of two processes, clicks or restarts exactly one
-wins. The same transaction checks the daily cap again, since other conversations may have begun changes meanwhile.
+The intent is a compare-and-set of the effect's status in the transaction that stores CallStarted: of two processes, clicks or restarts
+exactly one wins. The same transaction checks the daily limit again, because other conversations may have begun changes meanwhile.
 """
 
 import logging
@@ -68,14 +68,14 @@ class Order:
 
     @property
     def call_class(self) -> str:
-        """The classes as one word, the most critical last: "R", "W", "WM"."""
+        """The letters of the call's classes joined to one word, the most critical last, such as "R", "W" or "WM"."""
         return "".join(self.call.classes)
 
 
 async def run_read(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
-    """Run a call that changes nothing and return its outcome, which is buffered.
+    """Run a call that changes nothing and return its outcome. The outcome is buffered in the session's journal.
 
-    It needs no stored intent, since repeating it is harmless; the plan it belongs to is stored first.
+    A read needs no stored intent, because repeating it is harmless. What was buffered before is committed first.
     """
     await ledger.flush_plan()
     started = time.monotonic()
@@ -88,17 +88,17 @@ async def run_read(order: Order, performer: Performer, ledger: Ledger) -> Outcom
 
 
 async def run_write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
-    """Store the intent, make the call once, store the outcome and return it; a cancellation waits until the outcome is stored.
+    """Store the intent, make the call once, store its outcome and return it.
 
-    Raises EffectConflict when this effect was started elsewhere, WriteStopped when writes are frozen, CapReached when `Order.count` exceeds
-    the limit, StoreUnwritable when the intent cannot be stored; nothing was sent then. If storing the outcome fails, the effect stays
-    `started`, which recovery turns into `unknown`.
+    If the task is cancelled, it still finishes this. Raises EffectConflict when this effect was started elsewhere, WriteStopped when writes
+    are frozen, CapReached when the daily limit (`Order.count`) is exceeded, StoreUnwritable when the intent cannot be stored; nothing was
+    sent then. If storing the outcome fails, the effect stays `started`, and recovery turns it into `unknown`.
     """
     return await run_to_end(_write(order, performer, ledger))
 
 
 async def write_unflushed(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
-    """Run a write as `run_write` does, but only buffer the outcome: the caller commits it at once, with the message to the person."""
+    """Run a write as `run_write` does, but only buffer the outcome. The caller commits it together with the message to the person."""
     return await run_to_end(_run_call(order, performer, ledger))
 
 
@@ -129,9 +129,9 @@ async def _execute_call(order: Order, performer: Performer) -> CallResult:
 
 
 async def _read_back(order: Order, performed: CallResult, performer: Performer) -> CallResult:
-    """Return the result with what a new read of the written fields found, if the performer can read them.
+    """Read the written fields again after a success, and return the result with what the read found.
 
-    An answer of success is no proof that the portal wrote the fields.
+    A success reported by the portal does not prove that it wrote the fields. If the performer cannot read them, the result is unchanged.
     """
     if not isinstance(performed, Succeeded) or not isinstance(performer, ReadsBack):
         return performed
@@ -192,7 +192,7 @@ async def _store_outcome(order: Order, performed: CallResult, ledger: Ledger, *,
 
 
 def build_stored_call(order: Order) -> dict[str, object]:
-    """Return what the effects table stores of an order, as JSON data: enough to run or reconcile it after a restart."""
+    """Return the JSON data of an order for the effects table: enough to run it, or to find its outcome, after a restart."""
     return {
         "call": encode_call(order.call),
         "turn_id": order.turn_id,
@@ -282,7 +282,7 @@ def _build_outcome(order: Order, performed: CallResult) -> Outcome:
 
 
 def _build_unchanged_notice(call: Call, unchanged: Sequence[str]) -> Notice | None:
-    """Return the message that the portal reported success but left a field unchanged; None if it changed everything."""
+    """Return the message that the portal reported success but left fields unchanged; None if all fields were changed."""
     if not unchanged:
         return None
     key, _, name = unchanged[0].rpartition(": ")
@@ -295,7 +295,10 @@ _NO_ACCESS = frozenset({"INVALID_CREDENTIALS", "NO_AUTH_FOUND", "expired_token",
 
 
 def _build_refusal_notice(performed: Rejected, call: Call) -> Notice:
-    """Return the message for the person: a sentence of this program if the person can act on the refusal, else the portal's words."""
+    """Return the message to the person about a call that the portal rejected or that was not sent.
+
+    It is a sentence of this program for refusals that it knows, otherwise it quotes the portal.
+    """
     if performed.code == DECLINED:
         return Notice(code=DECLINED)
     if performed.free_at is not None:
@@ -322,9 +325,9 @@ Act = Callable[[Order, Performer, Ledger], Awaitable[Outcome]]
 
 
 async def run_within_cap(act: Act, order: Order, deps: GateDeps, actor: Actor, ledger: Ledger) -> Outcome | Refuse:
-    """Run the order with `act` and return its outcome, or the refusal if it exceeds the daily cap; nothing was sent then.
+    """Run the order with the function `act` and return its outcome, or a refusal if it would exceed the daily limit.
 
-    Raises what `act` raises.
+    After a refusal nothing was sent. Raises what `act` raises.
     """
     many, limit = limits.count_call_changes(order.call), deps.policy.caps.writes_per_day
     count = StartCount(person=build_person_key(order.requested_by, order.requested_by_user), many=many, limit=limit)

@@ -1,6 +1,6 @@
-"""Recovers effects that a dead process left behind. It never repeats a call: it marks, checks by reads, and reports.
+"""Recovers effects (stored calls) that a dead process left unfinished. It finds their outcomes by reading and never repeats a call.
 
-A call with the status `started` and no outcome first becomes `unknown`, durably; then the portal is read to find whether it happened. An
+A call with the status `started` and no outcome first becomes `unknown`, durably. Then the portal is read to find whether it happened. An
 `approved` call that never started certainly did not run; it continues with the same checks as after a fresh approval.
 """
 
@@ -32,7 +32,7 @@ DETAIL = "the program stopped between sending and hearing the answer"
 
 @dataclass(frozen=True, kw_only=True)
 class RecoveredEffect:
-    """One effect of unknown outcome, and what reading the portal showed about it."""
+    """A stored call of unknown outcome (`row`), and what reading the portal showed about it."""
 
     row: EffectRow
     reconciled: Reconciled
@@ -46,12 +46,18 @@ Announce = Callable[[RecoveredEffect], Sequence[OutboxRow]]
 
 
 def build_reconcile_timer(effect_id: str, ledger: Ledger, *, after: timedelta) -> Timer:
-    """Return the timer that makes the session check the portal for a call, at a time when the portal can no longer be working on it."""
+    """Return the timer that makes the session check the outcome of a call in the portal.
+
+    `after` is chosen so that the portal can no longer be working on the call then.
+    """
     return Timer(id=f"{TIMER}:{effect_id}", due_at=ledger.now + after, session=ledger.key, kind=TIMER, body={"effect_id": effect_id})
 
 
 def calculate_wait(row: EffectRow, ledger: Ledger) -> timedelta:
-    """Return for how much longer the portal may still be working on the call; until then, finding no result proves nothing."""
+    """Return how much longer the portal may still be working on the call.
+
+    Until then, a missing result does not prove that the call did not happen.
+    """
     passed = ledger.measure_since(row.call.get(MARK, ""))
     return SETTLED if passed is None else max(SETTLED - passed, timedelta())
 
@@ -59,7 +65,7 @@ def calculate_wait(row: EffectRow, ledger: Ledger) -> timedelta:
 async def recover_started(
     ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer], announce: Announce
 ) -> list[RecoveredEffect]:
-    """Mark every call of the session without an outcome as `unknown`, then check each in the portal; never sends a write.
+    """Mark every started call of the session without an outcome as `unknown`, then check each in the portal. Never sends a write.
 
     `announce` builds the messages about each call whose outcome was found.
     """
@@ -87,15 +93,18 @@ async def _mark_unknown(row: EffectRow, ledger: Ledger) -> None:
 
 
 def _reset_start_mark(row: EffectRow, ledger: Ledger) -> dict[str, object] | None:
-    """Return the stored call with a new time mark, if its old one is from another machine or boot; otherwise None.
+    """Return the stored call with a new time mark, so that its age counts from now; None if the old mark is still usable.
 
-    The age of the call then counts from now.
+    A mark from another machine, or from before a reboot, is not usable.
     """
     return {**row.call, MARK: ledger.mark()} if ledger.measure_since(row.call.get(MARK, "")) is None else None
 
 
 async def reset_wait(row: EffectRow, ledger: Ledger) -> None:
-    """Let the age of an `unknown` call count from now if its age cannot be told, and set a timer to check it again after `SETTLED`."""
+    """Let the age of an `unknown` call count from now, if its age cannot be known.
+
+    A timer is then set that checks the call again after `SETTLED` (75 seconds).
+    """
     if (call := _reset_start_mark(row, ledger)) is not None:
         change = EffectChange(effect_id=row.effect_id, expect=("unknown",), status="unknown", call=call, since=row.updated_at)
         await ledger.commit(actor="system", effects=[change], timers=[build_reconcile_timer(row.effect_id, ledger, after=SETTLED)])
@@ -104,9 +113,9 @@ async def reset_wait(row: EffectRow, ledger: Ledger) -> None:
 async def reconcile(
     row: EffectRow, ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer], announce: Announce
 ) -> RecoveredEffect:
-    """Read the portal to find whether an `unknown` call happened, and record the verdict.
+    """Read the portal to find whether an `unknown` call happened, and store the result.
 
-    The verdict `unclear` leaves the call unknown and sends no message.
+    If the verdict is `unclear`, the call stays unknown and no message is sent. `announce` builds the messages.
     """
     seen = await _probe_portal(row, catalogue, performers)
     if calculate_wait(row, ledger):
@@ -128,9 +137,9 @@ async def reconcile(
 
 
 def _weaken_verdict(seen: Reconciled) -> Reconciled:
-    """Return the verdict without "not done" findings, for use while the portal may still be working on the call.
+    """Return `seen` with every "not done" turned into "unclear" or "unknown".
 
-    Until then a missing result proves nothing.
+    It is used while the portal may still be working on the call, when a missing result proves nothing.
     """
     if seen.verdict == "not_done":
         return Reconciled(verdict="unclear", detail="too early to tell: the portal may still be working on it")

@@ -1,6 +1,6 @@
-"""Splits a batch into commands, rebuilds it from the checked commands (S004-24 to S004-27), and labels commands for people. Pure.
+"""Splits a batch into commands, builds it again from the checked commands (S004-24 to S004-27), and labels commands for people. Pure.
 
-A label names the record as a person would, «сделки «Ромашка» №481», never by the model's key.
+A label names the command's record in words, «сделки «Ромашка» №481», because the model's key for the command means nothing to people.
 """
 
 import re
@@ -38,10 +38,10 @@ _ORDER = ("R", "W", "M", "N", "C", "D")
 
 
 def unpack_commands(cmd: object) -> tuple[Command, ...]:
-    """Return the commands of a batch in order of execution, under keys that keep this order when sorted.
+    """Return the commands of a batch in order of execution, with keys that are sorted in this order.
 
-    Stored JSON sorts its keys, so a batch with unsorted keys gets numbered ones, and its references are renamed too. Raises Refusal if the
-    batch cannot be parsed.
+    Stored JSON sorts its keys. So if the keys are not sorted, numbered keys replace them, also in references to results. Raises Refusal if
+    the batch cannot be parsed.
     """
     try:
         parsed = parse_commands(cmd)
@@ -60,7 +60,10 @@ def unpack_commands(cmd: object) -> tuple[Command, ...]:
 
 
 def parse_halt(written: object) -> bool:
-    """Return whether a batch stops at its first error (its parameter `halt`); raises Refusal for anything but a plain yes or no."""
+    """Return whether a batch stops at its first error (its parameter `halt`).
+
+    Raises Refusal for anything but a plain yes or no.
+    """
     text = str(written if written is not None else "").strip().lower()
     if text not in _ON | _OFF:
         raise build_refusal("gate-param-invalid", param="halt", expected="0 or 1")
@@ -68,11 +71,11 @@ def parse_halt(written: object) -> bool:
 
 
 def bind_command(call: Call, earlier: Mapping[str, Call], *, about: str, tied: Sequence[LinkedRecord]) -> Call:
-    """Return `call` as a command of a batch that runs after the commands `earlier`.
+    """Return `call` as a command of a batch, with `references`, `unknown_target` and `target_created` set.
 
-    `about` is the kind of its target, `tied` are its linked records. Its target counts as created by the batch only if the id refers to a
-    new record of that same kind, and likewise each linked record that is given by reference. Raises Refusal for an invalid id and for a
-    reference to anything but an earlier command.
+    `earlier` are the commands before it, by key. `about` is the kind of its record, `tied` are its linked records. A record counts as
+    created by the batch only if its id refers to a new record of the same kind. Raises Refusal for an invalid id, and for a reference to
+    anything but an earlier command.
     """
     paths = _find_reference_paths(call.params, earlier, method=call.method)
     made: list[bool] = []
@@ -89,7 +92,7 @@ def bind_command(call: Call, earlier: Mapping[str, Call], *, about: str, tied: S
 
 
 def _is_new(written: object, kind: str, earlier: Mapping[str, Call]) -> bool:
-    """Return whether a reference stands for the id of a record of this kind that an earlier command adds."""
+    """Return whether `written` is a reference to the id of a record of the kind `kind` that an earlier command creates."""
     whole = _WHOLE.fullmatch(str(written).strip())
     if whole is None:
         return False
@@ -98,15 +101,15 @@ def _is_new(written: object, kind: str, earlier: Mapping[str, Call]) -> bool:
 
 
 def find_reference_key(written: object) -> str:
-    """Return the key of the command whose answer a value refers to, or ""."""
+    """Return the key of the command to whose result the value `written` refers (`$result[key]`); "" if it is no reference."""
     found = _KEY.search(written) if isinstance(written, str) else None
     return found[1] if found else ""
 
 
 def build_batch(spec: Method, calls: tuple[Call, ...], *, halt: bool, portal: str) -> Call:
-    """Return the batch to send, built from its commands.
+    """Return the batch call to send, built from its commands.
 
-    It stops at the first error if `halt` is set or any command needs another's result.
+    The batch stops at the first error if `halt` is set or any command uses the result of another.
     """
     stop = halt or any(call.references for call in calls)
     try:
@@ -139,7 +142,7 @@ def _rename_references(value: object, keys: Mapping[str, str]) -> object:
 
 
 def _find_reference_paths(value: object, earlier: Mapping[str, Call], *, method: str, prefix: str = "") -> tuple[str, ...]:
-    """Return the parameter paths whose value contains `$result[...]`.
+    """Return the paths of the parameters whose value contains a reference `$result[...]`.
 
     Raises Refusal for a reference in a parameter name, and for a reference to anything but an earlier command.
     """
@@ -161,9 +164,9 @@ _LIMIT: Final = 60
 
 
 def build_command_label(leaf: Call, facts: Facts, *, why: str = "") -> CommandLabel:
-    """Return how people are told which record a command is about.
+    """Return the label that names, for people, the record of the command `leaf`.
 
-    A record yet to be created has its new title and the number 0.
+    The label of a new record has the title that the command writes and the number 0. `why` is the code of a refusal that the label is for.
     """
     target = next(iter(leaf.targets), None)
     entity = leaf.entity.partition(":")[0]

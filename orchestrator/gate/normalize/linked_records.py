@@ -1,7 +1,8 @@
-"""Finds the linked records of a call: those it attaches something to, or refers to, besides its own target. Pure.
+"""Finds the linked records of a call: other records than its own target to which it attaches something or refers. Pure.
 
-Attaching writes to the other record's card, so that record is checked like a target: it must exist, and the actor must be allowed to see
-it. A mere reference (the contact of a new deal) only leads to a confirmation if nobody named that record.
+Attaching something changes the page of the other record. So that record is checked like a target: it must exist, and the actor must be
+allowed to see it. A mere reference (the contact of a new deal) only leads to a confirmation, and only if the person has not named the
+record.
 """
 
 import re
@@ -31,9 +32,9 @@ _PARENT = re.compile(r"parentid([0-9]{1,9})", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True)
 class LinkedRecord:
-    """Another record that a call names at `path`.
+    """A record, other than the call's target, whose id stands in the parameter at `path`.
 
-    `number` is None if it is not given as a number (a `$result[...]`, or nonsense).
+    `written` is the id as given there.
     """
 
     path: str
@@ -42,14 +43,14 @@ class LinkedRecord:
 
     @property
     def number(self) -> int | None:
-        """The record's number, or None."""
+        """The record's id as a number; None if the given id is a reference `$result[...]` or malformed."""
         return targets.as_id(self.written)
 
 
 def find_bound_records(spec: Method, params: JsonObject, catalogue: Catalogue) -> tuple[LinkedRecord, ...]:
-    """Return the records to which this call attaches something besides its target.
+    """Return the records, other than its target, to which this call attaches something.
 
-    `entity` of a record is "" when its kind cannot be parsed.
+    In a result, `entity` is "" when the kind of record is unknown.
     """
     if spec.reads_only:
         return ()
@@ -57,9 +58,9 @@ def find_bound_records(spec: Method, params: JsonObject, catalogue: Catalogue) -
 
 
 def find_referenced_records(call: Call) -> frozenset[Target]:
-    """Return the records that a call only refers to.
+    """Return the records to which a call only refers, such as the contact of a new deal.
 
-    Records in critical fields of a change are left out, because those need a confirmation anyway.
+    Records in critical fields of an existing record are left out, because changes of these fields need a confirmation anyway.
     """
     if call.reads_only or call.kind != "bitrix":
         return frozenset()
@@ -92,7 +93,10 @@ def _collect_bound_records(spec: Method, params: JsonObject, catalogue: Catalogu
 
 
 def _parse_coded(path: str, item: object, catalogue: Catalogue) -> LinkedRecord:
-    """Return the record meant by a code such as D_500, CO_3 or T81_7; the kind of a code without "_" stays ""."""
+    """Return the record for a code such as D_500 (deal 500), CO_3 or T81_7.
+
+    If the code names no known kind of record, `entity` of the result is "".
+    """
     code, _, number = str(item).strip().partition("_")
     return LinkedRecord(path=path, entity=_find_kind(code, catalogue), written=number)
 
@@ -113,7 +117,7 @@ def _find_kind(written: object, catalogue: Catalogue) -> str:
 
 
 def _items(value: object) -> Iterable[object]:
-    """Return the elements of a list, of the map into which PHP converts a list, or the single value."""
+    """Return the elements of a list, or of the map into which PHP converts a list; for any other value, a list of the value alone."""
     if isinstance(value, Mapping):
         return [value] if any(not name.isdecimal() for name in value) else list(value.values())
     return value if isinstance(value, list) else [value]

@@ -1,4 +1,7 @@
-"""Rewrites a call so that it does to phones and addresses exactly what its card shows, given the records as they are. Pure."""
+"""Rewrites what a call writes to phones and addresses, so that it does exactly what its card shows. Pure.
+
+The rewriting depends on the phones and addresses that the records have now.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -19,10 +22,10 @@ _VERBS = frozenset({"add", "update"})
 
 
 def merge_multifields(call: Call, facts: Facts) -> Call:
-    """Return `call` with its phones and addresses in the one form that does what the card will show; unchanged if there are none.
+    """Return `call` with its phones and addresses written in the one form that does exactly what the card will show.
 
-    Commands of a batch that would change nothing are left out. Raises Refusal for values that can be understood in several ways, and if
-    nothing at all would change.
+    A call that writes none is returned unchanged. Commands of a batch that would change nothing are left out. Raises Refusal if a value can
+    be understood in several ways, or if nothing at all would change.
     """
     if call.kind != "bitrix" or not any(_writes_multifields(leaf) for leaf in call.leaves):
         return call
@@ -40,10 +43,10 @@ def merge_multifields(call: Call, facts: Facts) -> Call:
 
 
 def drop_removed_elements(call: Call, facts: Facts, before: BeforeImage) -> tuple[Call, tuple[Notice, ...]]:
-    """Return an approved call without those edits and removals whose phone or address its record no longer has.
+    """Return an approved call without edits and removals of phones and addresses that its records no longer have.
 
-    Also returns a notice for each one left out. `before` is the before-image on the card. The call is returned unchanged if nothing would
-    be left of it, or if another command needs the answer of a command that would be dropped.
+    The second value holds a notice for each one left out. `before` is the before-image on the card. The call is returned unchanged if
+    nothing would be left of it, or if another command needs the result of a command that would be dropped.
     """
     leaves: list[Call] = []
     fell: list[Notice] = []
@@ -58,7 +61,10 @@ def drop_removed_elements(call: Call, facts: Facts, before: BeforeImage) -> tupl
 
 
 def _drop_from_command(call: Call, facts: Facts, before: BeforeImage) -> tuple[Call | None, list[Notice]]:
-    """Return one call or command without the elements that its record no longer has (None if nothing is left), and the notices of them."""
+    """Return one call without the elements that its record no longer has, and a notice for each of them.
+
+    The call is None if nothing is left of it.
+    """
     target = _find_changed_record(call)
     if target is None or not _writes_multifields(call):
         return call, []
@@ -77,7 +83,7 @@ def _drop_from_command(call: Call, facts: Facts, before: BeforeImage) -> tuple[C
 
 
 def find_steps(call: Call, record: JsonObject | None) -> dict[str, tuple[Step, ...]]:
-    """Return, by field name, the steps that each phone or address field of `call` means for `record`. Never raises.
+    """Return, by field name, what `call` does to the phones and addresses of `record`: additions, edits and removals. Never raises.
 
     A field that cannot be parsed is left out.
     """
@@ -95,9 +101,9 @@ def find_steps(call: Call, record: JsonObject | None) -> dict[str, tuple[Step, .
 
 
 def walk_commands(call: Call, facts: Facts) -> Iterator[tuple[Call, Facts]]:
-    """Yield each command of `call` with the facts as they will be when it runs. Never raises.
+    """Yield each command of `call` with the facts as they will be when the command runs. Never raises.
 
-    The phones and addresses of a record are as the earlier commands of the batch leave them.
+    In these facts, records have the phones and addresses that the earlier commands of the batch give them.
     """
     now = facts
     for leaf in call.leaves:
@@ -113,9 +119,9 @@ def walk_commands(call: Call, facts: Facts) -> Iterator[tuple[Call, Facts]]:
 
 
 def _merge_command(call: Call, facts: Facts, present: dict[Target, tuple[Element, ...]]) -> Call | None:
-    """Return one call or command, rewritten; None if it changes nothing.
+    """Return one call or command with its phones and addresses rewritten; None if it would change nothing.
 
-    `present` holds each record's phones and addresses after the earlier commands, and is updated.
+    `present` holds, by record, the phones and addresses after the earlier commands. It is updated with those after this command.
     """
     if not _writes_multifields(call):
         return call
@@ -140,12 +146,12 @@ def _merge_command(call: Call, facts: Facts, present: dict[Target, tuple[Element
 
 
 def _find_changed_record(call: Call) -> Target | None:
-    """Return the record whose phones and addresses an update changes, or None."""
+    """Return the existing record that an update changes; None for other calls."""
     return call.targets[0] if call.spec.verb == "update" and call.targets else None
 
 
 def _find_referenced_keys(leaves: Iterable[Call]) -> set[str]:
-    """Return the keys of the commands whose answers `leaves` refer to."""
+    """Return the keys of the commands to whose results the commands `leaves` refer (`$result[key]`)."""
     return {batch.find_reference_key(text) for leaf in leaves for text in find_references(leaf.params)}
 
 

@@ -1,7 +1,7 @@
-"""Turns an effect into one exact call, or refuses it: the same object is then checked, shown, hashed and sent. Pure.
+"""Turns an effect (a proposed call) into one exact call, or refuses it. Pure.
 
-Origin marks, the responsible person and the limits of what the requester may see are added here. A method is never guessed from its name.
-Checking is done in `gate/decide`, reading in `fetch_facts`.
+The same object is then checked, shown, hashed and sent. Origin marks, the responsible person and the limits of what the requester may see
+are added here. A method is never guessed from its name. Checking is done in `gate/decide`, reading in `fetch_facts`.
 """
 
 from collections.abc import Iterable
@@ -58,7 +58,7 @@ def _build_any_call(effect: Effect, bench: NormalizeContext) -> Call:
 
 
 def find_method(method: str, catalogue: Catalogue) -> Method:
-    """Return the catalogue row of `method`, regardless of case; raises Refusal for malformed and unlisted names."""
+    """Return the catalogue's definition of `method`, regardless of case; raise Refusal for malformed and unlisted names."""
     name = method.strip()
     spec = catalogue.find(name) if is_method_name(name) else None
     if spec is not None:
@@ -69,7 +69,7 @@ def find_method(method: str, catalogue: Catalogue) -> Method:
 
 
 def build_call(spec: Method, given: JsonObject, bench: NormalizeContext, *, origin: str) -> Call:
-    """Return one normalized call, or one command of a batch; rules and rights are not checked here.
+    """Return one normalized call, or one normalized command of a batch. Rules and rights are not checked here.
 
     `origin` is the mark by which a created record is found again. Raises Refusal.
     """
@@ -102,9 +102,9 @@ def build_call(spec: Method, given: JsonObject, bench: NormalizeContext, *, orig
 
 
 def find_classes(spec: Method, given: JsonObject) -> tuple[str, ...]:
-    """Return the classes of this call.
+    """Return the class letters of this call, such as W (it writes) or D (it deletes).
 
-    An activity that is not clearly internal also gets the class N (it sends something to people outside).
+    An activity that is not certainly internal also gets N: something may be sent to people outside.
     """
     outward = any(str(targets.get_at_path(given, path) or "") not in harmless for path, harmless in spec.inward.items())
     return tuple(dict.fromkeys([*spec.classes, "N"])) if outward else spec.classes
@@ -166,7 +166,7 @@ _MARKED_ENTITIES = frozenset({"lead", "deal", "contact", "company", "activity"})
 
 @dataclass(frozen=True, kw_only=True)
 class EnrichedParams:
-    """Parameters as they will be sent, and the names of those that this program added."""
+    """The parameters as they will be sent, and the names of the fields that this program added to them."""
 
     params: dict[str, object]
     system_fields: frozenset[str] = field(default_factory=frozenset)
@@ -175,8 +175,8 @@ class EnrichedParams:
 def fill_system_fields(spec: Method, params: JsonObject, *, actor: Actor, origin: str, entity: str) -> EnrichedParams:
     """Return `params` with the fields that this program sets: origin marks, the responsible person, the filter of a list.
 
-    `origin` is the effect id, with the command's key inside a batch. Raises Refusal when the filter cannot be limited to what the actor may
-    see.
+    `origin` is the effect id, followed by the command's key in a batch. Raises Refusal when the filter cannot be limited to what the actor
+    may see.
     """
     result = dict(params)
     added: set[str] = set(spec.forced)
@@ -196,17 +196,17 @@ def fill_system_fields(spec: Method, params: JsonObject, *, actor: Actor, origin
 
 
 def build_marks(origin: str) -> dict[str, str]:
-    """Return the origin marks by field key.
+    """Return the origin marks of a record that this program creates, as normalized field key → value.
 
-    Only these values are accepted from a caller in these fields, so that normalizing a call again changes nothing.
+    A caller may write only these values to these fields, so that normalizing a call again changes nothing.
     """
     return {"originatorid": ORIGINATOR, "originid": origin}
 
 
 def _set_responsible(spec: Method, params: dict[str, Any], user: int, entity: str) -> set[str]:
-    """Set the requester as responsible in `params` if nobody is named, and return the names of the fields set.
+    """Set the requester as the responsible person in `params`, if the call names nobody.
 
-    A name given in any spelling of the field counts.
+    Return the names of the fields that were set. A person named in any spelling of the field counts.
     """
     place: JsonObject = params.get(spec.fields_at, {}) if spec.fields_at else params
     wanted = fields.to_field_key(spec.responsible, entity)

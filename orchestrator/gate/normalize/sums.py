@@ -1,7 +1,8 @@
 """The sums of a call: their amounts and currencies, and whether one is above a limit. Pure.
 
-Amounts are compared by the owner's exchange rates only, and never converted in a call. A sum that cannot be parsed or compared counts as
-above every limit. A currency named with a sum goes to a new record; for an existing record with another currency the sum is refused.
+Amounts are compared only by the owner's exchange rates, and are never converted in a call. A sum that cannot be parsed or compared counts
+as above every limit. If a sum is given with a currency, a new record gets this currency; for an existing record with another currency the
+call is refused.
 """
 
 import re
@@ -37,7 +38,7 @@ _IMPORT_KEY: Final = "data"
 
 @dataclass(frozen=True, kw_only=True)
 class RawSum:
-    """A sum as it is written or stored; currency "" means the portal's base currency."""
+    """A sum in the form in which it is written or stored; the currency "" means the portal's base currency."""
 
     value: object
     currency: str = ""
@@ -55,12 +56,15 @@ class RawSum:
 
 
 def find_sum_above(call: Call, limit: Decimal, facts: Facts, *, money: Money = RUBLES, currency: str = "") -> RawSum | None:
-    """Return the largest sum of the call above `limit` in `currency` (by default that of `money`), or None."""
+    """Return the largest sum of the call that is above `limit`, or None.
+
+    The limit is in `currency`, by default in the currency of `money`.
+    """
     return find_largest_sum(one for one in collect_sums(call, facts) if _is_above(one, limit, currency or money.currency, money))
 
 
 def find_largest_sum(sums: Iterable[RawSum]) -> RawSum | None:
-    """Return the largest of the sums, or None without any; a sum that cannot be parsed counts as the largest."""
+    """Return the largest of the sums, or None if there are none. A sum that cannot be parsed counts as the largest."""
     return max(sums, key=lambda one: abs(fields.parse_number(one.value) or _ENDLESS), default=None)
 
 
@@ -75,7 +79,7 @@ def _is_above(one: RawSum, limit: Decimal, currency: str, money: Money) -> bool:
 
 
 def collect_sums(call: Call, facts: Facts) -> Iterator[RawSum]:
-    """Yield the sums that the call writes, the present sum of its record, and the sums that the record will have."""
+    """Yield every sum that limits apply to: those the call writes, the present sum of its record, and the record's future sums."""
     record = critical_fields.find_current_record(call, facts)
     now, then = find_currencies(call, record)
     written = list(critical_fields.list_written_amounts(call)) if call.entity != _ROW else []
@@ -96,16 +100,16 @@ def collect_sums(call: Call, facts: Facts) -> Iterator[RawSum]:
 
 
 def find_currencies(call: Call, record: JsonObject | None) -> tuple[str, str]:
-    """Return the currency of the record's sum now, and after the call; "" stands for the portal's base currency."""
+    """Return (present currency of the record's sum, its currency after the call); "" stands for the portal's base currency."""
     now = str(fields.find_value(record or {}, CURRENCY, call.entity) or "")
     written = fields.find_value(critical_fields.extract_written_fields(call), CURRENCY, call.entity)
     return now, str(written) if written not in _EMPTY else now
 
 
 def calculate_row_totals(call: Call, record: JsonObject | None) -> Iterator[object]:
-    """Yield the totals of the product rows that the call writes, because the portal computes the record's sum from them.
+    """Yield the sum that the portal will compute for the record from the product rows that the call writes.
 
-    A total is text, "?" if it cannot be computed.
+    It is a text, "?" if it cannot be computed. Nothing is yielded for a call without product rows.
     """
     written = critical_fields.extract_written_fields(call)
     for name, value in written.items():
@@ -125,7 +129,7 @@ def is_sum_recalculated(call: Call, record: JsonObject | None) -> bool:
 
 
 def _calculate_total(rows: object) -> str:
-    """Return the sum of price times quantity over the rows, as text; "?" if any row cannot be read."""
+    """Return the total of price times quantity over the product rows, as text; "?" if any row cannot be parsed."""
     listed = list(rows.values()) if isinstance(rows, Mapping) else rows
     if not isinstance(listed, list | tuple):
         return _UNREADABLE
@@ -143,7 +147,10 @@ def _calculate_total(rows: object) -> str:
 
 
 def _is_recalculated(call: Call, record: JsonObject | None) -> bool:
-    """Return whether the call replaces a sum entered by hand by the total of the product rows, which were not read."""
+    """Return whether the call makes the portal replace a sum entered by hand by the total of the record's product rows.
+
+    These rows were not read, so the new sum is unknown.
+    """
     for name, value in critical_fields.extract_written_fields(call).items():
         if fields.to_field_key(name, call.entity) == _MANUAL_SUM_KEY and str(value).upper() not in {"Y", "1", "TRUE"}:
             return call.spec.verb != "add" and not critical_fields.has_value(call, name, value, record)
@@ -151,7 +158,7 @@ def _is_recalculated(call: Call, record: JsonObject | None) -> bool:
 
 
 def _list_imported_records(call: Call) -> Iterator[JsonObject]:
-    """Yield the records of a call that imports several; nothing for other calls."""
+    """Yield the records that a call of an import method creates; nothing for other calls."""
     if not call.method.lower().endswith("batchimport"):
         return
     listed = call.params.get(_IMPORT_KEY)
@@ -167,9 +174,9 @@ _LONGEST: Final = 60
 
 
 def extract_currencies(call: Call, *, locale: Locale) -> Call:
-    """Return `call` with plain numbers in place of sums named with a currency; the currencies are kept in `named_currencies`.
+    """Return `call` with each sum such as "30000 USD" replaced by its plain number.
 
-    Raises Refusal for a sum that can be understood in two ways.
+    The currencies are kept in `Call.named_currencies`. Raises Refusal for a sum that can be understood in two ways.
     """
     if call.kind != "bitrix":
         return call
@@ -193,9 +200,9 @@ def extract_currencies(call: Call, *, locale: Locale) -> Call:
 
 
 def check_currencies(call: Call, facts: Facts, *, money: Money, text: str) -> Refuse | None:
-    """Return the refusal of the first sum that was named in another currency than its record has; None if all agree.
+    """Return a refusal for the first sum that was given in another currency than its record has; None if all agree.
 
-    A plain number written by the model is searched for in the person's `text`: a currency named there with it counts.
+    If the model wrote a plain number, its currency is looked up in the person's message `text`.
     """
     for leaf in call.leaves:
         for name, currency in (*leaf.named_currencies, *_find_unsaid_currencies(leaf, text)):
@@ -206,16 +213,17 @@ def check_currencies(call: Call, facts: Facts, *, money: Money, text: str) -> Re
 
 
 def _wrap_in_batch(leaf: Call, found: Refuse, facts: Facts) -> Refuse:
-    """Return the refusal, wrapped so that it names the command of the batch it is about."""
+    """Return the refusal `found`, changed so that it names the command `leaf` of the batch."""
     about = batch.build_command_label(leaf, facts, why=found.reason.code)
     notice = wrap_in_batch("gate-batch-refused", found.reason, key=leaf.key, method=leaf.method, about=about)
     return Refuse(reason=notice, detail=f"command {leaf.key} ({leaf.method}) of the batch: {found.detail}")
 
 
 def _find_unsaid_currencies(leaf: Call, text: str) -> list[tuple[str, str]]:
-    """Return (field, currency) for sums that the call writes without a currency although the person named one.
+    """Return (field, currency) for sums that the call writes as plain numbers although the person's message `text` names a currency.
 
-    The person named it with that very amount, or it is the only currency in the text, from whose sums the amount was computed.
+    It is the currency given there with the same amount. If the amount does not occur there, it is the only currency in the text, because
+    the amount may have been computed from its sums.
     """
     bare = (
         []
@@ -257,20 +265,26 @@ def _check_currency(leaf: Call, call: Call, name: str, named: str, *, facts: Fac
 
 
 def _is_of_record(leaf: Call, name: str) -> bool:
-    """Return whether the field is the record's own sum, which may change together with its currency, and not the price of a product."""
+    """Return whether the field holds the record's own sum, and not the price of a product row.
+
+    Only the record's own sum can be changed together with its currency.
+    """
     return fields.to_field_key(name) not in _ROWS and fields.find_field_info(leaf.entities.get(leaf.entity), CURRENCY) is not None
 
 
 def _find_created_currency(leaf: Call, call: Call) -> str:
-    """Return the currency of the record that an earlier command of the batch creates; "" if it names none."""
+    """Return the currency of the new record that the command `leaf` changes; "" if it is given none.
+
+    The record is created by an earlier command of the batch `call`.
+    """
     keys = {find_reference_key(get_at_path(leaf.params, path)) for path in leaf.spec.target}
     return next((find_currencies(one, None)[1].upper() for one in call.commands if one.key in keys), "")
 
 
 def _build_new_currency(call: Call, written: JsonObject, named: str) -> dict[str, str]:
-    """Return the field that sets the currency of a new record, {} if it needs none.
+    """Return {currency field: `named`} for a new record whose call sets no currency; {} if the field is not needed.
 
-    Without it the record would get the portal's base currency.
+    Without this field the record would get the portal's base currency.
     """
     if call.spec.verb != "add" or fields.find_field_info(call.entities.get(call.entity), CURRENCY) is None:
         return {}
@@ -281,9 +295,9 @@ def _build_new_currency(call: Call, written: JsonObject, named: str) -> dict[str
 
 
 def _parse_field(call: Call, name: str, value: object, locale: Locale) -> tuple[object, tuple[str, ...]]:
-    """Return the value to send, and a tuple with the currency named with it (empty if none).
+    """Return the value to send for a field, and a tuple with the currency that was given with it (empty if none).
 
-    Custom money fields keep their currency in the value.
+    The value of a custom money field is returned unchanged, because it includes the currency.
     """
     if not isinstance(value, str) or names.is_custom_field(name):
         return value, ()
@@ -295,7 +309,7 @@ def _parse_field(call: Call, name: str, value: object, locale: Locale) -> tuple[
 
 
 def _parse_rows(value: object, locale: Locale) -> tuple[object, tuple[str, ...]]:
-    """Return product rows with plain prices, and the currencies that were named with them."""
+    """Return product rows with plain prices, and a tuple of the currencies that were given with the prices."""
     if isinstance(value, Mapping):
         pairs = {key: _parse_row(row, locale) for key, row in value.items()}
         return {key: row for key, (row, _) in pairs.items()}, tuple(code for _, codes in pairs.values() for code in codes)
@@ -315,7 +329,7 @@ def _parse_row(row: object, locale: Locale) -> tuple[object, tuple[str, ...]]:
 
 
 def _parse_field_sum(name: str, value: str, locale: Locale, *, is_money: bool = False) -> Sum | None:
-    """Return the sum in the text of a field; None if the text is not a sum with a currency.
+    """Return the sum in the text of a field; None if the text is no sum or a plain number.
 
     Raises Refusal if the text can be understood in several ways.
     """
@@ -342,7 +356,7 @@ def _to_number(amount: Decimal) -> int | float:
 
 
 def _strip_currencies(value: object) -> object:
-    """Return a value of a filter with plain numbers in place of sums with a currency, because the portal compares numbers."""
+    """Return a filter value with sums such as "30000|USD" replaced by their plain numbers, because the portal compares numbers."""
     if isinstance(value, str):
         coded = _WITH_CODE.fullmatch(value)
         return _to_number(Decimal(coded[1])) if coded is not None else value
