@@ -55,7 +55,7 @@ from state.stored import JsonObject
 
 @dataclass(frozen=True, kw_only=True)
 class _Case:
-    """One effect that is being processed by the gate, with its turn, person, mode and session."""
+    """One effect (proposed call) that the gate is processing, with its turn, person, mode and session."""
 
     effect: Effect
     effect_id: str
@@ -66,7 +66,7 @@ class _Case:
 
 
 class Gate:
-    """Decides on effects, and applies people's decisions about cards.
+    """Decides on effects (proposed calls), and applies people's decisions about cards.
 
     It is stateless: all state is in the session's journal (`ledger`), which is passed to each method.
     """
@@ -125,7 +125,7 @@ class Gate:
     def describe_method(self, method: str) -> dict[str, str]:
         """Return {"verb": …, "entity": …}: the verb and kind of record of a method; {} for an unknown method.
 
-        People see them as the progress of a turn.
+        They are shown to people as the progress of a turn.
         """
         found = self._catalogue.find(method)
         return {"verb": find_verb(found), "entity": found.entity} if found else {}
@@ -142,9 +142,9 @@ class Gate:
     ) -> Outcome | Pending:
         """Check `effect` and do what the verdict says: refuse it, record it as a plan, show a card or run it.
 
-        `earlier` holds the effect ids of the turn, oldest first. An effect with the same slot never runs twice, and a change that an
-        earlier effect of the turn has made is not made again. Raises StoreUnwritable when the intent cannot be stored (then nothing was
-        sent).
+        `earlier` holds the effect ids of the turn, oldest first. An effect with the same slot (unique name of a step) never runs twice, and
+        a change that an earlier effect of the turn has made is not made again. Raises StoreUnwritable when the intent cannot be stored
+        (then nothing was sent).
         """
         case = _Case(effect=effect, effect_id=build_effect_id(effect.slot), turn_id=turn_id, actor=actor, mode=mode, ledger=ledger)
         known = await ledger.find_effect(case.effect_id)

@@ -63,43 +63,43 @@ def _truncate(items: Sequence[str], most: int) -> list[str]:
 
 
 class _NoNames:
-    """An implementation of `Names` that reads nothing from the portal, so every id stays a number."""
+    """An implementation of `Names` that reads nothing from the portal; ids are then shown as numbers."""
 
     async def find_user_name(self, user_id: int) -> str:
-        """Return ""."""
+        """Return "", which means that no name is known."""
         return _no_name(user_id)
 
     async def find_stage_name(self, entity: str, stage_id: str, category_id: int = 0) -> str:
-        """Return ""."""
+        """Return "", which means that no name is known."""
         return _no_name(entity, stage_id, category_id)
 
     async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
-        """Return ""."""
+        """Return "", which means that no name is known."""
         return _no_name(category_id, entity)
 
     async def find_kind_name(self, entity: str, locale: Locale) -> str:
-        """Return ""."""
+        """Return "", which means that no name is known."""
         return _no_name(entity, locale)
 
     async def find_title(self, entity: str, record_id: int) -> str:
-        """Return ""."""
+        """Return "", which means that no title is known."""
         return _no_name(entity, record_id)
 
     async def find_field_title(self, entity: str, name: str) -> str:
-        """Return ""."""
+        """Return "", which means that no title is known."""
         return _no_name(entity, name)
 
     async def describe_field_value(self, entity: str, name: str, value: object, *, locale: Locale, zone: str) -> str | None:
-        """Return None."""
+        """Return None, which means that the value has no other words."""
         del entity, name, value, locale, zone
         return None
 
     async def load_currency_book(self) -> CurrencyBook:
-        """Return the book that holds only the well-known currencies."""
+        """Return a currency book (names and formats of currencies) with only the well-known currencies."""
         return NO_CURRENCY_BOOK
 
     def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
-        """Return ""."""
+        """Return "", which means that the record has no page."""
         return _no_name(entity, record_id, user)
 
 

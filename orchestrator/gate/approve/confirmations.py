@@ -147,7 +147,7 @@ class Closing:
 
 
 def build_closing(entry: Card, event: Event, status: EffectStatus, *expect: str) -> Closing:
-    """Return the data that closes the card `entry`: the event, and the change of the card's effect to `status`.
+    """Return the data that closes the card `entry`: the event, and the change of the card's effect (stored call) to `status`.
 
     The change can be stored only while the effect has one of the statuses in `expect` (by default "requested").
     """
@@ -161,7 +161,7 @@ def build_expiry_timer(entry: Card, ledger: Ledger) -> Timer:
 
 
 def drop_timer(entry: Card, ledger: Ledger) -> Timer:
-    """Return a timer row that deletes the card's expiry timer when it is committed."""
+    """Return a timer row whose commit deletes the card's expiry timer."""
     return replace(_build_timer(TIMER, entry.confirmation_id, ledger, due=ledger.now), delete=True)
 
 
@@ -171,7 +171,7 @@ def build_arrival_timer(entry: Card, ledger: Ledger) -> Timer:
 
 
 def drop_timers(entry: Card, ledger: Ledger) -> list[Timer]:
-    """Return timer rows that delete all timers of the card when they are committed.
+    """Return timer rows whose commit deletes all timers of the card.
 
     These are the expiry timer and, if the card was shown to leads (heads of sales), the timers about its delivery to them.
     """
@@ -257,7 +257,8 @@ async def expire(entry: Card, ledger: Ledger, outbox: Sequence[OutboxRow]) -> No
 def build_superseded_closing(entry: Card, *, why: str, by: str = "", expect: tuple[str, ...] = ("requested",)) -> Closing:
     """Return the data that closes the card `entry` because it is out of date, for example replaced by a new card.
 
-    `why` is the reason code. `by` says who or what replaced the card. `expect` lists the statuses that the card's effect must have.
+    `why` is the reason code. `by` says who or what replaced the card. `expect` lists the statuses of which the card's effect (stored call)
+    must have one.
     """
     event = ConfirmationSuperseded(confirmation_id=entry.confirmation_id, effect_id=entry.effect_id, why=why, by=by)
     return build_closing(entry, event, "superseded", *expect)

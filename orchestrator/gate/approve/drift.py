@@ -65,7 +65,7 @@ async def accept_own_steps(shown: BeforeImage, fresh: BeforeImage, entry: Card, 
 
 
 def _find_plan(card: Card) -> str:
-    """Return the plan that the card's step belongs to, as "<turn>/<iteration>".
+    """Return the plan (steps that the model proposed together) of the card's step, as "<turn>/<iteration>".
 
     Return "" for a call that is not a step of a plan.
     """
@@ -73,7 +73,10 @@ def _find_plan(card: Card) -> str:
 
 
 def _list_done_updates(row: EffectRow, catalogue: Catalogue) -> Iterator[Call]:
-    """Yield the update calls (of a batch: its update commands) in an effect that the portal carried out."""
+    """Yield each update that the portal carried out for an effect (stored call).
+
+    It is the call itself, or a command of its batch.
+    """
     call = decode_row(row, catalogue)
     for leaf in call.leaves if call is not None else ():
         if leaf.targets and leaf.spec.verb == "update" and is_command_done(row, leaf.key):

@@ -57,7 +57,7 @@ class _EarlierCall:
 def find_open_card(state: SessionState, wanted: str, actor: Actor) -> Card | None:
     """Return the open card of `actor` for exactly this request, or None. `wanted` is the essence (checksum) of the request.
 
-    In a group chat, each person has an own card for the same request.
+    In a group chat, the same request of another person has a separate card.
     """
     return next((entry for entry in _find_same_requests(state, wanted) if entry.requested_by == actor.key), None)
 
@@ -89,7 +89,7 @@ def add_doubts(verdict: Verdict, call: Call, state: SessionState, actor: Actor) 
 
 
 def restore_outcome(row: EffectRow) -> Outcome | Pending:
-    """Return the stored result of an effect that was submitted before a crash.
+    """Return the stored result of an effect (proposed call) that was submitted before a crash.
 
     The turn that is repeated after the crash uses it instead of making the call again.
     """
@@ -112,10 +112,10 @@ def restore_outcome(row: EffectRow) -> Outcome | Pending:
 
 
 def build_repeat_verdict(call: Call, earlier: Sequence[EffectRow], catalogue: Catalogue, effect_id: str) -> Outcome | Refuse | None:
-    """Return the outcome "already done" if this turn has made the change of `call` before, or None if the call is new.
+    """Return the outcome "already done" if this turn has already made the change of `call`, or None if the call is new.
 
-    `earlier` holds the effects of the turn, oldest first. If only some commands of a batch were done before, the batch is refused, so that
-    the model proposes only the others.
+    `earlier` holds the effects (stored calls) of the turn, oldest first. If only some commands of a batch were done before, the batch is
+    refused, so that the model proposes only the others.
     """
     begun = [(row, made) for row in earlier if row.status in _HAS_BEGUN and (made := decode_row(row, catalogue)) is not None]
     past = [one for row, made in begun for one in _list_earlier_calls(row, made)]

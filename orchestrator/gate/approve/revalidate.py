@@ -37,7 +37,7 @@ class ReplacementCard:
 
     @property
     def reason(self) -> Notice:
-        """The message for the person who approved the old card."""
+        """The main reason for the new card, told to the person who approved the old one."""
         return self.ask.reasons[0]
 
     def with_reason(self, reason: Notice) -> "ReplacementCard":
@@ -93,7 +93,7 @@ def _build_reason_key(reason: Notice) -> tuple[str, ...]:
 def refuse_unchanged(verdict: Verdict, call: Call, facts: Facts) -> Verdict:
     """Return `verdict`, or a refusal if the call is an update to values that the record has already.
 
-    The refusal tells the person so, and nothing is sent. A batch is never refused here, because such a command does no harm in it.
+    The refusal tells the person so, and nothing is sent. A batch is never refused here: a command that changes nothing does no harm in it.
     """
     if not isinstance(verdict, Allow | Ask) or call.kind != "bitrix" or call.spec.verb != "update":
         return verdict
@@ -142,7 +142,7 @@ def find_context_field(name: str, entity: str) -> str:
 
 
 def _select_owner_fields(record: JsonObject | None, entity: Entity | None) -> dict[str, object] | None:
-    """Return the title and owner of a record to which the call attaches something; None if the record was not read.
+    """Return the title and owner fields of a record to which the call attaches something; None if the record was not read.
 
     They belong to the before-image so that the approver's rights are checked for this record too.
     """

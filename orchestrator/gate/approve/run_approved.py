@@ -261,7 +261,7 @@ async def _refuse_run(row: EffectRow, why: Refuse, ledger: Ledger) -> DecisionRe
 
 
 def build_order(row: EffectRow, call: Call, *, approved_by: str) -> Order:
-    """Build the order (what the executor runs) from a stored effect `row` and its decoded call."""
+    """Build the order (the input of the executor) from a stored effect `row` and its decoded call."""
     stored = StoredOrder.from_data(row.call)
     return Order(
         effect_id=row.effect_id,

@@ -82,7 +82,10 @@ def _is_same(leaf: Call, name: str, now: object, shown: object) -> bool:
 
 
 def build_last_editor_args(name: str) -> dict[str, str]:
-    """Return the message arguments that say who changed the record last; `name` is "" if that is not known."""
+    """Return the message arguments that name the last editor of a record: {"who": name, "known": "yes" or "no"}.
+
+    `name` is "" if the last editor is not known.
+    """
     return {"who": name, "known": "yes" if name else "no"}
 
 

@@ -96,7 +96,7 @@ def calculate_deadline(done: CompletedCall, policy: Policy) -> datetime:
 
 
 def build_undo_slot(effect_id: str, attempt: int = 1) -> str:
-    """Build the slot of the undo of the effect `effect_id`. A slot is a unique name for one step.
+    """Build the slot (unique name of a step) for the undo of `effect_id`, the id of a stored call.
 
     The store keeps one effect per slot, so nothing is undone twice.
     """
@@ -268,9 +268,9 @@ def _build_part(call: Call, done: CompletedCall, *, policy: Policy, catalogue: C
 
 
 def _build_add_part(call: Call, undo: Method, done: CompletedCall, policy: Policy) -> UndoPart | Notice:
-    """Return the undo of a call that created a record: deleting the record; or the reason why that is not allowed.
+    """Return the data to undo a call that created a record, or the reason why it cannot be undone.
 
-    The record's number is known from a stored effect but not from a card; it is then 0.
+    The undo deletes the record. If `done` comes from a card, the record's number is not known and is set to 0.
     """
     family = call.method.rpartition(".")[0]
     if undo.verb != "delete" or undo.name.rpartition(".")[0] != family or call.key or call.targets:

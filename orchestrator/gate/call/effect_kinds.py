@@ -45,7 +45,7 @@ It therefore needs neither a card nor an opening by the policy, and a card does 
 
 
 def resolve_kind(kind: EffectKind, method: str) -> EffectKind:
-    """Return the kind of a proposed effect, corrected for reminders.
+    """Return the kind of a proposed effect (a call of the portal or of something else), corrected for reminders.
 
     A model proposes reminder.add like a portal call, with the kind "bitrix". Its real kind is "schedule".
     """

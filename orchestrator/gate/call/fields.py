@@ -1,4 +1,4 @@
-"""Field names in any of the portal's spellings, and comparison of values as the portal compares them. Pure."""
+"""Finds fields by name in any of the portal's spellings, and compares values as the portal compares them. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ def has_field(record: JsonObject, name: str, entity: str = "") -> bool:
 
 
 def find_field_info(entity: Entity | None, name: str) -> FieldInfo | None:
-    """Return the catalogue's name and kind of a field; None for a field that the catalogue does not describe."""
+    """Return the catalogue's description (names and kind) of a field; None for a field that the catalogue does not describe."""
     if entity is None:
         return None
     known = entity.by_key.get(to_field_key(name, entity.name))

@@ -15,7 +15,7 @@ from orchestrator.gate.call.ports import FreezeSwitch, Ledger, Names, Performer,
 
 
 class PolicySource(Protocol):
-    """Supplies the policy (the owner's rules) that is in force now, to the gate."""
+    """Supplies the gate with the policy (the owner's rules) that is in force."""
 
     def now(self) -> Policy:
         """Return the policy in force; must never fail."""

@@ -63,7 +63,7 @@ def count_call_changes(call: Call) -> int:
 
 
 def check_caps(call: Call, caps: Caps, facts: Facts) -> Refuse | None:
-    """Return the refusal if the call exceeds a limit, else None. Calls that only read never exceed one."""
+    """Return the refusal if the call exceeds a limit, else None. A call that only reads never exceeds a limit."""
     many = count_call_changes(call)
     if not many:
         return None

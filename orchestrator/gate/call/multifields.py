@@ -1,8 +1,8 @@
 """Phones, e-mails and the like: determines what a write would do to each of them, and builds a field value that does exactly that. Pure.
 
-In an update Bitrix24 adds an element without ID a second time, deletes an element with ID and no value, and ignores several shapes. Here
-each element becomes one step (add, edit or remove). Duplicates and unchanged values are left out. A value that can be understood in several
-ways is refused.
+In an update, Bitrix24 adds an element without ID even if the record has it already, deletes an element with ID and no value, and ignores
+several shapes. Here each element becomes one step (add, edit or remove). Duplicates and unchanged values are left out. A value that can be
+understood in several ways is refused.
 """
 
 import re
@@ -55,7 +55,7 @@ class Element:
 
 @dataclass(frozen=True, kw_only=True)
 class _Written:
-    """One phone or address in the form in which a call or the portal wrote it, with field names of any method family unified.
+    """One phone or address as a call or the portal wrote it, in a form that is the same for all method families.
 
     A part that the written element lacks is None.
     """

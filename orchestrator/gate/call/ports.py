@@ -20,9 +20,9 @@ from state.stored import JsonObject
 
 
 class Ledger(Protocol):
-    """The journal of a session that this process holds under a lease.
+    """Reads and writes the journal of one session, which this process holds under a lease.
 
-    Every commit is one transaction, which fails once another process has taken the lease over.
+    Every commit is one transaction. It fails once another process has taken the lease over.
     """
 
     key: str
@@ -144,12 +144,15 @@ class Performer(Protocol):
         """Make the call once and return its result."""
 
     async def reconcile(self, call: Call, before: BeforeImage) -> "Reconciled":
-        """Read the portal to find whether a call with unknown outcome happened."""
+        """Read the portal and return whether a call with unknown outcome happened.
+
+        `before` is the before-image (the records before the change).
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadBack:
-    """What a read of the record found after the portal had reported success."""
+    """The result of reading the changed records again, after the portal had reported success."""
 
     unchanged: tuple[str, ...] = ()
     note: str = ""

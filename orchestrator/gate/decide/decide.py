@@ -79,8 +79,8 @@ def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
 def _refuse_by_rule(call: Call, ruled: list[tuple[Call, Rule]], facts: Facts) -> Refuse | None:
     """Return the refusal by a rule of the portal's owner, or None if no rule refuses the call.
 
-    `ruled` holds the rules that apply, with the call or command. Rights are checked before, so that the refusal reveals nothing about a
-    record.
+    `ruled` pairs each rule that applies with the call or command it applies to. Rights are checked before, so that the refusal reveals
+    nothing about a record.
     """
     found = [(leaf, refuse("gate-rule-refuses", why=rule.why)) for leaf, rule in ruled if rule.then == "refuse"]
     return _select_refusal(call, found, facts) if found else None
@@ -172,7 +172,10 @@ def _add_command_label(call: Call, leaf: Call, notice: Notice, facts: Facts) -> 
 
 
 def _find_largest_above(call: Call, limit: Decimal | None, policy: Policy, facts: Facts) -> sums.RawSum | None:
-    """Return the largest sum above `limit` that the writes of the call concern, or None."""
+    """Return the largest sum above `limit` that the call writes or that its records have, or None.
+
+    Reads are not considered.
+    """
     if limit is None:
         return None
     found = (sums.find_sum_above(leaf, limit, facts, money=policy.money) for leaf in call.leaves if not leaf.reads_only)

@@ -27,7 +27,7 @@ _PARTS: Final = frozenset({"productrow", "payment", "delivery"})
 def is_applicable(rule: Rule, call: Call, *, mode: Mode, actor: Actor, facts: Facts, money: Money = RUBLES) -> bool:
     """Return whether a rule applies to this call, or to this command of a batch.
 
-    To a call that only reads, a rule applies only if the rule lists methods and has no condition on fields or sums.
+    A rule applies to a read only if the rule lists methods and has no condition on fields or sums.
     """
     if call.reads_only and (not rule.method or rule.field or rule.above is not None or rule.times):
         return False

@@ -31,7 +31,7 @@ class FixedPolicy:
         self._policy = policy
 
     def now(self) -> Policy:
-        """Return the policy."""
+        """Return the policy that was given at the start."""
         return self._policy
 
 

@@ -1,4 +1,4 @@
-"""Finds the linked records of a call: other records than its own target to which it attaches something or refers. Pure.
+"""Finds the linked records of a call: records other than its own target to which it attaches something or refers. Pure.
 
 Attaching something changes the page of the other record. So that record is checked like a target: it must exist, and the actor must be
 allowed to see it. A mere reference (the contact of a new deal) only leads to a confirmation, and only if the person has not named the
