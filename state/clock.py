@@ -26,7 +26,7 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The system clock."""
+    """The clock of the operating system; used everywhere outside tests."""
 
     def now(self) -> datetime:
         """Return the current time, aware, in UTC."""
@@ -59,11 +59,11 @@ class FixedClock:
         self._elapsed += max(by, timedelta())
 
     def set_by(self, by: timedelta) -> None:
-        """Change the clock by `by` without letting time pass."""
+        """Change the shown time by `by` as a person who sets the clock does: for `measure_since` no time passes."""
         self._now += by
 
     def mark(self) -> str:
-        """Return the total time by which the clock was advanced."""
+        """Return a mark that holds the total time by which the clock was advanced."""
         return f"fixed {self._elapsed.total_seconds():.3f}"
 
     def measure_since(self, mark: str) -> timedelta | None:

@@ -81,7 +81,11 @@ class Follower:
                 file.close()
 
     def _resume_after_rewrite(self) -> None:
-        """If the log was erased or rewritten, and its records numbered anew, continue with the last one, which reports the rewriting."""
+        """Continue with the last record if the log was erased or rewritten.
+
+        This is recognized by the head of the log, whose number is then lower than that of the last record seen. The last record reports the
+        rewriting.
+        """
         path = build_lock_path(resolve_log(self._log))
         head = parse_head(path.read_bytes()) if path.exists() else None
         if head is None or head.n < self._n:
