@@ -28,7 +28,7 @@ class Link(NamedTuple):
 
 
 class Head(NamedTuple):
-    """The end of a log: number and hash of its last record, and the size in bytes of the live file (the one written to) after it."""
+    """The end of a log: number `n` and `hash` of its last record, and the `size` in bytes of the live file (the one written to)."""
 
     n: int
     hash: str

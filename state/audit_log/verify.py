@@ -313,7 +313,7 @@ class _LogChecker:
         return self._build_finding("damaged", why, (first.file, first.offset), self._n + 1)
 
     def _build_surplus(self) -> Finding:
-        """Build the finding for extra lines between numbered records none of which is missing."""
+        """Build the finding for extra lines without a valid number, if no numbered record is missing next to them."""
         first = self._bad[0]
         forged = any(bad.readable for bad in self._bad)
         kind: FindingKind = "inconsistent" if forged else "note"

@@ -30,7 +30,7 @@ Changes = Mapping[str, Sequence[Any]]
 
 @lru_cache(8)
 def _map_lists(statements: Statements) -> dict[int, str]:
-    """Return, by the Python id() of each statement that is collected, the name of the list in `Changes` that takes its parameters."""
+    """Return, by the Python id() of each statement that CommitBatch collects, the name of the list in `Changes` for its parameters."""
     named = {
         "outbox": [statements.add_outbox, statements.add_first_with_key],
         "timers": [statements.set_timer, statements.drop_timer],
@@ -131,7 +131,7 @@ class CommitBatch(Transaction):
         return 1
 
     def run_many(self, statement: Statement, rows: Iterable[Params]) -> None:
-        """Collect the rows of events and of the table `mentions`; execute any other statement at once."""
+        """Add the rows of new events and of the table `mentions` to the collected changes. Any other statement is executed at once."""
         if statement not in (self._statements.add_event, self._statements.add_mention):
             super().run_many(statement, rows)
             return
@@ -139,7 +139,11 @@ class CommitBatch(Transaction):
         self._changes.setdefault(name, []).extend(rows)
 
     def swap_effect(self, add: Params | None, change: Params | None, expected: list[str], told: str) -> None:
-        """Collect a change of an effect, to be made only if its status is in `expected`; else EffectConflict with the message `told`."""
+        """Collect the change of an effect (proposed call), which is to be made only if the effect's status is in `expected`.
+
+        `add` are the values of a new row and `change` those of an existing one, None if that is not allowed. If neither applies, the server
+        raises EffectConflict with the message `told`.
+        """
         one: dict[str, Any] = {"expected": expected, "told": told}
         one |= {"new": add} if add is not None else {}
         one |= {"old": change} if change is not None else {}
@@ -154,7 +158,7 @@ class CommitBatch(Transaction):
         self._changes["starts"] = [True]
 
     def count(self, kept: CountKeys, known: Sequence[tuple[str, str]], count: StartCount) -> None:
-        """Collect a number of started changes to be counted for a person's daily cap (`state.journal.daily_count`)."""
+        """Collect that a person starts changes, to be counted for the person's daily cap (`state.journal.daily_count`)."""
         one: dict[str, Any] = {**vars(kept), "many": str(count.many)}
         one |= {"known": [{"key": key, "value": value} for key, value in known]} if known else {}
         one |= {"limit": str(count.limit)} if count.limit is not None else {}

@@ -43,7 +43,7 @@ UNDONE: Mapping[str, type[StoreError]] = {"40001": Contended, "40P01": Contended
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """SQL text in the driver's own dialect, and those of its parameters that have fixed values. A violated unique key raises `conflict`."""
+    """SQL text for the driver, with the values of its constant parameters. If it violates a unique key, the error `conflict` is raised."""
 
     sql: str
     fixed: Params
@@ -109,7 +109,7 @@ class Transaction:
 
 
 class Database:
-    """Hands out transactions, and turns every error of driver and pool into a StoreError."""
+    """Opens transactions on a database, and turns every error of the driver and of the connection pool into a StoreError."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
@@ -157,7 +157,7 @@ class Database:
         return self._transaction(self._read_turn, "", Transaction)
 
     def mark_unflushed(self) -> None:
-        """Make the next transaction begin by flushing to disk what an earlier process may have left unflushed."""
+        """Make the next transaction first flush to disk the data that an earlier process may have written without flushing."""
         self._doubtful = True
 
     def close(self) -> None:

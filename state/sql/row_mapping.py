@@ -157,12 +157,12 @@ def to_outbox_row(row: Row) -> OutboxRow:
 
 
 def build_call_place(effect_id: str) -> str:
-    """Return the text that names an effect's call: the checksum of the stored call covers it, and errors show it."""
+    """Return the text that identifies an effect's call. It is part of the checksum of the stored call, and error messages show it."""
     return f"the call of effect {effect_id}"
 
 
 def build_outcome_place(effect_id: str) -> str:
-    """Return the text that names an effect's outcome: the checksum of the stored outcome covers it, and errors show it."""
+    """Return the text that identifies an effect's outcome. It is part of the checksum of the stored outcome, and error messages show it."""
     return f"the outcome of effect {effect_id}"
 
 

@@ -1,4 +1,7 @@
-"""Drops `effects.epoch`: it was written with every change and never read, because the epoch of the lease protects a commit."""
+"""Drops the column `effects.epoch`, which was written with every change and never read.
+
+The epoch in the lease of the session already protects each commit.
+"""
 
 from alembic import op
 
