@@ -200,7 +200,7 @@ class AsyncStore:
         self._store.close()
 
     async def put_inbox(self, rows: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
-        """Store inputs durably before they are acknowledged, and claim the next row of each lane in `claim`: see `Store.put_inbox`."""
+        """Store inputs durably before they are acknowledged, and claim rows of the lanes in `claim`, as `Store.put_inbox` explains."""
         stored = await self._writer.call(self._store.put_inbox, rows, claim)
         if self._hints is not None:
             self._hints.tell()
@@ -227,7 +227,7 @@ class AsyncStore:
         return await self._reader.call(self._store.find_inbox, source)
 
     async def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
-        """Close an inbox row without events; one that cannot be handled is quarantined with the reason in `note`, never dropped."""
+        """Set the final status of an inbox row without storing events: "quarantined" if it cannot be handled, with the reason in `note`."""
         await self._writer.call(self._store.finish_inbox, row_id, status, note)
 
     async def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
@@ -249,7 +249,7 @@ class AsyncStore:
         return stored
 
     async def commit_then(self, commit: Commit, then: Callable[[list[StoredEvent]], None]) -> None:
-        """Commit as `commit` does and call `then` in the loop with the stored events, even if the caller was cancelled meanwhile."""
+        """Commit as `commit` does, then call `then` in the loop with the stored events, even if the caller was cancelled meanwhile."""
         stored: list[list[StoredEvent]] = []
         try:
             await self._writer.call(lambda: stored.append(self._store.commit(commit)))

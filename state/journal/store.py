@@ -280,7 +280,7 @@ class Store(Protocol):
         """Return the inbox row with the unique `source`, whatever its status; None if there is none."""
 
     def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
-        """Close an inbox row without events; one that cannot be handled is quarantined with the reason in `note`, never dropped."""
+        """Set the final status of an inbox row without storing events: "quarantined" if it cannot be handled, with the reason in `note`."""
 
     def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
         """Acquire or renew the lease of a session and return it; None while another owner holds it. A new owner gets the next epoch."""

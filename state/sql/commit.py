@@ -40,7 +40,7 @@ from state.sql.statements import Statements
 
 
 class Draft(NamedTuple):
-    """An event without its number yet, and `secret`, its personal part compressed but not encrypted yet (b"" if there is none)."""
+    """An event that is encoded but has no number yet; `secret` is its personal part, compressed but not encrypted (b"" for none)."""
 
     event: EncodedEvent
     secret: bytes

@@ -86,7 +86,7 @@ class CommitBatch(Transaction):
         self._lists = _map_lists(statements)
 
     def fetch_rows(self, statement: Statement, params: Params) -> list[Row]:
-        """Read from the database at once. As the end of the stream, return the one after the events collected so far."""
+        """Execute a query at once and return its rows. For the end of the stream, return the end after the events collected so far."""
         if statement is self._statements.live_key:
             found = super().fetch_rows(statement, params)
             if found:
@@ -120,7 +120,7 @@ class CommitBatch(Transaction):
         self._fences[person] = [(*row[:4], *key) for row in self._fences.get(person, [])]
 
     def run(self, statement: Statement, params: Params) -> int:
-        """Collect the parameters and return 1, the assumed number of changed rows; execute a statement that is not collected at once."""
+        """Collect the parameters and return 1, the assumed number of changed rows. A statement of another kind is executed at once."""
         name = self._lists.get(id(statement))
         if name is not None:
             self._changes.setdefault(name, []).append(params)
@@ -169,7 +169,7 @@ class CommitBatch(Transaction):
         return {"leases": [self._lease], **self._changes}
 
     def build_known(self) -> KnownStream:
-        """Return the end of the stream after this commit and the keys, which the next commit may use once this one is stored."""
+        """Return the end of the stream after this commit and the known encryption keys, for the next commit once this one is stored."""
         lease = self._lease
         keys = self._keys if self._known is None else {**self._known.keys, **self._keys}
         return KnownStream(lease["epoch"], lease["to_seq"], lease["to_hash"], keys)

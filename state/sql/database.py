@@ -132,7 +132,7 @@ class Database:
         return self._transaction(self._write_turn, self._dialect.begin_one, Transaction)
 
     def begin(self, kind: Callable[[Any], X]) -> AbstractContextManager[X]:
-        """Return a block, given an object of `kind`, whose statements are not joined in a transaction: each is committed by itself."""
+        """Open a connection without a transaction, so that each statement is committed by itself; the block gets `kind(cursor)`."""
         return self._transaction(self._write_turn, "", kind)
 
     def retry(self, attempt: Callable[[], T]) -> T:

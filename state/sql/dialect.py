@@ -168,7 +168,10 @@ def _checkpoint(connection: Any) -> None:
 
 
 def _may_be_unflushed(error: Exception) -> bool:
-    """Return whether this error may mean that flushing to disk failed: not a held lock or a full disk, which are noticed before."""
+    """Return whether this error may mean that flushing to disk failed.
+
+    A held lock or a full disk does not mean this, because SQLite notices it before it flushes.
+    """
     code = getattr(error, "sqlite_errorcode", None)
     return code is None or code & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
 

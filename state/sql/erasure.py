@@ -88,7 +88,7 @@ class Erasure:
         return sorted(rows, key=lambda row: (row.created_at, row.key_id))
 
     def count_unkeyed(self, person: str) -> int:
-        """Return how many records of the person have a key not listed as theirs; above 0 only if the table of keys is damaged."""
+        """Return how many records of the person are encrypted with a key that is not listed as theirs; more than 0 only after damage."""
         mine = and_(events.c.data.contains(SEALED, autoescape=True), or_(events.c.actor == person, _match_stream(person)))
         with self._begin() as connection:
             keys = {row["key_id"] for row, _ in read_keys(connection) if row["person"] == person}
@@ -135,13 +135,13 @@ class Erasure:
             return [row[0] for row in connection.execute(select(inbox.c.id).where(mine).order_by(inbox.c.pos))]
 
     def list_effects(self, person: str, statuses: Collection[str]) -> list[tuple[str, str, str]]:
-        """Return (effect id, stream, status) of the person's calls in one of `statuses`, the one changed longest ago first."""
+        """Return (effect id, stream, status) of the person's calls with one of `statuses`, the one that changed longest ago first."""
         wanted = select(effects.c.effect_id, effects.c.stream, effects.c.status).where(_match_calls(person), effects.c.status.in_(statuses))
         with self._begin() as connection:
             return [(row[0], row[1], row[2]) for row in connection.execute(wanted.order_by(effects.c.updated_at))]
 
     def list_records(self, person: str) -> list[tuple[str, int]]:
-        """Return (stream, seq) of the person's readable records: those whose key is not erased, and old ones that were never encrypted."""
+        """Return (stream, seq) of the person's readable records, whose key is not erased or which are old and were never encrypted."""
         with self._begin() as connection:
             clear = and_(~events.c.data.contains(SEALED, autoescape=True), or_(events.c.actor == person, _match_stream(person)))
             mine = or_(_match_encrypted(_list_live_keys(connection, person)), clear)

@@ -77,9 +77,10 @@ class RawReader:
             cursor.close()
 
     def match_all(self, what: Callable[..., bool], stream: str, *, after: int, until: int) -> bool:
-        """Return whether `what` is true for each record with `after` < seq <= `until`, in order; also False if this cannot be determined.
+        """Return whether `what` is true for each record with `after` < seq <= `until`, in order; False also if the query fails.
 
-        SQLite only. `what` gets the columns of a Record, but text for type, actor and hash.
+        SQLite only. `what` gets the eight columns of a record as `Record` names them, with type, actor and hash as text and the others
+        undecoded.
         """
         self._driver.create_function("is_so", len(_RECORD), what)
         wanted = {"stream": stream, "after": after, "until": until}

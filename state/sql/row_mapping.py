@@ -35,7 +35,7 @@ def to_event_params(event: StoredEvent, data: str) -> Params:
 
 
 def build_place(head: RecordHead) -> str:
-    """Return the text that names a record by stream, seq and id; the record's ciphertext is bound to it, and errors show it."""
+    """Return the text that identifies a record by stream, seq and id. Its data is encrypted for this place, and error messages show it."""
     return f"{head.stream} seq {head.seq} ({head.id})"
 
 

@@ -87,7 +87,10 @@ class Statements:
         self._add_small_tables()
 
     def build_effect_swap(self, expected: int) -> Statement:
-        """Return the compare-and-set of an effect with `expected` allowed statuses, which are the parameters at_0, at_1 and so on."""
+        """Return the UPDATE of an effect that applies only if its status is one of several, the parameters at_0, at_1 and so on.
+
+        `expected` is the number of these statuses.
+        """
         if expected not in self._change_effect:
             places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(expected)]
             self._change_effect[expected] = self._compile(_build_effect_update(effects.c.status.in_(places)))
@@ -107,7 +110,7 @@ class Statements:
         return self._scan[types]
 
     def build_secrets(self, keys: int) -> Statement:
-        """Return the query for the secrets of `keys` keys, whose ids are the parameters at_0, at_1 and so on.
+        """Return the query for the secrets of `keys` encryption keys, whose ids are the parameters at_0, at_1 and so on.
 
         A secret is bytes on SQLite and text on PostgreSQL, and empty if it was erased.
         """

@@ -142,7 +142,7 @@ class SqlStore:
         return Lease(session=session, owner=owner, epoch=found[0], until=until) if found else None
 
     def expire_leases(self) -> None:
-        """End every lease, so that a session's next owner gets a new epoch; before that, flush what a dead process left in SQLite's log."""
+        """End every lease, so that the next owner gets a new epoch. First flush to disk what a dead process left in SQLite's log."""
         self._database.mark_unflushed()
         self._write(self._statements.void_leases, {})
 
@@ -342,7 +342,7 @@ class SqlStore:
             transaction.run(statement, params)
 
     def _fetch_journal_rows(self, statement: Statement, params: Params) -> tuple[list[Row], dict[str, str]]:
-        """Return rows of the journal, and their secrets by key id; secrets are not cached, because another process may erase them."""
+        """Return rows of the journal, and the secrets that decrypt them by key id. Secrets are not cached: others may erase them."""
         with self._database.read() as transaction:
             found = transaction.fetch_rows(statement, params)
             return found, writing.fetch_secrets(transaction, self._statements, row_mapping.collect_key_ids(found))
