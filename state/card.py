@@ -102,7 +102,7 @@ class Card(Stored):
 
     @property
     def is_known(self) -> bool:
-        """Whether the state has the request of the card with its preview, so that the card can be shown."""
+        """Whether the card can be shown: it has its preview, which comes with the request of the card."""
         return self.has("preview")
 
     @property

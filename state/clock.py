@@ -59,7 +59,7 @@ class FixedClock:
         self._elapsed += max(by, timedelta())
 
     def set_by(self, by: timedelta) -> None:
-        """Change the shown time by `by` as a person who sets the clock does: for `measure_since` no time passes."""
+        """Change the time that `now` returns by `by`, as if somebody set the clock; `measure_since` is not affected."""
         self._now += by
 
     def mark(self) -> str:

@@ -116,7 +116,7 @@ class Reminder(Stored):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardEdit(Stored):
-    """The open question of a person who edits a card."""
+    """A question to a person who edits a card; it waits for the answer."""
 
     code: str
     """The field whose value was asked for, "" for the choice of the field."""

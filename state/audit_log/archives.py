@@ -206,7 +206,7 @@ def _remove_oldest(log: Path, keep: int) -> None:
 def _trim_ledger(ledger: Ledger, kept: Sequence[Path]) -> Ledger:
     """Return `ledger` without the archives that are not in `kept`.
 
-    The first numbered record that is still kept becomes that of the oldest kept archive that has one.
+    Its first kept record (`first`, `prev`) becomes that of the oldest kept archive with numbered records.
     """
     archives = {path.name: ledger.archives[path.name] for path in kept if path.name in ledger.archives}
     first = next((entry for entry in archives.values() if entry.first), None)

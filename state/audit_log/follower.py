@@ -81,10 +81,9 @@ class Follower:
                 file.close()
 
     def _resume_after_rewrite(self) -> None:
-        """Continue with the last record if the log was erased or rewritten.
+        """If the log was erased or rewritten since the last call, continue with its last record.
 
-        This is recognized by the head of the log, whose number is then lower than that of the last record seen. The last record reports the
-        rewriting.
+        The head of the log then has a lower number than the last record seen. The last record of a rewritten log reports the rewriting.
         """
         path = build_lock_path(resolve_log(self._log))
         head = parse_head(path.read_bytes()) if path.exists() else None

@@ -194,9 +194,9 @@ def _read_head(log: Path) -> tuple[Head | None, list[Finding]]:
 
 
 class _BadLine(NamedTuple):
-    """A line whose end is not a valid link of the chain; for a finding about a valid record, the place of its line.
+    """A line of a log file that a finding is about, with its place. Usually the line is not a valid record of the chain.
 
-    `packed` tells whether the file is an archive.
+    If the file is an archive, `packed` is True and `offset` counts in the unpacked text.
     """
 
     file: str

@@ -26,14 +26,14 @@ class PersonInvited(Event):
 
 
 class InvitationRefused(Event):
-    """Somebody opened an invalid link."""
+    """Somebody opened an invitation link that is wrong, used or expired."""
 
     person: str
     why: Literal["wrong", "used", "expired"]
 
 
 class AccessAsked(Event):
-    """A stranger wrote, and the administrators were notified."""
+    """A person without access wrote to the bot, and the administrators were notified."""
 
     person: str
     name: Personal[str]
@@ -62,7 +62,7 @@ class PersonDismissed(Event):
 
 
 class PersonReturned(Event):
-    """The portal lists a person as working again whom it had listed as dismissed."""
+    """A person whom the portal had listed as dismissed is listed as working again."""
 
     person: str
 

@@ -42,9 +42,9 @@ Job = Callable[[], None]
 
 
 class Notifier(Protocol):
-    """Tells other processes that there may be new rows in the database, and is told so by them. A notification may be lost.
+    """Tells other processes that the database may have new rows, and receives the same notification from them.
 
-    An implementation works for one process; `AsyncStore` uses it.
+    A notification may be lost. `AsyncStore` uses one notifier per process.
     """
 
     def start(self, heard: Callable[[], None]) -> None:
@@ -207,7 +207,10 @@ class AsyncStore:
         return stored
 
     async def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
-        """Return (session, lane) of all new inbox rows, oldest first; with `now`, only of sessions that nobody but `owner` leases then."""
+        """Return each (session, lane) that has new inbox rows, the one with the oldest row first.
+
+        If `now` is given, sessions that another owner than `owner` has leased at that time are left out.
+        """
         return await self._reader.call(self._store.list_ready_sessions, owner, now)
 
     async def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:

@@ -48,7 +48,8 @@ class StartCount:
 class CountKeys:
     """The keys under which one start is stored and found; see each field.
 
-    All keys have the same length, and only digits decide their order, so every collation of the database sorts them alike.
+    The part of a key that decides the order has a fixed width and only digits, so that every collation of the database sorts the keys
+    alike.
     """
 
     held: str

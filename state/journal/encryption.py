@@ -83,7 +83,7 @@ def compress_text(text: str) -> bytes:
 
 
 def encrypt(key: PersonKey, content: bytes, place: str) -> str:
-    """Return "<key id>.<ciphertext>" for `content`, encrypted for the record `place`. Each call gives a different ciphertext."""
+    """Return "<key id>.<ciphertext>" for `content`, bound to the record that `place` names. Each call gives a different ciphertext."""
     nonce = os.urandom(_NONCE)
     return f"{key.key_id}.{_encode_text(nonce + _build_cipher(key.secret).encrypt(nonce, content, place.encode()))}"
 
@@ -94,7 +94,7 @@ def parse_key_id(text: str) -> str:
 
 
 def decrypt(secret: str, text: str, place: str) -> str:
-    """Decrypt and decompress `text`, encrypted for the record `place`. Raises DamagedCiphertext if text, key or place do not match."""
+    """Decrypt and decompress `text`. Raises DamagedCiphertext if it was encrypted with another key or for another record than `place`."""
     try:
         raw = a2b_base64(text.partition(".")[2], strict_mode=True)
         content = _build_cipher(secret).decrypt(raw[:_NONCE], raw[_NONCE:], place.encode())

@@ -37,7 +37,7 @@ class StoreUnwritable(StoreError):
 
 
 class StaleEpoch(StoreError):
-    """Another process has taken over the session since its lease was acquired, so the commit is refused."""
+    """Another process has changed the session or taken it over, so the commit is refused."""
 
 
 class WriteStopped(StoreError):
@@ -226,8 +226,8 @@ class Lease:
 class Commit:
     """Everything that one step changes, written in one transaction.
 
-    It is refused unless `epoch` is that of the current lease. The lease of <key> guards the stream "session:<key>", the lease of "run:<id>"
-    the stream "run:<id>".
+    It is refused if `epoch` is not that of the current lease (the right of one process to write) which guards the stream. The lease of
+    <key> guards the stream "session:<key>", the lease of "run:<id>" the stream "run:<id>".
     """
 
     stream: str
@@ -265,7 +265,10 @@ class Store(Protocol):
         """
 
     def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
-        """Return (session, lane) of all new inbox rows, oldest first; with `now`, only of sessions that nobody but `owner` leases then."""
+        """Return each (session, lane) that has new inbox rows, the one with the oldest row first.
+
+        If `now` is given, sessions that another owner than `owner` has leased at that time are left out.
+        """
 
     def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
         """Return the oldest new inbox row of the session's lane, None if there is none; durably count an attempt to handle the row."""

@@ -1,7 +1,7 @@
 """Writes a commit in one transaction: numbers, encrypts and hash-chains its events. Any failed condition raises and rolls everything back.
 
-A delivered outbox row is deleted; only its key and its `sent_ref` (the id of the sent message) are kept. Rows of a session are delivered in
-the order of their `pos`. A new row replaces an unsent row with the same key. The old row stays as "replaced" until the new one is sent,
+Outbox rows of a session are delivered in the order of their `pos`. A delivered row is deleted; only its key and its `sent_ref` (the id of
+the sent message) are kept. A new row replaces an unsent row with the same key. The old row stays as "replaced" until the new one is sent,
 because the old one may be in delivery and still report its `sent_ref`.
 """
 

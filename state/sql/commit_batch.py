@@ -86,7 +86,10 @@ class CommitBatch(Transaction):
         self._lists = _map_lists(statements)
 
     def fetch_rows(self, statement: Statement, params: Params) -> list[Row]:
-        """Execute a query at once and return its rows. For the end of the stream, return the end after the events collected so far."""
+        """Execute a query at once and return its rows.
+
+        The query for the end of the stream gives the end after the events collected so far.
+        """
         if statement is self._statements.live_key:
             found = super().fetch_rows(statement, params)
             if found:
@@ -120,7 +123,10 @@ class CommitBatch(Transaction):
         self._fences[person] = [(*row[:4], *key) for row in self._fences.get(person, [])]
 
     def run(self, statement: Statement, params: Params) -> int:
-        """Collect the parameters and return 1, the assumed number of changed rows. A statement of another kind is executed at once."""
+        """Collect the parameters of a statement and return 1, the assumed number of changed rows.
+
+        A statement for which `Changes` has no list is executed at once.
+        """
         name = self._lists.get(id(statement))
         if name is not None:
             self._changes.setdefault(name, []).append(params)

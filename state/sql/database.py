@@ -66,7 +66,7 @@ class Transaction:
         """The error to raise if the statement that runs at present violates a unique key."""
 
     def translate_code(self, code: str) -> type[StoreError] | None:
-        """Return the error to raise for an error code of PostgreSQL; None for codes that do not say for certain that nothing was stored."""
+        """Return the error to raise for an error code of PostgreSQL that proves that nothing was stored; None for other codes."""
         return UNDONE.get(code)
 
     def run(self, statement: Statement, params: Params) -> int:
@@ -153,7 +153,7 @@ class Database:
         return self._skew[2]
 
     def read(self) -> AbstractContextManager[Transaction]:
-        """Return a block for reading statements, each of which sees the database as it is when the statement runs."""
+        """Open a connection for reading during the block; each statement sees the database as it is when the statement runs."""
         return self._transaction(self._read_turn, "", Transaction)
 
     def mark_unflushed(self) -> None:

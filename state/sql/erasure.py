@@ -290,7 +290,7 @@ def _match_calls(person: str) -> ColumnElement[bool]:
 def _match_index_entries(connection: Connection, person: str) -> ColumnElement[bool]:
     """Return the SQL condition for the rows of `mentions` that belong to the person.
 
-    These are the rows of the person's calls, and of events encrypted with the person's key that tell of read records ("look").
+    These are the rows about the person's calls, and the "look" rows (the bot read a record) of events encrypted with the person's key.
     """
     calls = mentions.c.effect_id.in_(select(effects.c.effect_id).where(_match_calls(person)))
     looks = and_(

@@ -1,7 +1,7 @@
-"""Tells other processes on one PostgreSQL database that there are new rows (LISTEN, NOTIFY); whoever misses it finds them by polling.
+"""Tells other processes on one PostgreSQL database that there are new rows (LISTEN, NOTIFY).
 
-A notification locks the whole database while it commits. So it is never part of a transaction that waits for the disk, and one notification
-is sent for all rows stored in the meantime.
+A process that misses a notification finds the rows by polling. A notification locks the whole database while it commits. So it is never
+part of a transaction that waits for the disk, and one notification is sent for all rows stored in the meantime.
 """
 
 import logging

@@ -102,7 +102,10 @@ class SqlStore:
         return StoredInputs(fresh, _to_readable_rows(claimed))
 
     def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
-        """Return (session, lane) of all new inbox rows, oldest first; with `now`, only of sessions that nobody but `owner` leases then."""
+        """Return each (session, lane) that has new inbox rows, the one with the oldest row first.
+
+        If `now` is given, sessions that another owner than `owner` has leased at that time are left out.
+        """
         if now is None:
             return [(session, lane) for session, lane in self._fetch_rows(self._statements.ready, {})]
         with self._database.read() as transaction:

@@ -1,4 +1,7 @@
-"""Verifies the hash chain of one stream on the raw rows: no gaps, right hashes, known event types. Fast, because it reads every record."""
+"""Verifies the hash chain of one stream on the raw rows: no gaps, right hashes, known event types.
+
+It reads every record, so it is optimized for speed.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
