@@ -50,7 +50,7 @@ class FixedClock:
         self._elapsed = timedelta()
 
     def now(self) -> datetime:
-        """Return the time that was last set."""
+        """Return the time to which this clock was set or advanced."""
         return self._now
 
     def advance(self, by: timedelta) -> None:

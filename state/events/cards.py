@@ -18,8 +18,7 @@ KEEP_EDITS = 20
 class EditAsked(Event):
     """The bot asked a person a question about a card that they edit.
 
-    The question is for the new value of the field `code`, or, if `code` is "", which field to change. `ask` numbers the questions about one
-    card.
+    It asks for the new value of the field `code`, or, if `code` is "", which field to change. `ask` numbers the questions about one card.
     """
 
     confirmation_id: str

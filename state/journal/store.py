@@ -124,9 +124,10 @@ class StoredInputs(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class OutboxRow:
-    """A message to deliver to a person, at least once. `sent_ref` is the id of the message as sent, "" before that.
+    """A message to deliver to a person, at least once.
 
-    A later row with the same non-empty `key` replaces this one. If this one was sent already, the later row edits its message.
+    A later row with the same non-empty `key` replaces this one; if this one was sent already, the later row edits its message. `sent_ref`
+    is the id of the message last sent for the same key, "" for none.
     """
 
     id: str

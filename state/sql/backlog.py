@@ -61,7 +61,7 @@ class BacklogReader:
         self._engine: Engine | None = None
 
     def read(self, now: str) -> Backlog:
-        """Return what waits; a timer counts if its due time is not after `now` (ISO 8601)."""
+        """Return the backlog at this moment; `now` (ISO 8601) is the time for deciding which timers are due."""
         if self._engine is None:
             with translate_errors(), open_read_only(self._url) as dialect:
                 self._engine = dialect.engine

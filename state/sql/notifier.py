@@ -43,7 +43,10 @@ class PostgresNotifier:
         self._thread: threading.Thread | None = None
 
     def start(self, heard: Callable[[], None]) -> None:
-        """Start a thread that calls `heard` when another process has notified, and after connecting, when it may have missed that."""
+        """Start a thread that calls `heard` after another process has notified.
+
+        It also calls `heard` after each connecting, because a notification may have been missed before.
+        """
         self._thread = threading.Thread(target=self._run, args=(heard,), name="store-hints", daemon=True)
         self._thread.start()
 

@@ -185,7 +185,7 @@ def _drop_invalid(named: Iterable[IndexEntry]) -> list[IndexEntry]:
 
 
 def _load_calls(ask: Ask, wanted: set[str]) -> dict[str, Mapping[str, Any]]:
-    """Return the stored calls of these effects by effect id, without those of erased people."""
+    """Return, by effect id, the stored calls of the effects with the ids `wanted`, without calls of erased people."""
     found = {}
     for effect_id, text in _load_by_id(ask, effects.c.effect_id, effects.c.call, wanted).items():
         try:

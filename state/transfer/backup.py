@@ -33,7 +33,7 @@ class ErasedMeanwhile(StoreError):
 
 @dataclass(frozen=True, kw_only=True)
 class CreatedBackup:
-    """The result of `create_backup`."""
+    """The result of `create_backup`: the file, its manifest and its size in bytes."""
 
     path: Path
     manifest: Manifest

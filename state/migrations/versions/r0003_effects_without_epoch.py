@@ -12,5 +12,5 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Drop the column."""
+    """Drop the column `effects.epoch`."""
     op.execute("ALTER TABLE effects DROP COLUMN epoch")
