@@ -102,7 +102,7 @@ class Archive:
                 raise BadBackup(f"{self.path.name}: {name} is not what was written there")
 
     def iterate_lines(self, name: str) -> Iterator[bytes]:
-        """Yield the lines of a part, each with its newline. Raises BadBackup if it cannot be read. Call `check` before."""
+        """Yield the lines of a part, each with its newline. Raises BadBackup if it cannot be read. Call `check` first for the checksum."""
         with self._translate_errors(name), self._zip.open(self._members[name]) as member:
             while line := member.readline(LONGEST_LINE):
                 if not line.endswith(b"\n"):
@@ -110,7 +110,7 @@ class Archive:
                 yield line
 
     def read_bytes(self, name: str) -> bytes:
-        """Return the bytes of a part. Raises BadBackup if it cannot be read. Call `check` before."""
+        """Return the bytes of a part. Raises BadBackup if it cannot be read. Call `check` first, which compares the checksum."""
         return b"".join(self._read_blocks(name))
 
     def close(self) -> None:
