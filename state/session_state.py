@@ -1,6 +1,7 @@
-"""The state of one session, built by applying its events in order: what the agent works with, and what the features remember.
+"""The types of a session's state, which is computed by applying the session's events in order.
 
-Only the folds in `state/events` change it, in place; everybody else only reads it.
+The state holds what the model is told about its work, and the data of each feature, such as reminders. Only the folds in `state/events`
+change it, in place; everybody else only reads it.
 """
 
 from dataclasses import dataclass, field

@@ -60,7 +60,7 @@ class SwitchResult:
 
 
 def find_freeze(store: Store) -> FreezeState | None:
-    """Return who froze writes, when and why, or None while writes may start. Raises StoreError if the switch cannot be read."""
+    """Return the current freeze (by whom, when and why), None while writes may start. Raises StoreError if the switch cannot be read."""
     value = store.get_value(SWITCH)
     if not value:
         return None

@@ -1,7 +1,7 @@
-"""The interface of durable storage: journal, inbox, outbox, effects, snapshots, leases, timers, blobs.
+"""The interface of durable storage: journal, inbox, outbox, effects (proposed calls), snapshots, leases, timers, blobs (large answers).
 
-Everything a step changes is in one `Commit`, stored in one transaction or not at all. Synchronous; `state.journal.async_store` calls it
-from a thread. Implemented by `state.sql` (SQLite in memory or in a file; PostgreSQL).
+All changes that belong together are in one `Commit`, which is stored in one transaction or not at all. The methods block, so
+`state.journal.async_store` calls them from a thread. `state.sql` implements them (SQLite in memory or in a file; PostgreSQL).
 """
 
 from collections.abc import Mapping, Sequence

@@ -99,7 +99,10 @@ class Transaction:
         return call_function(self._cursor, function, *given)
 
     def measure_skew(self, clock: Callable[[Any], datetime | None]) -> timedelta:
-        """Return how far the database's clock is ahead of this machine's (negative if behind); 0 if they differ by less than a second."""
+        """Return how far the database's clock is ahead of this machine's (negative if behind).
+
+        `clock` reads the database's clock through a cursor. Returns 0 if the clocks differ by less than a second, or if there is only one.
+        """
         before = datetime.now(UTC)
         theirs = clock(self._cursor)
         if theirs is None:

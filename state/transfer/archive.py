@@ -1,6 +1,7 @@
-"""The file of a backup: a zip with a manifest. On reading, names, sizes and checksums are verified before any content is used.
+"""Writes and reads the file of a backup, which is a zip file with a manifest and several parts.
 
-Nothing is ever unpacked to a path from the archive; callers get the bytes of a part.
+When a backup is read, names, sizes and checksums are verified before any content is used. Nothing is ever unpacked to a path from the
+archive; callers get the bytes of a part.
 """
 
 import fcntl
