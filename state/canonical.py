@@ -1,4 +1,4 @@
-"""Canonical JSON for everything that is stored, hashed or signed. Refuses values that two JSON parsers could read differently."""
+"""Canonical JSON for everything that is stored, hashed or signed. Values that two JSON parsers could read differently are refused."""
 
 import hashlib
 import json
@@ -29,7 +29,10 @@ def dumps(value: Any) -> str:
 
 
 def _only_none(value: Any) -> bool:
-    """Whether every null in the JSON of `value` stands for None and none for NaN or infinity; False if the slow check must decide."""
+    """Whether every null in the JSON of `value` stands for None, and none for NaN or infinity.
+
+    Returns False also if this quick test cannot tell; the caller then runs the slow `check`.
+    """
     try:
         _strict(value)
     except (ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""A confirmation card as a session's state keeps it: a call that waits for a person's decision, or one that was decided."""
+"""The type of a confirmation card in a session's state. A card asks a person to approve or deny one call."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,10 @@ OPEN_STATUSES = frozenset({"requested", "approved", "unknown"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card(Stored):
-    """One confirmation card. If the state has the decision but not the request, only the fields that the decision repeats are set."""
+    """One confirmation card with its call, its status and the decision about it.
+
+    If the journal has the decision but not the event that requested the card, only the fields that the decision repeats are set.
+    """
 
     confirmation_id: str
     status: CardStatus = "requested"
@@ -99,16 +102,16 @@ class Card(Stored):
 
     @property
     def is_known(self) -> bool:
-        """Whether the state has the card's request, so that the card can be shown."""
+        """Whether the card can be shown: it has its preview, which comes with the request of the card."""
         return self.has("preview")
 
     @property
     def has_call(self) -> bool:
-        """Whether the exact call is known."""
+        """Whether the card has the params of its call."""
         return self.has("params")
 
     def find_time(self, status: str) -> str:
-        """Return when the card got that status (ISO 8601), "" if it never did."""
+        """Return the time at which the card got the status `status`, as ISO 8601; "" if it never did."""
         return str(getattr(self, f"{status}_at", ""))
 
 

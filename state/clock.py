@@ -26,7 +26,7 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The system clock."""
+    """The clock of the operating system; used everywhere outside tests."""
 
     def now(self) -> datetime:
         """Return the current time, aware, in UTC."""
@@ -50,7 +50,7 @@ class FixedClock:
         self._elapsed = timedelta()
 
     def now(self) -> datetime:
-        """Return the time that was last set."""
+        """Return the time to which this clock was set or advanced."""
         return self._now
 
     def advance(self, by: timedelta) -> None:
@@ -59,11 +59,11 @@ class FixedClock:
         self._elapsed += max(by, timedelta())
 
     def set_by(self, by: timedelta) -> None:
-        """Change the clock by `by` without letting time pass."""
+        """Change the time that `now` returns by `by`, as if somebody set the clock; `measure_since` is not affected."""
         self._now += by
 
     def mark(self) -> str:
-        """Return the total time by which the clock was advanced."""
+        """Return a mark that holds the total time by which the clock was advanced."""
         return f"fixed {self._elapsed.total_seconds():.3f}"
 
     def measure_since(self, mark: str) -> timedelta | None:

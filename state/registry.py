@@ -29,7 +29,7 @@ class AskedAccess(Stored):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinedPerson(Stored):
-    """Somebody who may use the bot and is not listed in the access file."""
+    """Somebody who may use the bot because they joined by a link or were admitted, and not because the access file lists them."""
 
     name: str
     role: Literal["manager", "lead", "admin"]

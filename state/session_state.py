@@ -1,6 +1,7 @@
-"""The state of one session, built by applying its events in order: what the agent works with, and what the features remember.
+"""The types of a session's state, which is computed by applying the session's events in order.
 
-Only the folds in `state/events` change it, in place; everybody else only reads it.
+The state holds what the model is told about its work, and the data of each feature, such as reminders. Only the folds in `state/events`
+change it, in place; everybody else only reads it.
 """
 
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ FEATURES = ("daily", "written", "stops")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryLine(Stored):
-    """One message of the conversation, as the prompt repeats it."""
+    """One message of the conversation, as it is repeated in the model's prompt."""
 
     role: Literal["user", "assistant"]
     text: str
@@ -27,7 +28,7 @@ class HistoryLine(Stored):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question(Stored):
-    """A name in a plan fits several records, and the person has been asked which one is meant."""
+    """A question to a person about which record a name means, because the name fits several records."""
 
     turn_id: str
     question_id: str
@@ -52,7 +53,10 @@ class Question(Stored):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Denial(Stored):
-    """Somebody denied a call; stored by the call's essence, so that the same request is recognized."""
+    """The denial of a call, kept so that the same request is recognized later.
+
+    It is stored by the call's essence: a hash of the call without the parts that make every request unique.
+    """
 
     at: str
     by: str = ""
@@ -113,7 +117,7 @@ class Reminder(Stored):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardEdit(Stored):
-    """The open question of a person who edits a card."""
+    """A question to a person who edits a card; it waits for the answer."""
 
     code: str
     """The field whose value was asked for, "" for the choice of the field."""
@@ -126,7 +130,7 @@ class CardEdit(Stored):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortalState(Stored):
-    """What the portal's own session knows of the portal's records."""
+    """What the bot knows about records of the portal (Bitrix24) that it watches; only the portal's own session has it."""
 
     due: dict[str, dict[str, str]] = field(default_factory=dict)
     """The records that changed and were not read since → {action, ts}: what happened, and the time of the first event about it."""
@@ -143,7 +147,7 @@ def _no_objects() -> dict[str, Any]:
 
 @dataclass(slots=True)
 class AgentState:
-    """`agent_state` of seed 004 (S004-13): what the model is told about its work so far."""
+    """The model's work in a session so far, which the model is told in each prompt; `agent_state` of seed 004 (S004-13)."""
 
     goals: list[str] = field(default_factory=list)
     done: list[dict[str, Any]] = field(default_factory=list)
@@ -183,7 +187,7 @@ class AgentState:
 
 @dataclass(slots=True)
 class SessionState:
-    """The state of one session. The part of a feature is None if the feature was never used in the session."""
+    """The state of one session. A field of a feature, such as `reminders`, is None if the feature was never used in the session."""
 
     agent: AgentState = field(default_factory=AgentState)
     history: list[HistoryLine] = field(default_factory=list)

@@ -1,4 +1,7 @@
-"""The base class for parts of a session's state: typed for readers, and written back as exactly the JSON object that was stored."""
+"""The base class for parts of a session's state, which are stored as JSON objects.
+
+Readers get typed fields, and writing an unchanged value gives exactly the JSON object that was read.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -11,7 +14,10 @@ JsonObject = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """A value with named fields that remembers which of them were stored: an absent key is not the same as a default."""
+    """A value with named fields that is stored as a JSON object.
+
+    It remembers which fields the stored object has, because an absent key is not the same as a field with its default.
+    """
 
     stored_keys: tuple[str, ...] = ()
     """The keys that the stored object has, in the order in which it has them."""
@@ -23,21 +29,21 @@ class Stored:
 
     @classmethod
     def from_stored(cls, data: JsonObject) -> Self:
-        """Return the value of a stored object; keys that this version of the class does not know are dropped."""
+        """Return the value for the JSON object `data`; keys for which this class has no field are dropped."""
         known = _list_fields(cls)  # type: ignore[arg-type]  # a class is hashable
         values = {key: data[key] for key in data if key in known}
         return cls(stored_keys=tuple(values), **values)
 
     def to_stored(self) -> dict[str, Any]:
-        """Return the object to store: only the fields in `stored_keys`, in that order."""
+        """Return the JSON object to store. It contains only the fields in `stored_keys`, in that order."""
         return {key: getattr(self, key) for key in self.stored_keys}
 
     def select(self, names: Iterable[str]) -> dict[str, Any]:
-        """Return the stored fields among `names`, by name and in the order of `names`."""
+        """Return a dict of the fields in `names` that are stored, in the order of `names`."""
         return {name: getattr(self, name) for name in names if name in self.stored_keys}
 
     def has(self, key: str) -> bool:
-        """Whether the stored object has that key."""
+        """Whether the field `key` is stored, so that it is in the JSON object."""
         return key in self.stored_keys
 
     def with_values(self, **values: Any) -> Self:

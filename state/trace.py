@@ -1,4 +1,4 @@
-"""The trace id of the current work: the id of its inbox row, carried in a context variable. Decides nothing."""
+"""The trace id of the current work, which is the id of the inbox row that is being handled; kept in a context variable."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

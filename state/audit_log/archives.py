@@ -32,7 +32,10 @@ class DamagedArchive(Exception):
 
 
 class Segment(NamedTuple):
-    """A full log file that was renamed, compressed or not. Segments sort by age; `number` distinguishes those renamed in one second."""
+    """A full log file that was renamed to make room for a new one; it may be compressed already. Segments sort by age.
+
+    `stamp` is the UTC time of the renaming, `number` distinguishes the segments that were renamed in the same second.
+    """
 
     stamp: str
     number: int
@@ -40,12 +43,15 @@ class Segment(NamedTuple):
 
     @property
     def is_packed(self) -> bool:
-        """Whether this segment is compressed, so that it is an archive."""
+        """Whether this segment is compressed. A compressed segment is called an archive."""
         return self.path.suffix == ".gz"
 
 
 def list_segments(log: Path) -> list[Segment]:
-    """Return the segments of `log`, oldest first. A segment that exists both packed and unpacked is listed as packed."""
+    """Return the segments (renamed full files) of `log`, oldest first.
+
+    A segment that exists both compressed and uncompressed is listed as compressed.
+    """
     found: dict[tuple[str, int], Segment] = {}
     for path in sorted(log.parent.iterdir()):
         match = _SEGMENT.fullmatch(path.name)
@@ -56,7 +62,7 @@ def list_segments(log: Path) -> list[Segment]:
 
 
 def find_unpacked_logs(folder: Path) -> set[str]:
-    """Return the file names of all logs in `folder` that have segments to compress."""
+    """Return the file names of all logs in `folder` that have segments (renamed full files) to compress."""
     if not folder.exists():
         return set()
     matches = (_SEGMENT.fullmatch(path.name) for path in folder.iterdir())
@@ -136,9 +142,9 @@ def read_content(path: Path) -> bytes:
 
 
 def open_all(log: Path) -> list[BinaryIO]:
-    """Open every file of the log as of one moment, oldest first and the live file last.
+    """Open every file of the log for reading: segments and archives from the oldest on, the live file (the one written to) last.
 
-    Raises OSError if files are renamed again and again while they are being opened.
+    The list is consistent: it is built again if a file was renamed meanwhile. Raises OSError if that happens again and again.
     """
     for _ in range(100):
         place = resolve_log(log)
@@ -198,7 +204,10 @@ def _remove_oldest(log: Path, keep: int) -> None:
 
 
 def _trim_ledger(ledger: Ledger, kept: Sequence[Path]) -> Ledger:
-    """Return the ledger reduced to the archives in `kept`; the chain then begins with the first of them that has numbered records."""
+    """Return `ledger` without the archives that are not in `kept`.
+
+    Its first kept record (`first`, `prev`) becomes that of the oldest kept archive with numbered records.
+    """
     archives = {path.name: ledger.archives[path.name] for path in kept if path.name in ledger.archives}
     first = next((entry for entry in archives.values() if entry.first), None)
     begin = {"first": first.first, "prev": first.prev} if first else {}
@@ -206,7 +215,10 @@ def _trim_ledger(ledger: Ledger, kept: Sequence[Path]) -> Ledger:
 
 
 def _load_ledger(log: Path) -> Ledger:
-    """Load the ledger for writing. A damaged ledger is renamed, which verification reports, and a new one is built from the archives."""
+    """Load the ledger in order to change it. If it is damaged, build a new one from the archives.
+
+    The damaged file is renamed to `….damaged`, and verification reports it.
+    """
     try:
         return read_ledger(log)
     except ValueError:

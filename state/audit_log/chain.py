@@ -28,7 +28,7 @@ class Link(NamedTuple):
 
 
 class Head(NamedTuple):
-    """The end of a log: number and hash of its last record, and the size in bytes of the live file (the one written to) after it."""
+    """The end of a log: number `n` and `hash` of its last record, and the `size` in bytes of the live file (the one written to)."""
 
     n: int
     hash: str
@@ -39,9 +39,10 @@ EMPTY = Head(0, NOTHING, 0)
 
 
 def add_link(record: bytes, head: Head) -> tuple[bytes, Head]:
-    """Append the member "chain" to `record`, a JSON object with at least one key, as the record after `head`.
+    """Return the line for `record` as the one that follows `head`, and the new head.
 
-    Returns the line, and the head after it; its `size` is still that of `head`.
+    `record` is a JSON object with at least one key; the line has the member "chain" in addition. The `size` of the new head is not updated
+    yet.
     """
     n = head.n + 1
     hashed = b'%b,"chain":{"n":%d,"prev":"%b"' % (record.rstrip(b"\n")[:-1], n, head.hash.encode())
@@ -58,7 +59,7 @@ def parse_link(line: bytes) -> Link | None:
 
 
 def move_head(head: Head, lines: Iterable[bytes]) -> Head:
-    """Return the head after those of `lines` that continue the chain from `head` one after the other; all other lines are skipped."""
+    """Return the head moved past each of `lines` that is the next record of the chain; all other lines are skipped."""
     for line in lines:
         link = parse_link(line)
         if link is not None and (link.n, link.prev) == (head.n + 1, head.hash):

@@ -81,7 +81,10 @@ class Follower:
                 file.close()
 
     def _resume_after_rewrite(self) -> None:
-        """If the log was erased or rewritten, and its records numbered anew, continue with the last one, which reports the rewriting."""
+        """If the log was erased or rewritten since the last call, continue with its last record.
+
+        The head of the log then has a lower number than the last record seen. The last record of a rewritten log reports the rewriting.
+        """
         path = build_lock_path(resolve_log(self._log))
         head = parse_head(path.read_bytes()) if path.exists() else None
         if head is None or head.n < self._n:

@@ -83,7 +83,10 @@ class InteractionLogger:
         return packer.wait(seconds)
 
     def _append(self, path: Path, lock: int, record: bytes) -> bool:
-        """Write the record after the last one, into a new file if it would not fit; return whether a full file was renamed for packing."""
+        """Write the record at the end of the log, and return whether a full file was renamed and is to be compressed.
+
+        If the record does not fit into the live file, that file is renamed and a new one begun.
+        """
         descriptor = _open_live(path)
         try:
             size = os.fstat(descriptor).st_size
@@ -140,10 +143,10 @@ def _open_live(path: Path) -> int:
 
 
 def _find_present_head(path: Path, lock: int, descriptor: int, size: int) -> Head:
-    """Return the number and hash of the last record, after which the next one is written.
+    """Return the end of the log (number and hash of its last record), which the next record continues.
 
-    If the log file is shorter than the head in the lock file says, number and hash are taken from that head, so that verification still
-    sees the gap.
+    If the live file is shorter than the head in the lock file says, records were lost. The number and hash of that head are used all the
+    same, so that verification finds the gap in the numbers.
     """
     head = locks.read_head(lock)
     if head is None:
@@ -157,7 +160,7 @@ def _find_present_head(path: Path, lock: int, descriptor: int, size: int) -> Hea
 
 
 def _scan_head(path: Path) -> Head:
-    """Return the last numbered record by reading all files.
+    """Return the end of the log by reading all its files; `size` is 0.
 
     This is used if the lock file holds no head, because the log is new or very old, or because the lock file was lost.
     """
@@ -170,7 +173,10 @@ def _scan_head(path: Path) -> Head:
 
 
 def _write(descriptor: int, line: bytes) -> int:
-    """Write the record in one call, on a new line even after an incomplete one, and return the new size; undo a partial write."""
+    """Append the record in one call and return the new size of the file. A partial write is undone.
+
+    If the file ends in an incomplete line, a line break is written first.
+    """
     size = os.fstat(descriptor).st_size
     torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
     data = b"\n" + line if torn else line

@@ -1,6 +1,7 @@
-"""The ledger of a log, a file that lists its archives with their checksums and record numbers, and the first record that is still kept.
+"""The ledger of a log: a file that lists the log's archives with their checksums and record numbers.
 
-The file is replaced as a whole, before the archives that it no longer lists are removed. Whoever writes it holds the archive lock.
+It also names the first record that is still kept. The file is replaced as a whole, before the archives that it no longer lists are removed.
+Whoever writes it holds the archive lock.
 """
 
 import os
@@ -28,7 +29,10 @@ class ArchiveEntry(BaseModel):
 
 
 class Ledger(BaseModel):
-    """All archives by name, oldest first, and the first numbered record that is still kept."""
+    """The content of a ledger: all archives by file name, oldest first, and the oldest record that is still kept.
+
+    `first` is the number of that record, `prev` the hash of the record before it.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     first: int = 1

@@ -1,6 +1,6 @@
-"""The lock of a user's audit log, and the head in its lock file: the number and hash of the last record, and the size of the live file.
+"""The lock of a user's audit log. Its lock file also stores the head: number and hash of the last record, and the size of the live file.
 
-The lock is released when its process ends.
+The live file is the one written to. The lock is released when its process ends.
 """
 
 import fcntl
@@ -49,7 +49,7 @@ def hold_lock(path: Path, *, seconds: float | None = None) -> Iterator[int]:
 
 @contextmanager
 def hold_shared_lock(path: Path) -> Iterator[None]:
-    """Keep writers out while the block runs, without writing anything; if there is no lock file yet, no lock is taken."""
+    """Hold a shared lock on the file `path` while the block runs, so that nobody writes meanwhile. A missing file is not locked."""
     try:
         descriptor = _open_locked(path, os.O_RDONLY, fcntl.LOCK_SH, LOCK_SECONDS)
     except FileNotFoundError:
@@ -89,7 +89,7 @@ def _flock(descriptor: int, kind: int, deadline: float) -> None:
 
 
 def read_head(descriptor: int) -> Head | None:
-    """Read the head from an open lock file; None if none was written yet or it is not valid."""
+    """Read the head (the end of the log) from an open lock file; None if none was written yet or it is not valid."""
     return parse_head(os.pread(descriptor, _HEAD_BYTES, 0))
 
 

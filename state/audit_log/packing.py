@@ -21,7 +21,7 @@ class Packer:
     """A queue of logs to compress; any thread may add a log, and adding never waits for the compression."""
 
     def __init__(self) -> None:
-        """Start without a thread."""
+        """Create an empty queue; the thread is started by the first log to compress."""
         self._idle = threading.Condition()
         self._todo: dict[Path, int] = {}
         self._thread: threading.Thread | None = None

@@ -1,4 +1,4 @@
-"""Maps users to log files and encodes and parses audit records. Opens no file."""
+"""Maps users to the paths of their log files, and encodes and parses audit records. Opens no file."""
 
 import logging
 from collections.abc import Iterator, Mapping

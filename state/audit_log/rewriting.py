@@ -67,7 +67,11 @@ def transform_user(folder: Path, user: str, change: Change, *, clock: Clock | No
 
 
 def _transform(log: Path, user: str, change: Change, clock: Clock) -> int:
-    """Rewrite the archives, while writers may go on; then, with writers locked out, the segments added since and the live file."""
+    """Rewrite the log and return how many records were changed or dropped.
+
+    The archives are rewritten while other processes may still append records. Then writers are locked out, and the segments added in the
+    meantime and the live file are rewritten.
+    """
     staging.build_staging_path(log).mkdir()
     work = _LogRewrite(log, change)
     before = list_segments(log)
@@ -87,7 +91,7 @@ def _transform(log: Path, user: str, change: Change, clock: Clock) -> int:
 
 
 class _LogRewrite:
-    """The new files of a log while they are being written."""
+    """Writes the new files of one log into the staging folder, and counts what changes."""
 
     def __init__(self, log: Path, change: Change) -> None:
         self._log = log
@@ -98,7 +102,7 @@ class _LogRewrite:
         self.differing = self._dropped = self._unreadable = 0
 
     def add_archive(self, segment: Segment) -> None:
-        """Write the new archive for a segment, which may be compressed or not; no archive is written if none of its records is kept."""
+        """Rewrite a segment, compressed or not, as a compressed archive; write nothing if none of its records is kept."""
         text = self.transform_lines(_read_text(segment.path))
         name = segment.path.name if segment.is_packed else f"{segment.path.name}.gz"
         if text:
@@ -107,7 +111,7 @@ class _LogRewrite:
             self._archives[name] = describe_archive(text, data)
 
     def transform_lines(self, text: bytes) -> bytes:
-        """Return the lines of a file as `change` leaves them, with new numbers and hashes."""
+        """Apply `change` to each record in `text`, the content of a file, and return the new lines with new numbers and hashes."""
         return b"".join(self._transform_line(line) for line in io.BytesIO(text) if line.strip())
 
     def build_note(self, user: str, clock: Clock, n: int, digest: str) -> bytes:
@@ -126,7 +130,7 @@ class _LogRewrite:
         return line
 
     def close(self, live: bytes) -> None:
-        """Write the live file, its head and the ledger."""
+        """Write the new live file with the lines `live`, its lock file with the head, and the ledger."""
         new = staging.build_staging_path(self._log) / self._log.name
         write_durably(new, live)
         write_durably(build_lock_path(new), render_head(self._head._replace(size=len(live))))

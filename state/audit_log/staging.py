@@ -1,7 +1,7 @@
 """Replaces all files of one log at once: new files are prepared in a folder, which is renamed to mark it as valid and moved into place.
 
-Before that renaming only the old files count, after it only the folder. So a crash leaves either of them valid, and the next process that
-takes the log's lock finishes the move.
+Before that renaming only the old files count, and after it only those in the folder. So a crash leaves either of them valid, and the next
+process that takes the log's lock finishes the move.
 """
 
 import os
@@ -35,7 +35,10 @@ def resolve_log(log: Path) -> Path:
 
 @contextmanager
 def hold_in_place(log: Path) -> Iterator[int]:
-    """Hold the lock of `log`, after finishing an interrupted replacement."""
+    """Hold the lock of `log` while the block runs, and yield the descriptor of the lock file.
+
+    An interrupted replacement of the log's files is finished before. Raises TimeoutError if that is not possible in time.
+    """
     deadline = time.monotonic() + locks.LOCK_SECONDS
     while True:
         with hold_lock(build_lock_path(log)) as lock:

@@ -27,7 +27,7 @@ _TRAILER = 8
 
 @dataclass(frozen=True, kw_only=True)
 class _Files:
-    """The files of a log as they were at one moment."""
+    """All files of one log, read into memory at one moment."""
 
     log: Path
     parts: tuple[tuple[Segment | None, bytes], ...]
@@ -78,7 +78,10 @@ def _check_unlisted(files: _Files, segment: Segment, text: bytes) -> Iterator[Fi
 
 
 def unpack_archive(data: bytes, *, name: str, place: str, known: ArchiveEntry | None) -> tuple[bytes, list[Finding]]:
-    """Return the content of an archive as far as it can be unpacked, and the findings about its bytes."""
+    """Return the content of an archive as far as it can be unpacked, and the findings about its bytes.
+
+    `known` is the ledger's entry for the archive, with the checksum that the bytes should have; None if there is no entry.
+    """
     text, trouble = _inflate(data)
     if trouble is None and known is not None and sha256(data).hexdigest() != known.sha256:
         offset = _find_difference(data, pack_text(text))
@@ -113,7 +116,10 @@ def _inflate(data: bytes) -> tuple[bytes, tuple[FindingKind, int, str] | None]:
 
 
 def _inflate_raw(data: bytes) -> tuple[bytes, int | None]:
-    """Return the content as far as it unpacks, and the offset in `data` where it ends: None if it is cut off, -1 if it is damaged."""
+    """Return the content as far as it unpacks, and the offset in `data` at which the compressed part ends.
+
+    The offset is None if the compressed part is cut off, and -1 if it is damaged.
+    """
     stream = zlib.decompressobj(-zlib.MAX_WBITS)
     try:
         text = stream.decompress(data[len(HEADER) :])
@@ -188,7 +194,10 @@ def _read_head(log: Path) -> tuple[Head | None, list[Finding]]:
 
 
 class _BadLine(NamedTuple):
-    """A line that is not a record of the chain."""
+    """A line of a log file that a finding is about, with its place. Usually the line is not a valid record of the chain.
+
+    If the file is an archive, `packed` is True and `offset` counts in the unpacked text.
+    """
 
     file: str
     offset: int
@@ -215,7 +224,7 @@ class _LogChecker:
         self._end = ("", 0)
 
     def check_file(self, text: bytes, name: str, *, packed: bool) -> Iterator[Finding]:
-        """Yield the findings about the lines of one file."""
+        """Continue the check with the content of the next file, and yield the findings about its lines."""
         offset = 0
         for line in io.BytesIO(text):
             link = parse_link(line)
@@ -264,7 +273,10 @@ class _LogChecker:
             self._bad.append(bad._replace(readable=readable))
 
     def _check_out_of_order(self, link: Link, at: _BadLine) -> Iterator[Finding]:
-        """Yield the findings about a complete record that does not directly follow the one before it, and decide where the walk goes on."""
+        """Yield the findings about an intact record that does not directly follow the last accepted one.
+
+        Also decides whether the check continues from this record or still from the last accepted one.
+        """
         gap = link.n - self._n - 1
         where = (at.file, at.offset)
         if self._aside and (link.prev, link.n) == (self._aside.hash, self._aside.n + 1):
@@ -279,7 +291,10 @@ class _LogChecker:
             self._step(link)
 
     def _describe_gap(self, link: Link, gap: int, at: _BadLine) -> Finding:
-        """Build the finding about what lies between the last record and `link`."""
+        """Build the finding about the gap of `gap` missing numbers between the last accepted record and the later record `link`.
+
+        If `gap` is 0, the number of `link` is right, but extra lines stand before it or its previous hash is wrong.
+        """
         if self._bad and gap:
             return self._build_damage(gap)
         if self._bad and link.prev == self._hash:
@@ -298,7 +313,7 @@ class _LogChecker:
         return self._build_finding("damaged", why, (first.file, first.offset), self._n + 1)
 
     def _build_surplus(self) -> Finding:
-        """Build the finding for extra lines between numbered records none of which is missing."""
+        """Build the finding for extra lines without a valid number, if no numbered record is missing next to them."""
         first = self._bad[0]
         forged = any(bad.readable for bad in self._bad)
         kind: FindingKind = "inconsistent" if forged else "note"

@@ -1,8 +1,8 @@
-"""The base class of events, and what the folds of all events share.
+"""The base class of events, and helpers for folds. A fold is a function that applies one event to the state of its session.
 
-A fold is a function that applies one event to the state of its session. An event is named in the past tense, frozen and versioned; to add
-one, see CONTRIBUTING.md, "a new event". Fields that may hold what people wrote are `Personal` and are encrypted when stored; a class with a
-text field that is neither `Personal` nor listed as clear cannot be defined. How events are stored and read is in `state/events/codec.py`.
+An event is named in the past tense, frozen and versioned; to add one, see CONTRIBUTING.md, "a new event". Fields that may hold what people
+wrote are marked `Personal` and are encrypted when stored. A class cannot be defined if it has a text field that is neither `Personal` nor
+listed as clear (readable without a key). How events are stored and read is in `state/events/codec.py`.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,10 @@ type_names: dict[str, type["Event"]] = {}
 
 
 class Event(BaseModel):
-    """One entry of a stream, the journal's ordered record of one session or run. `V` is the version of its fields."""
+    """The base class of all journal events. `V` is the version of the class's fields.
+
+    An event is one entry of a stream, which is the journal's ordered record of one session or run.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
     V: ClassVar[int] = 1
@@ -33,7 +36,7 @@ class Event(BaseModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        """Register the class by its name. Raises TypeError if a field is neither marked personal nor known to be clear."""
+        """Register the subclass by its name. Raises TypeError if a field is neither marked personal nor known to be clear."""
         super().__pydantic_init_subclass__(**kwargs)
         for name in personal.list_undecided(cls.model_fields):
             raise TypeError(f"{cls.__name__}.{name}: mark it Personal, or list it as CLEAR if nobody's words can ever be in it")
@@ -47,10 +50,10 @@ class Event(BaseModel):
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
-        """Build the event from journal data that the store has read, decrypted and upcast; it was validated when it was written.
+        """Build the event without validation from `data`, which the store has read, decrypted and converted to the newest version.
 
-        Nothing is validated again, so a report still reads what it can of a damaged record: a field that the data lacks has its
-        default, and one without a default raises AttributeError when it is read. `decode` is the strict way.
+        So a report can read as much as possible of a damaged record: a missing field has its default, and a missing field without a default
+        raises AttributeError when it is read. Use `decode` to validate.
         """
         nested = {
             name: cls.model_fields[name].annotation.model_construct(**data[name])  # type: ignore[union-attr]  # `models` lists classes
@@ -67,11 +70,11 @@ def keep_last(mapping: dict[str, Any], keep: int) -> None:
 
 
 def pick_values(data: JsonObject, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return those of the values `names` in `data` that are not empty, by name."""
+    """Return a dict of the entries of `data` whose key is in `names` and whose value is not empty."""
     return {name: data[name] for name in names if data.get(name)}
 
 
 def forget_planned(state: SessionState, card: Card) -> None:
-    """Remove the step of a decided card from the steps that the model still plans."""
+    """Remove the step that led to `card`, which was decided, from the model's planned steps in `state`."""
     planned = state.agent.next_planned_actions
     state.agent.next_planned_actions = [item for item in planned if not card.slot or item.get("slot") != card.slot]

@@ -1,10 +1,10 @@
-"""Journal events of the budgets for model use. What a budget counts are the `ModelAnswered` events; they are not here."""
+"""The journal event of the budgets for model use. The use itself is computed from the `ModelAnswered` events of `conversation.py`."""
 
 from state.events.base import Event
 
 
 class BudgetWarned(Event):
-    """A person was told that most of their budget of the month is used; recorded once a month. No fold uses it."""
+    """A person was warned that most of their monthly budget is used; recorded once a month. No fold uses this event."""
 
     person: str
     """Whose budget: "employee:7", or the person's key if they are no employee."""

@@ -1,4 +1,4 @@
-"""Events of calls of the portal and their outcomes, and their fold."""
+"""Events of calls to the portal (Bitrix24) and their outcomes, and the folds of these events."""
 
 from typing import Any, Final, Literal
 
@@ -18,7 +18,10 @@ _OF_OUTCOME = ("detail", "code", "args", "commands", "unchanged", "created")
 
 
 class StateChanges(BaseModel):
-    """What a call changed in the agent state; computed by the performer, so that the fold needs no knowledge of the portal."""
+    """How a call changes the agent's state.
+
+    It is computed by the performer, which makes the call, so that folds need no knowledge of the portal.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
     objects: dict[str, int | None] = Field(default_factory=dict)
@@ -30,7 +33,7 @@ class StateChanges(BaseModel):
 
 
 class CallStarted(Event):
-    """The durable intent of a call, stored before anything is sent."""
+    """A call to the portal is about to be made. The event is stored before anything is sent."""
 
     effect_id: str
     turn_id: str
@@ -56,7 +59,7 @@ class CallStarted(Event):
 
 
 class CallSucceeded(Event):
-    """The portal answered the call with success."""
+    """The portal reported success for a call."""
 
     effect_id: str
     turn_id: str
@@ -81,7 +84,7 @@ class CallSucceeded(Event):
 
 
 class CallRefused(Event):
-    """The call is proven not to have happened: never sent, or refused by the portal."""
+    """A call certainly did not happen: it was never sent, or the portal refused it."""
 
     effect_id: str
     turn_id: str
@@ -98,7 +101,7 @@ class CallRefused(Event):
 
 
 class CallOutcomeUnknown(Event):
-    """The call may or may not have happened. It is never repeated automatically; a person is notified."""
+    """Nobody knows whether a call happened. It is never repeated automatically, and a person is notified."""
 
     effect_id: str
     turn_id: str
@@ -110,7 +113,7 @@ class CallOutcomeUnknown(Event):
 
 
 class OutcomeReconciled(Event):
-    """The portal was checked for a call with an unknown outcome; `verdict` says whether it was done."""
+    """The portal was read to find out whether a call with an unknown outcome was executed; `verdict` is the result."""
 
     effect_id: str
     verdict: Literal["done", "not_done", "unclear"]

@@ -1,6 +1,6 @@
-"""Journal events of cards whose values a person is editing, and their fold.
+"""Events of editing: a person changes values of a confirmation card in the chat. Includes their folds.
 
-Only the state of a question is kept: which field of which card, and who may answer. The new value itself is in the new card.
+The state keeps only the open question: which field of which card was asked for, and who may answer. The new value is in the new card.
 """
 
 from collections.abc import Callable
@@ -16,9 +16,9 @@ KEEP_EDITS = 20
 
 
 class EditAsked(Event):
-    """A person was asked which field of a card to change (`code` is ""), or for the new value of field `code`.
+    """The bot asked a person a question about a card that they edit.
 
-    `ask` numbers the questions about one card.
+    It asks for the new value of the field `code`, or, if `code` is "", which field to change. `ask` numbers the questions about one card.
     """
 
     confirmation_id: str
@@ -37,7 +37,7 @@ class EditClosed(Event):
 
 
 def list_edits(state: State) -> dict[str, CardEdit]:
-    """Return the open questions of a session by the confirmation id of their card; empty if there are none."""
+    """Return the open edit questions of a session by confirmation id (the id of the edited card); empty if there are none."""
     return state.edits or {}
 
 

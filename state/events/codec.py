@@ -1,6 +1,7 @@
-"""Converts events to their stored data and back. Stores nothing.
+"""Converts events to the data that is stored, and back. Stores nothing.
 
-An event version newer than this program's is refused, an older one is upcast when read; the stored bytes are never rewritten.
+An event version newer than this program's is refused. An older one is converted to the newest version (upcast) when it is read; the stored
+bytes are never rewritten.
 """
 
 from collections.abc import Callable, Mapping
@@ -42,7 +43,7 @@ UPCASTERS: dict[tuple[str, int], Upcaster] = {}
 
 
 class EncodedEvent(NamedTuple):
-    """An event as it is stored, encoded once for both the fold and the store."""
+    """An event as it is stored; both the fold and the store use it, so that an event is encoded only once."""
 
     type: str
     v: int
@@ -79,7 +80,7 @@ def _encode(event: Event, data: dict[str, Any]) -> EncodedEvent:
 
 
 def insert_sealed(clear: str, text: str) -> str:
-    """Return the stored data of a record: `clear` with the ciphertext `text` inserted at PLACE."""
+    """Return `clear`, the JSON text of a record's readable part, with the encrypted text `text` inserted at the marker PLACE."""
     head, found, tail = clear.partition(PLACE)
     if not found or PLACE in tail:
         raise ValueError("there is not one place for a sealed text")
@@ -93,9 +94,9 @@ def _fill(data: dict[str, Any], blanks: Mapping[str, Any]) -> None:
 
 
 def join_parts(type_name: str, version: int, clear: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
-    """Join the clear part and the personal part (`told`) of stored data, upcast it, and fill missing personal fields with blanks.
+    """Return the event's data, joined from its readable part `clear` and its decrypted personal part `told`.
 
-    For an event of an erased person, `told` is empty.
+    The data is converted to the newest version, and missing personal fields get blank values. For an erased person `told` is empty.
     """
     data = upcast(type_name, version, {**clear, **told})
     _fill(data, type_names[type_name].blanks)
@@ -103,7 +104,10 @@ def join_parts(type_name: str, version: int, clear: dict[str, Any], told: dict[s
 
 
 def upcast(type_name: str, version: int, data: dict[str, Any]) -> dict[str, Any]:
-    """Convert `data` to the newest version of its type. Raises UnknownEvent for a type or version from a newer program."""
+    """Return `data`, which is in version `version`, converted to the newest version of its event type.
+
+    Raises UnknownEvent for a type or version of a newer program.
+    """
     cls = type_names.get(type_name)
     if cls is None or version > cls.V:
         msg = f"event {type_name} v{version} was written by a newer version of this program"
@@ -115,5 +119,5 @@ def upcast(type_name: str, version: int, data: dict[str, Any]) -> dict[str, Any]
 
 
 def decode(type_name: str, version: int, data: dict[str, Any]) -> Event:
-    """Build the event from stored data. Raises UnknownEvent as `upcast` does."""
+    """Build and validate the event from stored data of any version. Raises UnknownEvent for a type or version of a newer program."""
     return type_names[type_name].model_validate(upcast(type_name, version, data))

@@ -1,4 +1,4 @@
-"""Events of confirmation cards and their decisions, and their fold."""
+"""Events of confirmation cards and of the decisions about them, and the folds of these events."""
 
 from typing import Any, Final
 
@@ -57,7 +57,7 @@ class ConfirmationRequested(Event):
 
 
 class ConfirmationApproved(Event):
-    """A person approved this exact call. Valid for a single use."""
+    """A person approved the call of a card. The approval is valid for exactly this call and for a single use."""
 
     confirmation_id: str
     effect_id: str
@@ -68,7 +68,7 @@ class ConfirmationApproved(Event):
 
 
 class ConfirmationDenied(Event):
-    """A person or the model denied this call; the model may deny a call but never approve one."""
+    """A person or the model denied the call of a card. The model may deny a call but never approve one."""
 
     confirmation_id: str
     effect_id: str
@@ -84,7 +84,7 @@ class ConfirmationDenied(Event):
 
 
 class ConfirmationExpired(Event):
-    """Nobody decided about the card before it expired."""
+    """A card expired before anybody decided about it."""
 
     confirmation_id: str
     effect_id: str
@@ -92,7 +92,7 @@ class ConfirmationExpired(Event):
 
 
 class ConfirmationSuperseded(Event):
-    """The card no longer matches the portal or the request; `by` is the card that replaced it, if any."""
+    """A card was closed because it no longer matched the portal or the request; `by` is the id of the card that replaced it, if any."""
 
     confirmation_id: str
     effect_id: str
@@ -101,7 +101,7 @@ class ConfirmationSuperseded(Event):
 
 
 class DecisionRefused(Event):
-    """A decision sent through the HTTP API was rejected; `turn_id` is the id of the inbox row that brought it."""
+    """A decision sent through the HTTP API was refused; `turn_id` is the id of the inbox row that contained the decision."""
 
     confirmation_id: str
     effect_id: str = ""
@@ -124,7 +124,7 @@ def _fold_request(state: State, data: dict[str, Any], ts: str) -> None:
 
 
 def _explain_replaced(state: State, data: dict[str, Any]) -> None:
-    """Give the replaced card the arguments of its reason: the first reason of the new card names the values that changed."""
+    """Store in a replaced card which values changed: `args` of the new card's first reason become `args` of the replaced card."""
     old = state.agent.confirmations.get(data.get("replaces") or "")
     args = data["reasons"][0].get("args") if old is not None and data.get("reasons") else None
     if old is not None and args and "changes" in args:
@@ -152,7 +152,7 @@ def _build_decision_fold(status: CardStatus) -> Fold:
 
 
 def _remember_reason(state: State, data: dict[str, Any], ts: str) -> None:
-    """Add a person's reason for a denial to the conversation, so that the next proposal is a different one."""
+    """Add a person's reason for a denial to the conversation history, so that the model proposes something else next time."""
     if data.get("reason") and data.get("via") != "model":
         said = f"({data['method'] or 'a call'} was denied by {data['denied_by_name'] or 'a person'}, who said: «{data['reason']}»)"
         state.history.append(HistoryLine.create(role="assistant", text=said, ts=ts))
@@ -164,7 +164,7 @@ def _strip_values(data: dict[str, Any]) -> Card:
 
 
 def _trim_decided(entries: dict[str, Card]) -> None:
-    """Keep only the last KEEP_DECIDED finished entries; entries that wait, run or are unknown are never removed."""
+    """Keep only the last KEEP_DECIDED finished cards in `entries`; cards that wait, run or have an unknown outcome are never removed."""
     settled = [key for key, item in entries.items() if item.status not in OPEN_STATUSES]
     for key in settled[: max(0, len(settled) - KEEP_DECIDED)]:
         del entries[key]

@@ -1,4 +1,4 @@
-"""Events of a conversation and its turns: messages, the model's answers and plans, questions about names; and their fold."""
+"""Events of a conversation and its turns (messages, the model's answers and plans, questions about names), and their folds."""
 
 from typing import Any, Final, Literal
 
@@ -17,7 +17,7 @@ KEEP_TRUSTED = 50
 
 
 class MessageReceived(Event):
-    """A person's input started a turn."""
+    """A message, choice or other input of a person started a turn."""
 
     turn_id: str
     text: Personal[str]
@@ -31,7 +31,10 @@ class MessageReceived(Event):
 
 
 class ModelAnswered(Event):
-    """The model's complete answer in one iteration; a restarted turn reads it here instead of asking the model again."""
+    """The model answered in one iteration of a turn; `text` is the complete answer.
+
+    A turn that is restarted after a crash reads the answer here instead of asking the model again.
+    """
 
     turn_id: str
     iteration: int
@@ -56,7 +59,7 @@ class ModelFailed(Event):
 
 
 class PlanRecorded(Event):
-    """The steps of one iteration as the model wrote them, with the mode in which they were evaluated."""
+    """The model proposed steps (calls) in one iteration of a turn; `mode` says how they were evaluated (shadow, canary or full)."""
 
     turn_id: str
     iteration: int
@@ -68,7 +71,7 @@ class PlanRecorded(Event):
 
 
 class NameAsked(Event):
-    """A name in the plan matches several records; the person chooses one and the recorded plan continues."""
+    """A person was asked which record a name means, because several match. After the choice the recorded plan continues."""
 
     turn_id: str
     question_id: str
@@ -88,7 +91,7 @@ class NameAsked(Event):
 
 
 class NameChosen(Event):
-    """The person answered a NameAsked. The choice names a record; it approves nothing."""
+    """A person answered the question of a NameAsked event. The choice only names a record, it approves nothing."""
 
     turn_id: str
     question_id: str
@@ -98,7 +101,7 @@ class NameChosen(Event):
 
 
 class StepRefused(Event):
-    """The gate refused a step; nothing was sent."""
+    """The gate, which checks every call before it is made, refused a step; nothing was sent."""
 
     turn_id: str
     slot: str
@@ -111,7 +114,7 @@ class StepRefused(Event):
 
 
 class TurnFinished(Event):
-    """The turn ended. `history` is the text that later prompts may show of it, "" for none."""
+    """A turn ended. `history` is the text about it that later prompts may repeat, "" for none."""
 
     turn_id: str
     reason: Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "budget"]
@@ -123,7 +126,7 @@ class TurnFinished(Event):
 
 
 class ConversationCleared(Event):
-    """`/new`: goals, history and current objects are reset; open confirmations stay."""
+    """A person sent `/new`: goals, history and current objects are reset, and open confirmation cards stay."""
 
     by: str
 

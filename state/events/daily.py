@@ -1,7 +1,7 @@
-"""Journal events of daily help (reminders, the digest and the evening summary of a day) and their fold.
+"""Events of daily help, that is, reminders, the morning digest and the evening summary, and their folds.
 
-A reminder is identified by the effect that set it; its time is stored as seconds since 1970, so that no clear field holds anything
-personal.
+A reminder is identified by the id of the effect (the proposed call) that set it. Its time is stored as seconds since 1970, so that the
+unencrypted fields hold nothing personal.
 """
 
 from collections.abc import Callable
@@ -41,14 +41,14 @@ class ReminderFired(Event):
 
 
 class ReminderDropped(Event):
-    """The person cancelled the reminder."""
+    """A person cancelled a reminder."""
 
     effect_id: str
     by: str
 
 
 class DailySent(Event):
-    """The digest or evening summary of a day was sent, or could not be; `day` is the ordinal of the date in the person's time zone."""
+    """The digest or evening summary of a day was sent, or sending it failed; `day` is the ordinal of the date in the person's time zone."""
 
     what: Literal["digest", "evening"]
     day: int
@@ -56,12 +56,12 @@ class DailySent(Event):
 
 
 def list_reminders(state: State) -> dict[str, Reminder]:
-    """Return the reminders of a session by the id of the effect that set them, in that order; empty if there are none."""
+    """Return the reminders of a session by the id of the effect (call) that set them; fired ones stand last. Empty if there are none."""
     return state.reminders or {}
 
 
 def find_last_day(state: State, what: str) -> int:
-    """Return the ordinal of the day for which `what` ("digest" or "evening") was last sent, 0 if never."""
+    """Return the ordinal of the date for which `what` ("digest" or "evening") was last sent or tried, 0 if never."""
     return int((state.daily or {}).get(what, 0))
 
 

@@ -1,4 +1,4 @@
-"""Folds the events of a session into its state (S004-13, S004-33, X4). What an event does is in the file that defines it. Pure, fast."""
+"""Computes the state of a session from its events (S004-13, S004-33, X4). The fold of each event is in the file that defines the event."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -30,5 +30,5 @@ def fold_events(state: SessionState, events: Iterable[tuple[str, dict[str, Any],
 
 
 def list_open_confirmations(state: SessionState) -> list[Card]:
-    """Return the confirmations that wait for a decision, oldest first."""
+    """Return the confirmation cards that wait for a decision, oldest first."""
     return [item for item in state.agent.confirmations.values() if item.is_waiting]

@@ -1,7 +1,7 @@
-"""Journal events of the switch that stops all writes, and of cards that wait again because of it.
+"""Events of the switch that freezes (stops) all writes, and of approved cards that wait again because of it.
 
-The first two are in the stream of session `freeze` and have no fold: whether writes are frozen is decided by a value that is stored with
-them (`state.journal.freeze_switch`). The third is in the stream of its card.
+WritesFrozen and WritesReleased are in the stream of session `freeze` and have no fold: a separately stored value decides whether writes are
+frozen (`state.journal.freeze_switch`). ConfirmationReopened is in the stream of its card's session.
 """
 
 from typing import Final
@@ -15,7 +15,7 @@ State = SessionState
 
 
 class WritesFrozen(Event):
-    """Writes were frozen: no call that changes anything outside may start."""
+    """Somebody froze all writes: from now on no call that changes anything outside may start."""
 
     by: str
     by_name: Personal[str] = ""
@@ -24,7 +24,7 @@ class WritesFrozen(Event):
 
 
 class WritesReleased(Event):
-    """Writes were released: calls may start again. `frozen_seq` is the seq of the WritesFrozen event that this one ends."""
+    """Somebody ended a freeze: calls may start again. `frozen_seq` is the number in the stream of the WritesFrozen event that it ends."""
 
     by: str
     by_name: Personal[str] = ""
@@ -33,7 +33,7 @@ class WritesReleased(Event):
 
 
 class ConfirmationReopened(Event):
-    """An approved call could not start; its card waits for a decision again."""
+    """An approved call could not start, so its card waits for a decision again."""
 
     confirmation_id: str
     effect_id: str

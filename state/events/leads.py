@@ -1,6 +1,6 @@
-"""Journal events of leads (heads of sales): an awaited reason for a denial, and a card shown to other leads; and their fold.
+"""Events of leads (heads of sales): a denial with a reason, and a card shown to further leads. Includes their folds.
 
-Also counts the changes per person, for the caps of the policy. The other events of cards are in `state/events/confirmations.py`.
+Also counts the changes that each person starts, for the caps of the policy. Other events of cards are in `state/events/confirmations.py`.
 """
 
 from datetime import datetime, timedelta
@@ -18,7 +18,10 @@ HOURS: Final = 24
 
 
 class DenialReasonAsked(Event):
-    """A lead wants to deny with a reason: their next message until `expires_at` is the reason. Stored in the chat of the lead."""
+    """A lead wants to deny a card and was asked for the reason: their next message until `expires_at` is the reason.
+
+    The event is in the session of the lead's chat.
+    """
 
     confirmation_id: str
     nonce: str
@@ -29,14 +32,17 @@ class DenialReasonAsked(Event):
 
 
 class DenialReasonGiven(Event):
-    """The lead sent the reason; it was passed on to the session of the card."""
+    """A lead sent the reason for a denial; it was passed on to the session that the card belongs to."""
 
     confirmation_id: str
     by: str
 
 
 class LeadsAsked(Event):
-    """A card was shown to other leads, because those asked before are away or may no longer decide, or a lead listed the waiting cards."""
+    """A card was shown to further leads.
+
+    Either the leads asked before are away or may no longer decide, or a lead requested the list of waiting cards.
+    """
 
     confirmation_id: str
     told: list[str]
@@ -45,22 +51,22 @@ class LeadsAsked(Event):
 
 
 def find_awaited_denial(state: State, person: str, now: datetime) -> AwaitedDenial | None:
-    """Return the card that `person` denies with their next message as the reason; None if there is none or the time is over."""
+    """Return the card for which the next message of `person` is the reason of a denial; None if there is none or its time is over."""
     found = (state.reasons or {}).get(person)
     return found if found is not None and now < parse_iso(found.expires_at) else None
 
 
 def count_recent_changes(state: State, person: str, now: datetime) -> int:
-    """Return the number of changes started for `person` in this session within 24 hours.
+    """Return how many changes were started for `person` in this session during the last 23 to 24 hours.
 
-    Changes are counted per clock hour, so the period begins with the start of an hour.
+    Changes are counted per clock hour, so the period begins at a full hour.
     """
     since = _format_hour(now - timedelta(hours=HOURS - 1))
     return sum(count for hour, count in (state.written or {}).get(person, {}).items() if hour >= since)
 
 
 def add_change(state: State, data: JsonObject, ts: str) -> None:
-    """Count a started change; called by the fold of CallStarted."""
+    """Add a started call to the count of changes of the person who requested it. `data` and `ts` are those of the CallStarted event."""
     hour = _format_hour(parse_iso(ts))
     written = state.written = state.written if state.written is not None else {}
     mine = written.setdefault(data["requested_by"], {})

@@ -1,6 +1,6 @@
-"""Events of the registry of people and their fold into `SessionState.access`, which only the session `access` has. Pure.
+"""Events of the registry of people, and their folds, which change `SessionState.access`. Only the session `access` has these events.
 
-Each event is stored under the key of the person it is about.
+Each event is encrypted with the key of the person whom it concerns.
 """
 
 from typing import Any, Literal, TypeVar
@@ -13,7 +13,7 @@ from state.stored import JsonObject
 
 
 class PersonInvited(Event):
-    """A single-use link was made for an employee; whoever opens it in time joins."""
+    """An administrator made a single-use link for an employee. Whoever opens the link before `expires_at` joins as that employee."""
 
     fingerprint: str
     """The hash of the token; the token itself is only in the link."""
@@ -26,21 +26,21 @@ class PersonInvited(Event):
 
 
 class InvitationRefused(Event):
-    """Somebody opened an invalid link."""
+    """Somebody opened an invitation link that is wrong, used or expired."""
 
     person: str
     why: Literal["wrong", "used", "expired"]
 
 
 class AccessAsked(Event):
-    """A stranger wrote, and the administrators were notified."""
+    """A person without access wrote to the bot, and the administrators were notified."""
 
     person: str
     name: Personal[str]
 
 
 class PersonJoined(Event):
-    """From now on this person may use the bot. If the name is missing because it was erased, they may not."""
+    """A person may use the bot from now on, unless their name is blank because the person was erased."""
 
     person: str
     name: Personal[str]
@@ -54,7 +54,7 @@ class PersonJoined(Event):
 
 
 class PersonDismissed(Event):
-    """The person lost access; `person` may also be the key of a revoked invitation ("invite:1a2b3c4d")."""
+    """A person lost access, or an invitation was revoked; then `person` is the key of the invitation ("invite:1a2b3c4d")."""
 
     person: str
     why: Literal["portal", "admin"]
@@ -62,7 +62,7 @@ class PersonDismissed(Event):
 
 
 class PersonReturned(Event):
-    """The portal had listed a person as dismissed and lists them as working again."""
+    """A person whom the portal had listed as dismissed is listed as working again."""
 
     person: str
 
@@ -76,7 +76,7 @@ class PreferenceSet(Event):
 
 
 class PersonErased(Event):
-    """An operator erased everything reachable about a person; only the key `person` stays, in records of who decided something."""
+    """An operator erased all data of a person. Only the key `person` remains, for example in records of decisions."""
 
     person: str
     by: str
@@ -168,12 +168,12 @@ def _fold_preference(state: State, data: JsonObject, _ts: str) -> None:
 
 
 def build_invitation_key(fingerprint: str) -> str:
-    """Return the short key by which operators name an invitation: "invite:1a2b3c4d"."""
+    """Return the short key by which operators refer to an invitation, such as "invite:1a2b3c4d"; `fingerprint` is the hash of its token."""
     return f"invite:{fingerprint[:8]}"
 
 
 def _put(mapping: dict[str, T], key: str, value: T, keep: int) -> None:
-    """Set `mapping[key]` as the newest entry and drop the oldest ones beyond `keep`."""
+    """Set `mapping[key]` as the newest entry, and remove the oldest entries until at most `keep` are left."""
     mapping.pop(key, None)
     mapping[key] = value
     keep_last(mapping, keep)

@@ -1,4 +1,7 @@
-"""Defines which fields of an event are personal (marked one by one) and which are clear (by their name or type)."""
+"""Decides which fields of an event are personal (encrypted when stored) and which are clear (readable without a key).
+
+Personal fields are marked one by one. Clear fields are recognized by their name or type.
+"""
 
 from copy import deepcopy
 from typing import Annotated, Any, Literal, TypeVar, get_origin
@@ -40,17 +43,17 @@ def is_personal(field: FieldInfo) -> bool:
 
 
 def list_undecided(fields: dict[str, FieldInfo]) -> list[str]:
-    """Return the names of the fields that are neither marked personal nor known to be clear."""
+    """Return the names of the fields that are neither marked personal nor known to be clear (readable without a key)."""
     return [name for name, field in fields.items() if not (is_personal(field) or name in CLEAR or _is_plain(field))]
 
 
 def build_blanks(fields: dict[str, FieldInfo]) -> dict[str, Any]:
-    """Return by name the values that missing personal fields get: their default, or an empty value of their type."""
+    """Return, by field name, the values that missing personal fields get: the field's default, or an empty value of its type."""
     return {name: _build_blank(field) for name, field in fields.items() if is_personal(field)}
 
 
 def build_fresh(blank: Any) -> Any:
-    """Return a copy of `blank` that the caller may change."""
+    """Return `blank` itself, or a copy of it if it is a dict or list, so that the caller may change the result."""
     if isinstance(blank, dict | list):
         return deepcopy(blank) if blank else type(blank)()
     return blank

@@ -1,6 +1,6 @@
-"""Events of changes that others make in the portal, and their fold: only the portal's own session has this state.
+"""Events of changes that other users make in the portal (Bitrix24), and their folds. Only the portal's own session has them.
 
-A record is due from the event that reports its change until its current values were read.
+A changed record is called due from the event that reports the change until the bot has read the record's current values.
 """
 
 from typing import Any, Final, Literal
@@ -18,7 +18,7 @@ KEEP_SEEN = 1000
 
 
 class PortalEventReceived(Event):
-    """The portal posted that something changed there; the current values are read later."""
+    """The portal reported by HTTP that something changed there. The bot reads the current values later."""
 
     event: str
     target: str = ""
@@ -31,7 +31,7 @@ class PortalEventReceived(Event):
 
 
 class PortalLookFailed(Event):
-    """The changed records could not be read from the portal; they stay due and are read again at `look_at`."""
+    """The bot could not read the changed records; they stay due and are read again at the time `look_at`."""
 
     reason: Personal[str]
     tries: int
@@ -39,7 +39,7 @@ class PortalLookFailed(Event):
 
 
 class RecordsSeen(Event):
-    """Changed records were read: their watched values now. Notifications about them were stored in the same commit."""
+    """The bot read the changed records; `records` holds their watched values. Notifications about them were stored in the same commit."""
 
     records: Personal[dict[str, dict[str, str]]] = Field(default_factory=dict)
     gone: list[str] = Field(default_factory=list)
@@ -51,7 +51,7 @@ class RecordsSeen(Event):
 
 
 def _ensure_portal(state: State) -> PortalState:
-    """Return the portal's part of `state`, created if missing; only the portal's own session has it."""
+    """Return `state.portal`, and create it if it is missing."""
     if state.portal is None:
         state.portal = PortalState.create(due={}, seen={}, look_at="", tries=0, told_at="")
     return state.portal

@@ -1,4 +1,4 @@
-"""Journal events of messages that are not requests (edits, stops) and of answers that the caller fetches, with their fold."""
+"""Events of messages that make no request (edits and stops), and of answers for HTTP callers; with their folds."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ State = SessionState
 
 
 class MessageEdited(Event):
-    """A person edited a message after it was accepted; `ref` is the messenger's number of the message."""
+    """A person edited a message after the bot had accepted it; `ref` is the messenger's number of the message."""
 
     ref: int
     text: Personal[str]
@@ -19,9 +19,9 @@ class MessageEdited(Event):
 
 
 class StopAsked(Event):
-    """A person stopped all their requests up to `at` (milliseconds since 1970) that had not begun.
+    """A person stopped all their requests that were sent up to `at` (milliseconds since 1970) and had not begun.
 
-    With a `turn_id` the stop is about that running turn alone.
+    If `turn_id` is set, only that running turn is stopped.
     """
 
     by: str
@@ -30,7 +30,10 @@ class StopAsked(Event):
 
 
 class RequestDropped(Event):
-    """A stopped request was not begun; `request` is {kind, body}, so that the person can repeat it. `at` is the time of the stop."""
+    """A request was not handled because the person had stopped it; `at` is the time of the stop.
+
+    `request` is the input as {kind, body}, so that the person can repeat it.
+    """
 
     by: str
     at: int
@@ -38,7 +41,10 @@ class RequestDropped(Event):
 
 
 def find_stop_time(state: State, person: str) -> int:
-    """Return the time up to which requests of `person` in this session are stopped (milliseconds since 1970), 0 if never."""
+    """Return the time of the last stop of `person` in this session, in milliseconds since 1970; 0 if never.
+
+    Requests that were sent up to this time are stopped.
+    """
     return int((state.stops or {}).get(person, 0))
 
 
@@ -55,7 +61,7 @@ FOLDS: dict[str, Fold] = {"StopAsked": _fold_stop}
 
 
 class AnswerGiven(Event):
-    """An outbox message for a session that no channel delivers to: it is stored here for the HTTP caller, who fetches it."""
+    """An answer for an HTTP caller was stored, because no channel delivers messages to that session. The caller fetches it."""
 
     cause: str
     """The id of the input that it answers."""

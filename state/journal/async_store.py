@@ -42,10 +42,13 @@ Job = Callable[[], None]
 
 
 class Notifier(Protocol):
-    """Tells other processes that there may be new rows, and hears the same from them. Any such hint may be lost."""
+    """Tells other processes that the database may have new rows, and receives the same notification from them.
+
+    A notification may be lost. `AsyncStore` uses one notifier per process.
+    """
 
     def start(self, heard: Callable[[], None]) -> None:
-        """Begin to listen; `heard` is called, without arguments and from a thread, after another process has called `tell`."""
+        """Begin to listen: call `heard`, without arguments and in any thread, after another process has called `tell`."""
 
     def tell(self) -> None:
         """Let the other processes know soon that there may be new rows; returns at once and never fails."""
@@ -55,9 +58,9 @@ class Notifier(Protocol):
 
 
 class _Answer(asyncio.Future[T]):
-    """A future that a thread completes; it refuses cancellation, so asyncio reports a cancellation only once the result is there.
+    """A future that a thread completes and that cannot be cancelled, so that a cancellation is raised only once the result is there.
 
-    `shield` would do the same with a second future and two more rounds of the loop per call.
+    `asyncio.shield` would do the same with a second future and two more rounds of the event loop per call.
     """
 
     def cancel(self, msg: Any | None = None) -> bool:
@@ -67,7 +70,10 @@ class _Answer(asyncio.Future[T]):
 
 
 class ThreadWorker:
-    """Runs functions in its threads, in order if there is one thread. Costs a third of concurrent.futures per call."""
+    """Runs functions in its own threads and returns their results to asyncio. With one thread the functions run in the order of the calls.
+
+    A call costs a third of one with concurrent.futures.
+    """
 
     def __init__(self, name: str, threads: int = 1) -> None:
         """Start the threads."""
@@ -132,9 +138,8 @@ def _is_news(step: Commit) -> bool:
 async def run_to_end(work: Coroutine[Any, Any, T], told: Callable[[], None] | None = None) -> T:
     """Return the result of `work`; a cancellation of the caller is raised only after `work` has ended.
 
-    The function `told` is called on each cancellation.
-
-    The work is an ordinary task: a task that refuses to be cancelled would also refuse its own timeouts.
+    If `told` is given, it is called on each cancellation. `work` runs as an ordinary task, because a task that refuses to be cancelled
+    would also refuse its own timeouts.
     """
     task = asyncio.ensure_future(work)
     stopped: asyncio.CancelledError | None = None
@@ -153,10 +158,13 @@ async def run_to_end(work: Coroutine[Any, Any, T], told: Callable[[], None] | No
 
 
 class AsyncStore:
-    """Every method of `Store` as a coroutine; closes the store it was given."""
+    """Offers every method of `Store` as a coroutine, which runs the method of the given store in a thread. Closing it closes that store."""
 
     def __init__(self, store: Store, *, threads: int = 1, hints: Notifier | None = None) -> None:
-        """Use `store` from this event loop only. With `threads=1`, reads get a thread of their own; `hints` notifies other processes."""
+        """Use `store` from this event loop only, with `threads` threads; `hints` notifies other processes, None for no notification.
+
+        With one thread for writes, reads get a thread of their own; with several, reads and writes share them.
+        """
         self._store = store
         self._writer = ThreadWorker("store-writer", threads)
         self._reader = ThreadWorker("store-reader") if threads == 1 else self._writer
@@ -192,46 +200,49 @@ class AsyncStore:
         self._store.close()
 
     async def put_inbox(self, rows: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
-        """Store inputs durably before they are acknowledged, and claim the next row of each lane in `claim`: see `Store.put_inbox`."""
+        """Store inputs durably before they are acknowledged, and claim rows of the lanes in `claim`, as `Store.put_inbox` explains."""
         stored = await self._writer.call(self._store.put_inbox, rows, claim)
         if self._hints is not None:
             self._hints.tell()
         return stored
 
     async def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
-        """Return the sessions and lanes with new inbox rows, oldest first; with `owner` only those not leased by others at `now`."""
+        """Return each (session, lane) that has new inbox rows, the one with the oldest row first.
+
+        If `now` is given, sessions that another owner than `owner` has leased at that time are left out.
+        """
         return await self._reader.call(self._store.list_ready_sessions, owner, now)
 
     async def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
-        """Return the oldest new row of that lane, None if there is none, and count this attempt at it durably."""
+        """Return the oldest new inbox row of the session's lane, None if there is none; durably count an attempt to handle the row."""
         return await self._writer.call(self._store.take_inbox, session, lane)
 
     async def return_inbox(self, row_id: str) -> None:
-        """Uncount the last attempt at an inbox row, because it failed for a reason that does not lie in the input."""
+        """Take back the count of the last attempt to handle an inbox row, because the attempt failed for a reason outside the input."""
         await self._writer.call(self._store.return_inbox, row_id)
 
     async def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
-        """Return the new rows of that lane, oldest first, including the one being worked on; counts no attempt."""
+        """Return the new inbox rows of the session's lane, oldest first, including the one being handled. Counts no attempt."""
         return await self._reader.call(self._store.list_waiting_inbox, session, lane, limit)
 
     async def find_inbox(self, source: str) -> InboxRow | None:
-        """Return the input with that source, whatever its status; None if there is none."""
+        """Return the inbox row with the unique `source`, whatever its status; None if there is none."""
         return await self._reader.call(self._store.find_inbox, source)
 
     async def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
-        """Close an inbox row without events; one that cannot be handled is quarantined with the reason in `note`, never dropped."""
+        """Set the final status of an inbox row without storing events: "quarantined" if it cannot be handled, with the reason in `note`."""
         await self._writer.call(self._store.finish_inbox, row_id, status, note)
 
     async def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
-        """Acquire or renew the lease of a session; None while another owner holds it. A new owner gets the next epoch."""
+        """Acquire or renew the lease of a session and return it; None while another owner holds it. A new owner gets the next epoch."""
         return await self._writer.call(self._store.acquire, session, owner, now, until)
 
     async def expire_leases(self) -> None:
-        """End every lease at once. Only for a process that knows it is the only one on this database (it holds its lock file)."""
+        """End every lease at once. Call this only in a process that holds the lock file of the database, so that no other one uses it."""
         await self._writer.call(self._store.expire_leases)
 
     async def release(self, lease: Lease) -> None:
-        """Release the lease if this owner still holds it."""
+        """Release the lease; do nothing if its owner no longer holds it."""
         await self._writer.call(self._store.release, lease)
 
     async def commit(self, commit: Commit) -> list[StoredEvent]:
@@ -241,7 +252,7 @@ class AsyncStore:
         return stored
 
     async def commit_then(self, commit: Commit, then: Callable[[list[StoredEvent]], None]) -> None:
-        """Commit as `commit` does and call `then` in the loop with the stored events, even if the caller was cancelled meanwhile."""
+        """Commit as `commit` does, then call `then` in the loop with the stored events, even if the caller was cancelled meanwhile."""
         stored: list[list[StoredEvent]] = []
         try:
             await self._writer.call(lambda: stored.append(self._store.commit(commit)))
@@ -264,19 +275,19 @@ class AsyncStore:
         return await self._reader.call(self._store.read_events, stream, after, limit)
 
     async def read_head(self, stream: str) -> tuple[int, str]:
-        """Return the seq and hash at which the stream should end, stored apart from its events; (0, "") for a stream without events."""
+        """Return the seq and hash that the stream's last event should have, stored apart from the events; (0, "") if it has no events."""
         return await self._reader.call(self._store.read_head, stream)
 
     async def read_records(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
-        """Return (seq, raw, hash) of the records with seq > `after`, in order, exactly as stored: nothing is decoded."""
+        """Return (seq, raw, hash) of the records with seq > `after`, in order. `raw` is the text of the whole record, still encrypted."""
         return await self._reader.call(self._store.read_records, stream, after, limit)
 
     async def read_encrypted(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
-        """Return (seq, type, data) of the records with seq > `after`, in order, without decrypting them."""
+        """Return (seq, type, data) of the records with seq > `after`, in order. `data` is the stored JSON text, still encrypted."""
         return await self._reader.call(self._store.read_encrypted, stream, after, limit)
 
     async def list_heads(self) -> list[tuple[str, int, str]]:
-        """Return (stream, seq, hash) at which every stream with events should end."""
+        """Return (stream, seq, hash) for every stream with events: the seq and hash that its last event should have."""
         return await self._reader.call(self._store.list_heads)
 
     async def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
@@ -292,61 +303,61 @@ class AsyncStore:
         return await self._reader.call(self._store.list_streams)
 
     async def load_snapshot(self, stream: str) -> Snapshot | None:
-        """Return the newest snapshot of the stream, or None."""
+        """Return the newest snapshot of the stream's state, None if there is none."""
         return await self._reader.call(self._store.load_snapshot, stream)
 
     async def find_effect(self, effect_id: str) -> EffectRow | None:
-        """Return one effect, or None."""
+        """Return the row of the effect (proposed call) with that id, None if there is none."""
         return await self._reader.call(self._store.find_effect, effect_id)
 
     async def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
-        """Return the effects of a stream in that status, beginning with the one that changed longest ago."""
+        """Return the effects (proposed calls) of a stream that have the status `status`, the one that changed longest ago first."""
         return await self._reader.call(self._store.list_effects, stream, status)
 
     async def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
-        """Return the index entries of that kind about a record or call, from events with id > `after`, oldest first."""
+        """Return the index entries of the kind `what` about `about` (a record or call), from events with id > `after`, oldest first."""
         return await self._reader.call(self._store.list_index_entries, about, what, after, limit)
 
     async def list_last_index_entries(self, about: str, what: What, limit: int) -> list[IndexEntry]:
-        """Return the newest index entries of that kind about a record or call, newest first."""
+        """Return the newest `limit` index entries of the kind `what` about `about` (a record or call), newest first."""
         return await self._reader.call(self._store.list_last_index_entries, about, what, limit)
 
     async def load_blob(self, digest: str) -> str | None:
-        """Return the large answer of the portal that is stored under its SHA-256 `digest`, or None."""
+        """Return the large answer of the portal that is stored under its SHA-256 `digest`, None if there is none."""
         return await self._reader.call(self._store.load_blob, digest)
 
     async def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
-        """Return unsent rows whose `due_at` has come, oldest first; a row waits while an older unsent row of its session exists."""
+        """Return unsent outbox rows whose `due_at` has come, oldest first. A row waits while an older unsent row of its session exists."""
         return await self._reader.call(self._store.list_due_outbox, channel, now, limit)
 
     async def mark_outbox_sent(self, row_id: str, sent_ref: str) -> None:
-        """Mark the row as delivered; `sent_ref` names the message for later edits."""
+        """Mark the outbox row as delivered. `sent_ref` is the id of the sent message, so that it can be edited later."""
         await self._writer.call(self._store.mark_outbox_sent, row_id, sent_ref)
 
     async def reschedule_outbox(self, row_id: str, due_at: datetime, note: str) -> None:
-        """Record that the row was not delivered, for the reason in `note`, and is to be tried again at `due_at`."""
+        """Record that the outbox row was not delivered, for the reason in `note`, and is to be tried again at `due_at`."""
         await self._writer.call(self._store.reschedule_outbox, row_id, due_at, note)
 
     async def mark_outbox_failed(self, row_id: str, note: str) -> None:
-        """Mark the row as undeliverable, for the reason in `note`; it is kept for operators to see."""
+        """Mark the outbox row as undeliverable, for the reason in `note`. Operators can still see it."""
         await self._writer.call(self._store.mark_outbox_failed, row_id, note)
 
     async def find_sent_ref(self, session: str, key: str) -> str:
-        """Return the `sent_ref` of the message that last delivered a row with that key, or ""."""
+        """Return the `sent_ref` (id) of the message last sent for an outbox row with that key, "" if there is none."""
         return await self._reader.call(self._store.find_sent_ref, session, key)
 
     async def list_due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
-        """Return timers whose `due_at` has come, oldest first; they stay until a commit deletes them."""
+        """Return timers whose `due_at` has come, oldest first. A timer stays until a commit deletes it."""
         return await self._reader.call(self._store.list_due_timers, now, limit)
 
     async def get_value(self, key: str) -> str | None:
-        """Return a small named value (polling offset, rotated token), or None."""
+        """Return the small value stored under `key` (such as a polling offset), None if there is none."""
         return await self._reader.call(self._store.get_value, key)
 
     async def set_value(self, key: str, value: str) -> None:
-        """Set a small named value durably."""
+        """Store the small value `value` durably under `key`."""
         await self._writer.call(self._store.set_value, key, value)
 
     async def swap_value(self, key: str, expected: str | None, value: str) -> bool:
-        """Set the value durably and return True if it is `expected` now (None: not set yet); else change nothing and return False."""
+        """If the stored value is `expected` (None: there is none), replace it durably and return True; else return False."""
         return await self._writer.call(self._store.swap_value, key, expected, value)

@@ -1,8 +1,8 @@
-"""The number of changes started per person within a day, stored where the transaction that starts one more can check it.
+"""Counts the changes that each person starts within a day, in the database, so that the transaction that starts a call can check the cap.
 
-Each start stores one small named value beside its event: whose, when, by which effect, how many. The journal is the truth: if a person has
-no stored count, a start is refused until the caller passes the person's past starts from the journal (`StartCount.known`), which are stored
-first. So the next start rebuilds lost values.
+Each start stores a small named value: its key holds the person, the time and the effect (call), and its value the number of changes. If a
+person has no stored values, a start is refused until the caller passes the person's past starts from the journal (`StartCount.known`);
+these are then stored first. So lost values are rebuilt by the next start.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _COUNTED: Final = 2 * DAY
 
 @dataclass(frozen=True, kw_only=True)
 class PastStart:
-    """A start of changes in the past: when, by which effect, how many."""
+    """A call that was started in the past: when, its effect id, and how many changes it made."""
 
     at: datetime
     effect_id: str
@@ -34,7 +34,7 @@ class PastStart:
 
 @dataclass(frozen=True, kw_only=True)
 class StartCount:
-    """A start to be counted for a person: `many` changes, of which `limit` may start within 24 hours; None means no limit."""
+    """A start to be counted for a person: the call makes `many` changes, and `limit` changes may start within 24 hours (None: no limit)."""
 
     person: str
     """The person, whatever the account, such as "employee:7"."""
@@ -46,7 +46,11 @@ class StartCount:
 
 @dataclass(frozen=True, kw_only=True)
 class CountKeys:
-    """The keys of the values that store a StartCount. They have one width and only digits where they are compared: all collations agree."""
+    """The keys under which one start is stored and found; see each field.
+
+    The part of a key that decides the order has a fixed width and only digits, so that every collation of the database sorts the keys
+    alike.
+    """
 
     held: str
     """The key of the value that marks the person as counted; while a transaction locks that row, no other counts for this person."""
@@ -60,7 +64,7 @@ class CountKeys:
 
 
 def build_keys(count: StartCount, effect_id: str, now: datetime) -> CountKeys:
-    """Return the keys for the start `effect_id` at `now`."""
+    """Return the keys for counting that the call `effect_id` starts at `now`."""
     person = build_person_key(count.person)
     return CountKeys(
         held=person,
@@ -72,14 +76,17 @@ def build_keys(count: StartCount, effect_id: str, now: datetime) -> CountKeys:
 
 
 def build_known_values(count: StartCount) -> list[tuple[str, str]]:
-    """Return (key, value) for the person's past starts in `count.known`, after the pair that marks the person as counted."""
+    """Return the (key, value) pairs that store a person's past starts from `count.known`.
+
+    The first pair marks the person as counted; each further one is a past start with its number of changes.
+    """
     person = build_person_key(count.person)
     return [(person, ""), *sorted((_build_key(person, one.at, one.effect_id), str(one.many)) for one in count.known or ())]
 
 
 @lru_cache(1024)
 def build_person_key(person: str) -> str:
-    """Return the key under which `person` is counted; it does not reveal who that is."""
+    """Return the key under which the starts of `person` are counted. It contains a hash, so it does not reveal who the person is."""
     return f"{_PREFIX}:{hash_text(person)[:32]}"
 
 

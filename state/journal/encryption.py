@@ -1,7 +1,7 @@
-"""Encrypts personal data in the journal with one key per person, so that deleting the key erases all of it. Stores nothing.
+"""Encrypts personal data in the journal with one key per person, so that deleting the key makes all of it unreadable. Stores nothing.
 
-AES-256-GCM over compressed JSON. Each text is bound to its place, that is, to stream, seq and id of its record: a ciphertext that was
-changed, or copied to another record, cannot be decrypted. See docs/adr/0013-erasure.md.
+Uses AES-256-GCM over compressed JSON. Each text is encrypted for its place, that is, stream, seq (number) and id of its record. If the
+ciphertext is changed or copied to another record, it cannot be decrypted. See docs/adr/0013-erasure.md.
 """
 
 import os
@@ -57,7 +57,7 @@ class DamagedCiphertext(StoreError):
 
 
 class PersonKey(NamedTuple):
-    """An encryption key; `secret` is base64 of 32 bytes."""
+    """The encryption key of one person, session, run or portal; `secret` is base64 of 32 bytes."""
 
     key_id: str
     secret: str
@@ -69,7 +69,7 @@ def generate_key() -> PersonKey:
 
 
 def find_key_owner(actor: str, session: str) -> str:
-    """Return whose key encrypts a record: the actor if it is a person ("tg:7"), else the session, run or portal."""
+    """Return the owner of the key that encrypts a record: `actor` if it is a person ("tg:7"), else the session, run or portal."""
     return actor if ":" in actor else ":".join(session.split(":", 2)[:2])
 
 
@@ -83,7 +83,7 @@ def compress_text(text: str) -> bytes:
 
 
 def encrypt(key: PersonKey, content: bytes, place: str) -> str:
-    """Return "<key id>.<ciphertext>" for `content`, bound to `place`; each call gives a different text."""
+    """Return "<key id>.<ciphertext>" for `content`, bound to the record that `place` names. Each call gives a different ciphertext."""
     nonce = os.urandom(_NONCE)
     return f"{key.key_id}.{_encode_text(nonce + _build_cipher(key.secret).encrypt(nonce, content, place.encode()))}"
 
@@ -94,7 +94,7 @@ def parse_key_id(text: str) -> str:
 
 
 def decrypt(secret: str, text: str, place: str) -> str:
-    """Decrypt and decompress `text`, which was encrypted at `place`. Raises DamagedCiphertext if text, key or place do not match."""
+    """Decrypt and decompress `text`. Raises DamagedCiphertext if it was encrypted with another key or for another record than `place`."""
     try:
         raw = a2b_base64(text.partition(".")[2], strict_mode=True)
         content = _build_cipher(secret).decrypt(raw[:_NONCE], raw[_NONCE:], place.encode())

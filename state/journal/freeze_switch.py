@@ -1,7 +1,7 @@
-"""The switch that freezes (stops) all writes, as stored in the database: any process can set and release it, and all obey it.
+"""The switch that freezes (stops) all writes, stored in the database: any process can freeze and release, and every process obeys.
 
-It is one small value, which a commit sets (`Commit.switch`) and which is checked in the transaction that would start a call, except for
-those with `EffectChange.though_frozen`. Who set it and why is an event in the stream of session `freeze`, stored by the same commit.
+The switch is one small stored value. A commit sets it (`Commit.switch`), and the transaction that would start a call checks it, unless the
+call has `EffectChange.though_frozen`. The same commit stores an event with the person and the reason in the stream of session `freeze`.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ class SwitchBusy(StoreError):
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchOperator:
-    """Who operates the switch, from where ("telegram", "cli", "http"), and when."""
+    """The person who operates the switch, through which channel ("telegram", "cli", "http"), and when."""
 
     key: str
     name: str
@@ -53,14 +53,14 @@ class FreezeState:
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchResult:
-    """The result of setting the switch: whether it changed, and its state now."""
+    """The result of freezing or releasing: whether the switch changed, and its state now (None if writes may start)."""
 
     changed: bool
     state: FreezeState | None
 
 
 def find_freeze(store: Store) -> FreezeState | None:
-    """Return who froze writes, when and why, or None while writes may start. Raises StoreError if the switch cannot be read."""
+    """Return the current freeze (by whom, when and why), None while writes may start. Raises StoreError if the switch cannot be read."""
     value = store.get_value(SWITCH)
     if not value:
         return None
@@ -69,9 +69,10 @@ def find_freeze(store: Store) -> FreezeState | None:
 
 
 def freeze_writes(store: Store, hand: SwitchOperator, reason: str = "", tell: Sequence[InboxRow] = ()) -> SwitchResult:
-    """Freeze writes: when this returns, no process starts a write any more. Changes nothing if writes are frozen already.
+    """Freeze writes: once this has returned, no process starts a write. If writes are frozen already, change nothing.
 
-    `hand` says who does it; `tell` are inbox rows to store in the same commit. Raises SwitchBusy or StoreError; then nothing has changed.
+    `hand` is the person who does it. `tell` are inbox rows to store in the same commit, to notify others. Raises SwitchBusy or StoreError;
+    then nothing has changed.
     """
     lease = _acquire_lease(store, hand)
     try:
@@ -89,9 +90,9 @@ def freeze_writes(store: Store, hand: SwitchOperator, reason: str = "", tell: Se
 
 
 def release_writes(store: Store, hand: SwitchOperator, seq: int | None = None, tell: Sequence[InboxRow] = ()) -> SwitchResult:
-    """Let writes start again; with `seq`, only if the freeze with that `FreezeState.seq` is still in force.
+    """Let writes start again; if `seq` is given, only if the freeze with that `FreezeState.seq` is still in force.
 
-    `hand` and `tell` are as in `freeze`. Raises SwitchBusy or StoreError; then nothing has changed.
+    `hand` and `tell` are as in `freeze_writes`. Raises SwitchBusy or StoreError; then nothing has changed.
     """
     lease = _acquire_lease(store, hand)
     try:
@@ -127,7 +128,7 @@ def _parse_freeze(value: str) -> FreezeState:
 
 
 def _add_words(found: FreezeState, store: Store) -> FreezeState:
-    """Return `found` with the name and the reason from the encrypted event; without them if they cannot be read or were erased."""
+    """Return `found` with the person's name and the reason from the encrypted event; unchanged if they cannot be read or were erased."""
     try:
         events = store.read_events(STREAM, found.seq - 1, 1)
     except (StoreError, ValueError):

@@ -1,4 +1,4 @@
-"""The hash chain of the journal and the state of a stream: the text a hash covers, its verification, and the fold. Changes nothing."""
+"""The hash chain of the journal: builds the text that a hash covers and verifies it. Also loads the state of a stream. Writes nothing."""
 
 import logging
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ PAGE = 1000
 
 
 class RecordHead(NamedTuple):
-    """The columns of a record besides its data, in database order."""
+    """The columns of a record except its data, in the order of the database."""
 
     stream: str
     seq: int
@@ -37,7 +37,7 @@ class RecordHead(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Verified:
-    """The chain is intact up to the record `seq`, whose hash is `hash`; 0 and "" for an empty stream."""
+    """The result for an intact chain: `seq` (number) and `hash` of its last record; 0 and "" for an empty stream."""
 
     seq: int
     hash: str
@@ -45,14 +45,14 @@ class Verified:
 
 @dataclass(frozen=True, kw_only=True)
 class Damage:
-    """The first record that is not as it was written: its seq in the stream, and why."""
+    """The result for a damaged chain: the `seq` (number) of the first record that is not as it was written, and why."""
 
     seq: int
     why: str
 
 
 def record_text(head: RecordHead, data: str) -> str:
-    """Build the canonical JSON of one record: the keys in sorted order around the stored `data`."""
+    """Return the canonical JSON text of one record, which its hash covers. `data` is the record's data as stored JSON text."""
     return (
         f'{{"actor":{_quote_known(head.actor)},"data":{data},"id":{_quote(head.id)},"seq":{head.seq},'
         f'"stream":{_quote_known(head.stream)},"ts":{_quote(head.ts)},"type":{_quote_known(head.type)},"v":{head.v}}}'
@@ -75,7 +75,7 @@ def hash_record(prev: str, raw: str) -> str:
 def verify(events: Iterable[StoredEvent]) -> Verified | Damage:
     """Verify that `events`, a whole stream from its first event on, are numbered without gaps, chained and unchanged.
 
-    A stream with its end cut off passes: `verify_stream` compares with the head that the store keeps separately.
+    This does not notice that events are missing at the end. `verify_stream` does, because it compares with the head stored separately.
     """
     seq, head, stream = 0, "", None
     for event in events:
@@ -108,7 +108,7 @@ def _find_damage(event: StoredEvent, *, stream: str, seq: int, prev: str) -> str
 
 
 def verify_stream(store: Store, stream: str) -> Verified | Damage:
-    """Verify that a stored stream is numbered without gaps, chained and unchanged, and ends where its head says; decrypts nothing."""
+    """Verify that a stored stream is numbered without gaps, chained and unchanged, and ends as its stored head says. Decrypts nothing."""
     seq, head = 0, ""
     while page := store.read_records(stream, after=seq, limit=PAGE):
         for number, raw, hash_ in page:
@@ -124,7 +124,7 @@ def verify_stream(store: Store, stream: str) -> Verified | Damage:
 
 
 def load_state(store: Store, stream: str) -> tuple[SessionState, int]:
-    """Return the state of a stream and the seq of its last event, folded from the snapshot, if it is valid, and the events after it."""
+    """Return the state of a stream and the seq (number) of its last event, computed from the snapshot, if it is valid, and later events."""
     state, seq = _load_from_snapshot(store, stream) or (fold.create_state(), 0)
     for event in _iterate_pages(store, stream, after=seq):
         fold.fold_events(state, ((event.type, dict(event.data), event.ts),))
@@ -133,7 +133,7 @@ def load_state(store: Store, stream: str) -> tuple[SessionState, int]:
 
 
 def build_snapshot(stream: str, seq: int, state: SessionState) -> Snapshot:
-    """Build the snapshot to commit along with the event `seq` that led to `state`."""
+    """Return the snapshot of `state`, the state of `stream` after its event `seq`; the caller stores it in the commit of that event."""
     return Snapshot(stream=stream, seq=seq, state={"shape": SNAPSHOT_VERSION, "state": state.to_stored()})
 
 

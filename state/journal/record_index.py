@@ -1,6 +1,6 @@
-"""Which records and calls each journal event is about: the rule that derives the table `mentions` from journal and effects. Pure.
+"""Decides which CRM records and calls a journal event is about; the index of this is the table `mentions`. Reads and writes nothing.
 
-The index holds only ids, kinds and numbers of records, nothing that people wrote, and nothing about the calls of erased people.
+The index holds only ids, kinds and numbers of records. It holds nothing that people wrote, and nothing about the calls of erased people.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,10 @@ _READS: Final = ("R",)
 
 
 class IndexEntry(NamedTuple):
-    """One event is about a record ("deal:481") or a call (its id); `effect_id` is the call of the event, "" for a reading ("look")."""
+    """States that the event `event_id` is about `about`, which is a record ("deal:481") or the id of a call; `what` says in which way.
+
+    `effect_id` is the call that the event belongs to, "" if the bot only read the record ("look").
+    """
 
     about: str
     what: What
@@ -27,7 +30,10 @@ class IndexEntry(NamedTuple):
 
 
 def index_event(event_id: str, kind: str, data: Mapping[str, Any], call: Mapping[str, Any] | None) -> Iterator[IndexEntry]:
-    """Yield the index entries of an event. `call` is the stored call of its effect, None if there is no row or its person was erased."""
+    """Yield the index entries of an event. `kind` is its type and `data` its data.
+
+    `call` is the stored call of the event's effect; None if there is none, or if its person was erased.
+    """
     if kind not in _NAMING_TYPES:
         return
     if kind == "RecordsSeen":
@@ -58,7 +64,7 @@ def _index_start(event_id: str, kind: str, data: Mapping[str, Any], call: Mappin
 
 
 def _list_records(call: Mapping[str, Any]) -> list[str]:
-    """Return the existing records that a stored call changes; for a batch those of all its commands."""
+    """Return the existing CRM records ("deal:481") that a stored call changes; for a batch, those of all its commands."""
     frozen = call.get("call") or {}
     leaves = [leaf for leaf in frozen.get("commands") or [frozen] if tuple(leaf.get("classes") or ()) != _READS]
     return list(dict.fromkeys(f"{kind}:{number}" for leaf in leaves for kind, number in leaf.get("targets") or ()))

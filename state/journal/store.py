@@ -1,7 +1,7 @@
-"""The interface of durable storage: journal, inbox, outbox, effects, snapshots, leases, timers, blobs.
+"""The interface of durable storage: journal, inbox, outbox, effects (proposed calls), snapshots, leases, timers, blobs (large answers).
 
-Everything a step changes is in one `Commit`, stored in one transaction or not at all. Synchronous; `state.journal.async_store` calls it
-from a thread. Implemented by `state.sql` (SQLite in memory or in a file; PostgreSQL).
+All changes that belong together are in one `Commit`, which is stored in one transaction or not at all. The methods block, so
+`state.journal.async_store` calls them from a thread. `state.sql` implements them (SQLite in memory or in a file; PostgreSQL).
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,31 +29,34 @@ RESTORED = "restored"
 
 
 class StoreError(Exception):
-    """The store could not do what it was called for; if that was a commit, nothing of it is stored."""
+    """The store could not do what was requested; if that was a commit, nothing of it is stored."""
 
 
 class StoreUnwritable(StoreError):
-    """Disk full, read-only, locked for too long, or the database is gone."""
+    """The database cannot be written: the disk is full, it is read-only, locked for too long, or gone."""
 
 
 class StaleEpoch(StoreError):
-    """Another process took the session over; the late commit is refused."""
+    """Another process has changed the session or taken it over, so the commit is refused."""
 
 
 class WriteStopped(StoreError):
-    """Writes are frozen: a call that changes anything outside may not start."""
+    """Writes are frozen (stopped by an operator), so a call that changes anything outside may not start."""
 
 
 class CapReached(StoreError):
-    """The person has already started as many changes as they may within a day."""
+    """The person has already started as many changes as the policy allows within a day."""
 
 
 class Uncounted(StoreError):
-    """The database has no count for this person: the start must pass the person's past starts from the journal (`StartCount.known`)."""
+    """The database does not know how many changes the person has started.
+
+    The caller repeats the commit with the person's past starts from the journal (`StartCount.known`).
+    """
 
 
 class EffectConflict(StoreError):
-    """The effect does not have the status that this step expects: somebody else was faster."""
+    """The effect (proposed call) does not have the status that the commit expects, because somebody else has changed it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +79,7 @@ class StoredEvent:
 
 
 class ClearEvent(NamedTuple):
-    """The part of an event that is readable without a key: `data` as it was stored, not upcast, without the encrypted part."""
+    """The part of an event that is readable without a key: `data` is as stored, in its old version, without the encrypted part."""
 
     id: str
     ts: str
@@ -87,9 +90,10 @@ class ClearEvent(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class InboxRow:
-    """One input to work on. `source` is unique ("telegram:<bot>:<update_id>", "http:<token>:<request id>", "timer:<id>").
+    """One input to handle. `source` is unique ("telegram:<bot>:<update_id>", "http:<token>:<request id>", "timer:<id>").
 
-    Rows of lane "express" (decisions, /stop) may overtake a running turn of the same session; within a lane order is kept.
+    Rows of one lane are handled in order. Rows of the lane "express" (decisions, /stop) may be handled while a row of the lane "turn" is
+    being handled in the same session.
     """
 
     id: str
@@ -105,12 +109,12 @@ class InboxRow:
 
     @property
     def actor_key(self) -> str:
-        """The key of the person or program that sent it, "" for nobody."""
+        """The key of the person or program that sent the input, "" if nobody did."""
         return str(self.actor.get("key", ""))
 
 
 class StoredInputs(NamedTuple):
-    """The result of storing inputs, and the rows that were claimed in the same transaction."""
+    """The result of `Store.put_inbox`: which inputs are new, and the rows that were claimed in the same transaction."""
 
     fresh: list[bool]
     """For each input whether it is new: False if its source was already known."""
@@ -120,10 +124,10 @@ class StoredInputs(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class OutboxRow:
-    """Something to deliver to a person, at least once.
+    """A message to deliver to a person, at least once.
 
-    `key` identifies it: a second row with the same key replaces an unsent first one and, once that is sent, edits the same message
-    (`sent_ref`).
+    A later row with the same non-empty `key` replaces this one; if this one was sent already, the later row edits its message. `sent_ref`
+    is the id of the message last sent for the same key, "" for none.
     """
 
     id: str
@@ -141,7 +145,7 @@ class OutboxRow:
 
 @dataclass(frozen=True, kw_only=True)
 class EffectRow:
-    """The status of one effect. `effect_id` is unique for ever; `call` is the exact request as JSON data."""
+    """The status of one effect, that is, of one proposed call. `effect_id` is unique for ever; `call` is the exact request as JSON data."""
 
     effect_id: str
     stream: str
@@ -154,7 +158,10 @@ class EffectRow:
 
 @dataclass(frozen=True, kw_only=True)
 class EffectChange:
-    """Compare-and-set of one effect: its status must be one of `expect` ("absent" means no row yet), else the commit fails."""
+    """A change of one effect (proposed call) within a commit.
+
+    The commit fails if the effect's status is not one of `expect`, in which "absent" stands for an effect without a row.
+    """
 
     effect_id: str
     expect: tuple[str, ...]
@@ -170,7 +177,7 @@ class EffectChange:
     """The changes to count for a person if this starts a call. The commit raises CapReached above the limit, Uncounted without a count."""
 
     def apply_to(self, row: EffectRow | None, stream: str, now: datetime) -> EffectRow:
-        """Return the row that the effect, now in `row` (None if new), has after a commit to `stream` at `now` with this change."""
+        """Return the effect's row after this change, for a commit to `stream` at `now`; `row` is its row before, None for a new effect."""
         return EffectRow(
             effect_id=self.effect_id,
             stream=row.stream if row else stream,
@@ -184,7 +191,7 @@ class EffectChange:
 
 @dataclass(frozen=True, kw_only=True)
 class Timer:
-    """Something to be done at `due_at`. Setting a timer with a known id replaces it; `delete` removes it."""
+    """Work to be done at `due_at`. In a commit it replaces the stored timer with the same id, or deletes it if `delete` is set."""
 
     id: str
     due_at: datetime
@@ -196,7 +203,7 @@ class Timer:
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """The folded state of a stream up to and including `seq`."""
+    """The state of a stream after applying its events up to and including the one with number `seq`."""
 
     stream: str
     seq: int
@@ -205,7 +212,10 @@ class Snapshot:
 
 @dataclass(frozen=True, kw_only=True)
 class Lease:
-    """The exclusive right to work on a session until `until`. Each new owner gets the next `epoch`; a commit with an old one is refused."""
+    """The exclusive right of one process to work on a session until `until`.
+
+    Each new owner gets the next `epoch`, and a commit with an older epoch is refused.
+    """
 
     session: str
     owner: str
@@ -215,9 +225,10 @@ class Lease:
 
 @dataclass(frozen=True, kw_only=True)
 class Commit:
-    """Everything one step changes, written in one transaction; refused unless `epoch` is the current one of the session's lease.
+    """Everything that one step changes, written in one transaction.
 
-    Streams "session:<key>" are guarded by the lease of <key>, streams "run:<id>" by the lease of "run:<id>".
+    It is refused if `epoch` is not that of the current lease (the right of one process to write) which guards the stream. The lease of
+    <key> guards the stream "session:<key>", the lease of "run:<id>" the stream "run:<id>".
     """
 
     stream: str
@@ -244,44 +255,45 @@ class Commit:
 
 
 class Store(Protocol):
-    """Durable storage. Every method may raise StoreUnwritable."""
+    """The interface of durable storage, which `state.sql.store` implements. Every method may raise StoreUnwritable."""
 
     def put_inbox(self, rows: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
-        """Store inputs durably before they are acknowledged.
+        """Store inputs durably before they are acknowledged to the sender, and claim the next row of each (session, lane) in `claim`.
 
-        In the same transaction claim the next row of each lane in `claim`, as `take_inbox` does.
-
-        A claimed row has no owner: it stays new, `return_inbox` uncounts the attempt, and `list_ready_sessions` still finds it. So only
-        the holder of the session's lease, while working on nothing else in that lane until the row is done, may claim. The claimed row need
-        not be one of `rows`.
+        To claim a row is to count an attempt and return it, as `take_inbox` does; it happens in the same transaction, and the row need not
+        be one of `rows`. Nobody else is kept from taking a claimed row: its status stays "new". So only the holder of the session's lease
+        may claim, and only while it handles no other row of the lane.
         """
 
     def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
-        """Return the sessions and lanes with new inbox rows, oldest first; with `owner` only those not leased by others at `now`."""
+        """Return each (session, lane) that has new inbox rows, the one with the oldest row first.
+
+        If `now` is given, sessions that another owner than `owner` has leased at that time are left out.
+        """
 
     def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
-        """Return the oldest new row of that lane, None if there is none, and count this attempt at it durably."""
+        """Return the oldest new inbox row of the session's lane, None if there is none; durably count an attempt to handle the row."""
 
     def return_inbox(self, row_id: str) -> None:
-        """Uncount the last attempt at an inbox row, because it failed for a reason that does not lie in the input."""
+        """Take back the count of the last attempt to handle an inbox row, because the attempt failed for a reason outside the input."""
 
     def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
-        """Return the new rows of that lane, oldest first, including the one being worked on; counts no attempt."""
+        """Return the new inbox rows of the session's lane, oldest first, including the one being handled. Counts no attempt."""
 
     def find_inbox(self, source: str) -> InboxRow | None:
-        """Return the input with that source, whatever its status; None if there is none."""
+        """Return the inbox row with the unique `source`, whatever its status; None if there is none."""
 
     def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
-        """Close an inbox row without events; one that cannot be handled is quarantined with the reason in `note`, never dropped."""
+        """Set the final status of an inbox row without storing events: "quarantined" if it cannot be handled, with the reason in `note`."""
 
     def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
-        """Acquire or renew the lease of a session; None while another owner holds it. A new owner gets the next epoch."""
+        """Acquire or renew the lease of a session and return it; None while another owner holds it. A new owner gets the next epoch."""
 
     def expire_leases(self) -> None:
-        """End every lease at once. Only for a process that knows it is the only one on this database (it holds its lock file)."""
+        """End every lease at once. Call this only in a process that holds the lock file of the database, so that no other one uses it."""
 
     def release(self, lease: Lease) -> None:
-        """Release the lease if this owner still holds it."""
+        """Release the lease; do nothing if its owner no longer holds it."""
 
     def commit(self, commit: Commit) -> list[StoredEvent]:
         """Write the commit in one transaction and return its stored events.
@@ -293,16 +305,16 @@ class Store(Protocol):
         """Return the events of the stream with seq > `after`, in order."""
 
     def read_head(self, stream: str) -> tuple[int, str]:
-        """Return the seq and hash at which the stream should end, stored apart from its events; (0, "") for a stream without events."""
+        """Return the seq and hash that the stream's last event should have, stored apart from the events; (0, "") if it has no events."""
 
     def read_records(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
-        """Return (seq, raw, hash) of the records with seq > `after`, in order, exactly as stored: nothing is decoded."""
+        """Return (seq, raw, hash) of the records with seq > `after`, in order. `raw` is the text of the whole record, still encrypted."""
 
     def read_encrypted(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
-        """Return (seq, type, data) of the records with seq > `after`, in order, without decrypting them."""
+        """Return (seq, type, data) of the records with seq > `after`, in order. `data` is the stored JSON text, still encrypted."""
 
     def list_heads(self) -> list[tuple[str, int, str]]:
-        """Return (stream, seq, hash) at which every stream with events should end."""
+        """Return (stream, seq, hash) for every stream with events: the seq and hash that its last event should have."""
 
     def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
         """Return events of all streams with id > `after` and one of `types` (all if empty), in order of id, which is nearly time order.
@@ -317,49 +329,49 @@ class Store(Protocol):
         """Return every stream of the journal."""
 
     def load_snapshot(self, stream: str) -> Snapshot | None:
-        """Return the newest snapshot of the stream, or None."""
+        """Return the newest snapshot of the stream's state, None if there is none."""
 
     def find_effect(self, effect_id: str) -> EffectRow | None:
-        """Return one effect, or None."""
+        """Return the row of the effect (proposed call) with that id, None if there is none."""
 
     def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
-        """Return the effects of a stream in that status, beginning with the one that changed longest ago."""
+        """Return the effects (proposed calls) of a stream that have the status `status`, the one that changed longest ago first."""
 
     def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
-        """Return the index entries of that kind about a record or call, from events with id > `after`, oldest first."""
+        """Return the index entries of the kind `what` about `about` (a record or call), from events with id > `after`, oldest first."""
 
     def list_last_index_entries(self, about: str, what: What, limit: int) -> list[IndexEntry]:
-        """Return the newest index entries of that kind about a record or call, newest first."""
+        """Return the newest `limit` index entries of the kind `what` about `about` (a record or call), newest first."""
 
     def load_blob(self, digest: str) -> str | None:
-        """Return the large answer of the portal that is stored under its SHA-256 `digest`, or None."""
+        """Return the large answer of the portal that is stored under its SHA-256 `digest`, None if there is none."""
 
     def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
-        """Return unsent rows whose `due_at` has come, oldest first; a row waits while an older unsent row of its session exists."""
+        """Return unsent outbox rows whose `due_at` has come, oldest first. A row waits while an older unsent row of its session exists."""
 
     def mark_outbox_sent(self, row_id: str, sent_ref: str) -> None:
-        """Mark the row as delivered; `sent_ref` names the message for later edits."""
+        """Mark the outbox row as delivered. `sent_ref` is the id of the sent message, so that it can be edited later."""
 
     def reschedule_outbox(self, row_id: str, due_at: datetime, note: str) -> None:
-        """Record that the row was not delivered, for the reason in `note`, and is to be tried again at `due_at`."""
+        """Record that the outbox row was not delivered, for the reason in `note`, and is to be tried again at `due_at`."""
 
     def mark_outbox_failed(self, row_id: str, note: str) -> None:
-        """Mark the row as undeliverable, for the reason in `note`; it is kept for operators to see."""
+        """Mark the outbox row as undeliverable, for the reason in `note`. Operators can still see it."""
 
     def find_sent_ref(self, session: str, key: str) -> str:
-        """Return the `sent_ref` of the message that last delivered a row with that key, or ""."""
+        """Return the `sent_ref` (id) of the message last sent for an outbox row with that key, "" if there is none."""
 
     def list_due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
-        """Return timers whose `due_at` has come, oldest first; they stay until a commit deletes them."""
+        """Return timers whose `due_at` has come, oldest first. A timer stays until a commit deletes it."""
 
     def get_value(self, key: str) -> str | None:
-        """Return a small named value (polling offset, rotated token), or None."""
+        """Return the small value stored under `key` (such as a polling offset), None if there is none."""
 
     def set_value(self, key: str, value: str) -> None:
-        """Set a small named value durably."""
+        """Store the small value `value` durably under `key`."""
 
     def swap_value(self, key: str, expected: str | None, value: str) -> bool:
-        """Set the value durably and return True if it is `expected` now (None: not set yet); else change nothing and return False."""
+        """If the stored value is `expected` (None: there is none), replace it durably and return True; else return False."""
 
     def close(self) -> None:
         """Flush to disk and close every connection."""

@@ -1,4 +1,4 @@
-"""Alembic's entry point: runs inside the transaction that `state.sql.schema` opened and locked, never opens its own."""
+"""Alembic's entry point. It runs within the transaction that `state.sql.schema` has begun and locked, and never begins its own."""
 
 from alembic import context
 

@@ -34,7 +34,7 @@ class Waiting:
 
 @dataclass(frozen=True, kw_only=True)
 class Backlog:
-    """What waits in each table at one moment."""
+    """The work that waits in each table at one moment; see each field."""
 
     inbox: Mapping[str, Waiting] = field(default_factory=dict)
     """New inbox rows by lane; lanes are the separate queues of one session."""
@@ -50,7 +50,10 @@ class Backlog:
 
 
 class BacklogReader:
-    """Reads from the database at `url` over its own connection while others work with it. Used from one thread; raises StoreUnwritable."""
+    """Reads the backlog of the database at `url` over its own connection, while others work with the database.
+
+    Use it from one thread. Its methods raise StoreUnwritable.
+    """
 
     def __init__(self, url: str) -> None:
         """Keep the URL; the database is opened by the first `read`."""
@@ -58,7 +61,7 @@ class BacklogReader:
         self._engine: Engine | None = None
 
     def read(self, now: str) -> Backlog:
-        """Return what waits; a timer counts if its due time is not after `now` (ISO 8601)."""
+        """Return the backlog at this moment; `now` (ISO 8601) is the time for deciding which timers are due."""
         if self._engine is None:
             with translate_errors(), open_read_only(self._url) as dialect:
                 self._engine = dialect.engine

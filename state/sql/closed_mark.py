@@ -1,4 +1,7 @@
-"""A mark in a database that forbids every program to start on it: its rows were moved to another database, or filling it did not finish."""
+"""A mark stored in a database that is closed, so that no program starts to work on it.
+
+A database is closed if its rows were moved to another database, or if filling it did not finish.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Literal

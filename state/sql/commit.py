@@ -1,7 +1,7 @@
 """Writes a commit in one transaction: numbers, encrypts and hash-chains its events. Any failed condition raises and rolls everything back.
 
-A delivered outbox row is deleted; only its key and its `sent_ref` (the id of the sent message) are kept. Rows of a session are delivered in
-the order of their `pos`. A new row replaces an unsent row with the same key. The old row stays as "replaced" until the new one is sent,
+Outbox rows of a session are delivered in the order of their `pos`. A delivered row is deleted; only its key and its `sent_ref` (the id of
+the sent message) are kept. A new row replaces an unsent row with the same key. The old row stays as "replaced" until the new one is sent,
 because the old one may be in delivery and still report its `sent_ref`.
 """
 
@@ -40,7 +40,7 @@ from state.sql.statements import Statements
 
 
 class Draft(NamedTuple):
-    """An event without its number yet, and `secret`, its personal part compressed but not encrypted yet (b"" if there is none)."""
+    """An event that is encoded but has no number yet; `secret` is its personal part, compressed but not encrypted (b"" for none)."""
 
     event: EncodedEvent
     secret: bytes
@@ -50,7 +50,10 @@ Step = tuple[Commit, Sequence[Draft]]
 
 
 class Fence(NamedTuple):
-    """The seq and hash of the stream's last event, and the encryption key of the commit's person (None if there is no key yet)."""
+    """The end of a stream as a commit must find it: seq (number) and hash of the last event, and the key that encrypts the commit's events.
+
+    `key` is None if the person of the commit has no key yet.
+    """
 
     seq: int
     hash: str
@@ -70,7 +73,7 @@ def to_lease_key(stream: str) -> str:
 
 
 def to_stream(key: str) -> str:
-    """Return the stream that the lease of `key` guards."""
+    """Return the stream that is guarded by the lease of the session or run `key`."""
     return key if key.startswith("run:") else f"session:{key}"
 
 
@@ -86,7 +89,7 @@ def build_drafts(commit: Commit) -> list[Draft]:
 
 
 def write_commit(transaction: Transaction, statements: Statements, steps: Sequence[Step], after: int | None) -> list[StoredEvent]:
-    """Write several commits (`steps`) of one stream, whose last seq must be `after` if that is given. Returns the stored events.
+    """Write several commits (`steps`) of one stream and return the stored events. If `after` is given, the stream must end at that seq.
 
     Raises StaleEpoch if another process has taken over the session, EffectConflict if an effect no longer has the expected status.
     """
@@ -142,7 +145,7 @@ def _write_rest(transaction: Transaction, statements: Statements, commit: Commit
 
 
 def _change_effects(transaction: Transaction, statements: Statements, commit: Commit) -> None:
-    """Apply the effect changes; daily caps are checked last.
+    """Apply the changes of effects (proposed calls) in the commit. The daily cap of each person is checked last.
 
     If two processes start the same call at once, the slower one must get an EffectConflict and not be counted against its person's cap.
     """
@@ -161,7 +164,7 @@ def put_inbox(transaction: Transaction, statements: Statements, new: Sequence[In
 
 
 def fetch_secrets(transaction: Transaction, statements: Statements, key_ids: Iterable[str]) -> dict[str, str]:
-    """Return the secrets of these encryption keys by key id; "" for an erased key, no entry for a key that never existed."""
+    """Return the secrets of the encryption keys `key_ids`, by key id: "" for an erased key, no entry for a key that never existed."""
     wanted = sorted(key_ids)
     if not wanted:
         return {}
@@ -207,7 +210,10 @@ def _number(commit: Commit, made: Sequence[Draft], fence: Fence) -> list[tuple[S
 
 
 def _build_index_entries(commit: Commit, fresh: Sequence[tuple[StoredEvent, str]]) -> list[IndexEntry]:
-    """Return the rows of the table `mentions` for a commit's events. An event's call is taken from the effects that the commit changes."""
+    """Return the rows for the table `mentions` (which event is about which record or call) for a commit's events.
+
+    The call of an event is taken from the effects that the commit changes.
+    """
     calls = {change.effect_id: change.call or {} for change in commit.effects}
     return [one for event, _ in fresh for one in index_event(event.id, event.type, event.data, calls.get(event.data.get("effect_id", "")))]
 
@@ -266,9 +272,9 @@ def _check_frozen(transaction: Transaction, statements: Statements) -> None:
 
 
 def _count(transaction: Transaction, statements: Statements, commit: Commit, effect_id: str, count: StartCount) -> None:
-    """Count a started call for its person, or raise CapReached if the person's daily cap is reached.
+    """Count a started call for its person, or raise CapReached if this would exceed the person's daily cap.
 
-    Other transactions that count for the same person wait until the end of this one.
+    Other transactions that count for the same person wait until this transaction has ended.
     """
     kept = daily_count.build_keys(count, effect_id, commit.now)
     known = daily_count.build_known_values(count) if count.known is not None else []

@@ -30,7 +30,7 @@ Changes = Mapping[str, Sequence[Any]]
 
 @lru_cache(8)
 def _map_lists(statements: Statements) -> dict[int, str]:
-    """Return, by the Python id() of each statement that is collected, the name of the list in `Changes` that takes its parameters."""
+    """Return, by the Python id() of each statement that CommitBatch collects, the name of the list in `Changes` for its parameters."""
     named = {
         "outbox": [statements.add_outbox, statements.add_first_with_key],
         "timers": [statements.set_timer, statements.drop_timer],
@@ -86,7 +86,10 @@ class CommitBatch(Transaction):
         self._lists = _map_lists(statements)
 
     def fetch_rows(self, statement: Statement, params: Params) -> list[Row]:
-        """Read from the database at once. As the end of the stream, return the one after the events collected so far."""
+        """Execute a query at once and return its rows.
+
+        The query for the end of the stream gives the end after the events collected so far.
+        """
         if statement is self._statements.live_key:
             found = super().fetch_rows(statement, params)
             if found:
@@ -120,7 +123,10 @@ class CommitBatch(Transaction):
         self._fences[person] = [(*row[:4], *key) for row in self._fences.get(person, [])]
 
     def run(self, statement: Statement, params: Params) -> int:
-        """Collect the parameters and return 1, the assumed number of changed rows; execute a statement that is not collected at once."""
+        """Collect the parameters of a statement and return 1, the assumed number of changed rows.
+
+        A statement for which `Changes` has no list is executed at once.
+        """
         name = self._lists.get(id(statement))
         if name is not None:
             self._changes.setdefault(name, []).append(params)
@@ -131,7 +137,7 @@ class CommitBatch(Transaction):
         return 1
 
     def run_many(self, statement: Statement, rows: Iterable[Params]) -> None:
-        """Collect the rows of events and of the table `mentions`; execute any other statement at once."""
+        """Add the rows of new events and of the table `mentions` to the collected changes. Any other statement is executed at once."""
         if statement not in (self._statements.add_event, self._statements.add_mention):
             super().run_many(statement, rows)
             return
@@ -139,7 +145,11 @@ class CommitBatch(Transaction):
         self._changes.setdefault(name, []).extend(rows)
 
     def swap_effect(self, add: Params | None, change: Params | None, expected: list[str], told: str) -> None:
-        """Collect a change of an effect, to be made only if its status is in `expected`; else EffectConflict with the message `told`."""
+        """Collect the change of an effect (proposed call), which is to be made only if the effect's status is in `expected`.
+
+        `add` are the values of a new row and `change` those of an existing one, None if that is not allowed. If neither applies, the server
+        raises EffectConflict with the message `told`.
+        """
         one: dict[str, Any] = {"expected": expected, "told": told}
         one |= {"new": add} if add is not None else {}
         one |= {"old": change} if change is not None else {}
@@ -154,7 +164,7 @@ class CommitBatch(Transaction):
         self._changes["starts"] = [True]
 
     def count(self, kept: CountKeys, known: Sequence[tuple[str, str]], count: StartCount) -> None:
-        """Collect a number of started changes to be counted for a person's daily cap (`state.journal.daily_count`)."""
+        """Collect that a person starts changes, to be counted for the person's daily cap (`state.journal.daily_count`)."""
         one: dict[str, Any] = {**vars(kept), "many": str(count.many)}
         one |= {"known": [{"key": key, "value": value} for key, value in known]} if known else {}
         one |= {"limit": str(count.limit)} if count.limit is not None else {}
@@ -165,7 +175,7 @@ class CommitBatch(Transaction):
         return {"leases": [self._lease], **self._changes}
 
     def build_known(self) -> KnownStream:
-        """Return the end of the stream after this commit and the keys, which the next commit may use once this one is stored."""
+        """Return the end of the stream after this commit and the known encryption keys, for the next commit once this one is stored."""
         lease = self._lease
         keys = self._keys if self._known is None else {**self._known.keys, **self._keys}
         return KnownStream(lease["epoch"], lease["to_seq"], lease["to_hash"], keys)

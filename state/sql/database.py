@@ -43,7 +43,7 @@ UNDONE: Mapping[str, type[StoreError]] = {"40001": Contended, "40P01": Contended
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """SQL text in the driver's own dialect, and those of its parameters that have fixed values. A violated unique key raises `conflict`."""
+    """SQL text for the driver, with the values of its constant parameters. If it violates a unique key, the error `conflict` is raised."""
 
     sql: str
     fixed: Params
@@ -66,7 +66,7 @@ class Transaction:
         """The error to raise if the statement that runs at present violates a unique key."""
 
     def translate_code(self, code: str) -> type[StoreError] | None:
-        """Return the error to raise for an error code of PostgreSQL; None for codes that do not say for certain that nothing was stored."""
+        """Return the error to raise for an error code of PostgreSQL that proves that nothing was stored; None for other codes."""
         return UNDONE.get(code)
 
     def run(self, statement: Statement, params: Params) -> int:
@@ -99,7 +99,10 @@ class Transaction:
         return call_function(self._cursor, function, *given)
 
     def measure_skew(self, clock: Callable[[Any], datetime | None]) -> timedelta:
-        """Return how far the database's clock is ahead of this machine's (negative if behind); 0 if they differ by less than a second."""
+        """Return how far the database's clock is ahead of this machine's (negative if behind).
+
+        `clock` reads the database's clock through a cursor. Returns 0 if the clocks differ by less than a second, or if there is only one.
+        """
         before = datetime.now(UTC)
         theirs = clock(self._cursor)
         if theirs is None:
@@ -109,7 +112,7 @@ class Transaction:
 
 
 class Database:
-    """Hands out transactions, and turns every error of driver and pool into a StoreError."""
+    """Opens transactions on a database, and turns every error of the driver and of the connection pool into a StoreError."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
@@ -132,7 +135,7 @@ class Database:
         return self._transaction(self._write_turn, self._dialect.begin_one, Transaction)
 
     def begin(self, kind: Callable[[Any], X]) -> AbstractContextManager[X]:
-        """Return a block, given an object of `kind`, whose statements are not joined in a transaction: each is committed by itself."""
+        """Open a connection without a transaction, so that each statement is committed by itself; the block gets `kind(cursor)`."""
         return self._transaction(self._write_turn, "", kind)
 
     def retry(self, attempt: Callable[[], T]) -> T:
@@ -153,11 +156,11 @@ class Database:
         return self._skew[2]
 
     def read(self) -> AbstractContextManager[Transaction]:
-        """Return a block for reading statements, each of which sees the database as it is when the statement runs."""
+        """Open a connection for reading during the block; each statement sees the database as it is when the statement runs."""
         return self._transaction(self._read_turn, "", Transaction)
 
     def mark_unflushed(self) -> None:
-        """Make the next transaction begin by flushing to disk what an earlier process may have left unflushed."""
+        """Make the next transaction first flush to disk the data that an earlier process may have written without flushing."""
         self._doubtful = True
 
     def close(self) -> None:

@@ -33,12 +33,13 @@ SCHEMA_LOCK = 0x5DE1CA
 
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
-    """The differences between the two databases.
+    """The differences between SQLite and PostgreSQL; one instance describes one opened database.
 
-    `begin` is the SQL that opens a writing transaction, `begin_one` the one for a single statement ("" if it needs no transaction).
+    `begin` is the SQL that begins a writing transaction; `begin_one` does it for a transaction of a single statement ("" if none is
+    needed).
 
-    `one_writer`: threads of this process that write wait for each other in the process, because the database's own lock may let one starve.
-    `one_connection`: there is a single connection, so threads that read wait for each other, too, and it must never be closed.
+    `one_writer`: writing threads of this process take turns, because with the database's own lock one of them might never get its turn.
+    `one_connection`: there is a single connection, which must never be closed, so reading threads take turns, too.
     """
 
     engine: Engine
@@ -157,9 +158,9 @@ def _set_pragmas(connection: Any, _record: object) -> None:
 
 
 def _checkpoint(connection: Any) -> None:
-    """Copy the write-ahead log into the database file and empty it.
+    """Copy SQLite's write-ahead log into the database file and empty the log.
 
-    After flushing to disk has failed, flushing again would report success although the pages were lost, so they are written again.
+    Used after flushing to disk has failed: flushing again would report success although the pages were lost, so they are written again.
     """
     busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     if busy:
@@ -167,7 +168,10 @@ def _checkpoint(connection: Any) -> None:
 
 
 def _may_be_unflushed(error: Exception) -> bool:
-    """Return whether this error may mean that flushing to disk failed: not a held lock or a full disk, which are noticed before."""
+    """Return whether this error may mean that flushing to disk failed.
+
+    A held lock or a full disk does not mean this, because SQLite notices it before it flushes.
+    """
     code = getattr(error, "sqlite_errorcode", None)
     return code is None or code & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
 

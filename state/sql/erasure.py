@@ -88,7 +88,7 @@ class Erasure:
         return sorted(rows, key=lambda row: (row.created_at, row.key_id))
 
     def count_unkeyed(self, person: str) -> int:
-        """Return how many records of the person have a key not listed as theirs; above 0 only if the table of keys is damaged."""
+        """Return how many records of the person are encrypted with a key that is not listed as theirs; more than 0 only after damage."""
         mine = and_(events.c.data.contains(SEALED, autoescape=True), or_(events.c.actor == person, _match_stream(person)))
         with self._begin() as connection:
             keys = {row["key_id"] for row, _ in read_keys(connection) if row["person"] == person}
@@ -97,7 +97,10 @@ class Erasure:
             return sum(data.partition(SEALED)[2].partition(".")[0] not in keys for data in owned)
 
     def drop_damaged(self, person: str, now: datetime) -> int:
-        """Mark keys of the person whose row is damaged as erased, so that reading them no longer fails; return how many were changed."""
+        """If the row of a key of the person is damaged, mark the person's key as erased; return how many keys were changed (0 or 1).
+
+        Reading the person's records then no longer fails.
+        """
         with self._begin() as connection:
             if not any(damage for row, damage in read_keys(connection) if row["person"] == person):
                 return 0
@@ -132,13 +135,13 @@ class Erasure:
             return [row[0] for row in connection.execute(select(inbox.c.id).where(mine).order_by(inbox.c.pos))]
 
     def list_effects(self, person: str, statuses: Collection[str]) -> list[tuple[str, str, str]]:
-        """Return (effect id, stream, status) of the person's calls in one of `statuses`, the one changed longest ago first."""
+        """Return (effect id, stream, status) of the person's calls with one of `statuses`, the one that changed longest ago first."""
         wanted = select(effects.c.effect_id, effects.c.stream, effects.c.status).where(_match_calls(person), effects.c.status.in_(statuses))
         with self._begin() as connection:
             return [(row[0], row[1], row[2]) for row in connection.execute(wanted.order_by(effects.c.updated_at))]
 
     def list_records(self, person: str) -> list[tuple[str, int]]:
-        """Return (stream, seq) of the person's readable records: those whose key is not erased, and old ones that were never encrypted."""
+        """Return (stream, seq) of the person's readable records, whose key is not erased or which are old and were never encrypted."""
         with self._begin() as connection:
             clear = and_(~events.c.data.contains(SEALED, autoescape=True), or_(events.c.actor == person, _match_stream(person)))
             mine = or_(_match_encrypted(_list_live_keys(connection, person)), clear)
@@ -152,12 +155,11 @@ class Erasure:
                 yield canonical.loads(body)
 
     def erase(self, person: str, now: datetime, *, digests: Collection[str], change: Change) -> dict[str, int]:
-        """Delete the keys and all rows of the person, and end every lease; return the number of changed rows by table.
+        """Erase the person's keys and rows, and end every lease; return the number of changed rows by table.
 
-        `digests` are the SHA-256 names of large answers to delete. `change` gets the body of an outbox row for somebody else and returns
-        it without the person.
-        Because the leases (the right to write a session) end, every process loads its sessions anew: none encrypts with a deleted key or
-        keeps the person's data in memory.
+        `digests` are the SHA-256 names of large answers to delete. `change` gets the body of an outbox row for somebody else and returns it
+        without the person. Because all leases (the right to write a session) end, every process loads its sessions anew: none encrypts with
+        a deleted key or keeps the person's data in memory.
         """
         with self._begin() as connection:
             # This comes first, because it waits for the commits under way and blocks new ones.
@@ -194,7 +196,7 @@ class Erasure:
             raise StoreError("somebody else reads the database, so that its old pages could not be removed: stop that and erase again")
 
     def iterate_texts(self) -> Iterator[StoredText]:
-        """Yield the text of every row of every table, with its place and the person it belongs to."""
+        """Yield the text of every row of every table, with the table and key of the row and the person it belongs to."""
         with self._begin() as connection:
             for table in metadata.tables.values():
                 if table is person_keys:
@@ -286,7 +288,10 @@ def _match_calls(person: str) -> ColumnElement[bool]:
 
 
 def _match_index_entries(connection: Connection, person: str) -> ColumnElement[bool]:
-    """Return the condition for rows of `mentions` about the person's calls, and readings of records ("look") under the person's keys."""
+    """Return the SQL condition for the rows of `mentions` that belong to the person.
+
+    These are the rows about the person's calls, and the "look" rows (the bot read a record) of events encrypted with the person's key.
+    """
     calls = mentions.c.effect_id.in_(select(effects.c.effect_id).where(_match_calls(person)))
     looks = and_(
         mentions.c.what == "look", mentions.c.event_id.in_(select(events.c.id).where(_match_encrypted(_list_live_keys(connection, person))))
@@ -323,9 +328,9 @@ def _delete(connection: Connection, table: Table, where: ColumnElement[bool]) ->
 
 
 def _erase_inputs(connection: Connection, person: str) -> int:
-    """Empty the person's inbox rows and close the waiting ones; return how many were emptied.
+    """Empty the person's inbox rows and set the waiting ones to "done"; return how many were emptied.
 
-    Their `source` stays, so that the same input is not accepted again.
+    The rows keep their `source`, so that the same input is not accepted again.
     """
     connection.execute(update(inbox).where(_match_inputs(person), inbox.c.status == "new").values(status="done"))
     full = and_(_match_inputs(person), inbox.c.note != EMPTIED)
@@ -336,7 +341,10 @@ def _erase_inputs(connection: Connection, person: str) -> int:
 
 
 def _erase_calls(connection: Connection, person: str) -> int:
-    """Empty the stored calls of the person; return how many were emptied. Their status stays, so that no call is made twice."""
+    """Remove the request and outcome from the effect rows of the person's calls; return how many rows were changed.
+
+    The rows keep their status, so that no call is made twice.
+    """
     found = connection.execute(select(effects.c.effect_id, effects.c.call, effects.c.outcome).where(_match_calls(person))).all()
     changed = 0
     for effect_id, text, outcome in found:

@@ -1,7 +1,7 @@
-"""Tells other processes on one PostgreSQL database that there are new rows (LISTEN, NOTIFY); whoever misses it finds them by polling.
+"""Tells other processes on one PostgreSQL database that there are new rows (LISTEN, NOTIFY).
 
-A notification locks the whole database while it commits. So it is never part of a transaction that waits for the disk, and one notification
-is sent for all rows stored in the meantime.
+A process that misses a notification finds the rows by polling. A notification locks the whole database while it commits. So it is never
+part of a transaction that waits for the disk, and one notification is sent for all rows stored in the meantime.
 """
 
 import logging
@@ -43,7 +43,10 @@ class PostgresNotifier:
         self._thread: threading.Thread | None = None
 
     def start(self, heard: Callable[[], None]) -> None:
-        """Start a thread that calls `heard` when another process has notified, and after connecting, when it may have missed that."""
+        """Start a thread that calls `heard` after another process has notified.
+
+        It also calls `heard` after each connecting, because a notification may have been missed before.
+        """
         self._thread = threading.Thread(target=self._run, args=(heard,), name="store-hints", daemon=True)
         self._thread.start()
 

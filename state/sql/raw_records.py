@@ -77,9 +77,10 @@ class RawReader:
             cursor.close()
 
     def match_all(self, what: Callable[..., bool], stream: str, *, after: int, until: int) -> bool:
-        """Return whether `what` is true for each record with `after` < seq <= `until`, in order; also False if this cannot be determined.
+        """Return whether `what` is true for each record with `after` < seq <= `until`, in order; False also if the query fails.
 
-        SQLite only. `what` gets the columns of a Record, but text for type, actor and hash.
+        SQLite only. `what` gets the eight columns of a record as `Record` names them, with type, actor and hash as text and the others
+        undecoded.
         """
         self._driver.create_function("is_so", len(_RECORD), what)
         wanted = {"stream": stream, "after": after, "until": until}
@@ -107,7 +108,10 @@ class RawReader:
         return [_decode(row[0]) for row in self._fetch_rows(select(blobs.c.digest))]
 
     def find_mistyped(self) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
-        """Yield (table, column, primary key of the row) of each value that lacks its column's type, which SQLite does not enforce."""
+        """Yield (table, column, primary key of the row) of each value whose type is not that of its column.
+
+        SQLite does not enforce types. For PostgreSQL nothing is yielded.
+        """
         if not self.is_sqlite:
             return
         for table, anything, columns in _build_type_queries():
@@ -145,9 +149,9 @@ class RawReader:
 
 @cache
 def _build_type_queries() -> list[tuple[str, Any, dict[str, Any]]]:
-    """Return (table, query, queries by column) for each table.
+    """Return, for each table, (name, query for any value of a wrong type, queries by column).
 
-    The first query finds out whether any value of the table has a wrong type, those by column the primary keys of the rows.
+    A query by column returns the primary keys of the rows in which that column has a wrong type.
     """
     found = []
     for table in metadata.sorted_tables:

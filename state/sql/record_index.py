@@ -46,7 +46,7 @@ class PlacedEntry(NamedTuple):
 
 @dataclass
 class _Sum:
-    """The number of rows, and a checksum over them that does not depend on their order."""
+    """The number of index entries, and a checksum over them that does not depend on their order."""
 
     rows: int = 0
     digest: int = 0
@@ -92,7 +92,7 @@ def find_differences(ask: Ask) -> list[Finding]:
 
 
 def build_tolerant_ask(connection: Connection) -> Ask:
-    """Return a function that runs queries on that connection, with SQLite's texts as bytes."""
+    """Return a function that runs queries on `connection`; on SQLite it returns texts as bytes, so that undecodable ones raise no error."""
     driver: Any = connection.connection.driver_connection
 
     def ask(query: Select[Any]) -> Sequence[Any]:
@@ -126,7 +126,7 @@ def _find_unfounded(ask: Ask) -> Iterator[Finding]:
 
 
 def _load_stored(ask: Ask) -> Iterator[list[IndexEntry]]:
-    """Yield the rows of the table in pages."""
+    """Yield the rows of the table `mentions`, page by page."""
     after: tuple[str, ...] = ("", "", "")
     while True:
         later = tuple_(*_KEY) > tuple_(*(literal(part) for part in after))
@@ -138,7 +138,7 @@ def _load_stored(ask: Ask) -> Iterator[list[IndexEntry]]:
 
 
 def _project(ask: Ask) -> Iterator[tuple[int, list[PlacedEntry]]]:
-    """Yield, for each page of events, the number of events and the index entries that they should have in the table."""
+    """Yield, for each page of journal events, how many events it has and which index entries the table should have for them."""
     after = ""
     while True:
         later = select(*_EVENT).where(events.c.id > after, events.c.type.in_(TYPES)).order_by(events.c.id).limit(SLICE)
@@ -150,7 +150,7 @@ def _project(ask: Ask) -> Iterator[tuple[int, list[PlacedEntry]]]:
 
 
 def _index_page(ask: Ask, page: Sequence[tuple[Any, ...]]) -> list[PlacedEntry]:
-    """Return the index entries that these events should have in the table."""
+    """Return the index entries that the table should have for the events in `page`."""
     secrets = _load_by_id(ask, person_keys.c.key_id, person_keys.c.secret, rows.collect_key_ids(row for row in page if row[4] == _LOOK))
     read = [(row, _read_data(row, secrets)) for row in page]
     calls = _load_calls(ask, {str(data["effect_id"]) for _, data in read if data and "effect_id" in data})
@@ -185,7 +185,7 @@ def _drop_invalid(named: Iterable[IndexEntry]) -> list[IndexEntry]:
 
 
 def _load_calls(ask: Ask, wanted: set[str]) -> dict[str, Mapping[str, Any]]:
-    """Return the stored calls of these effects by effect id, without those of erased people."""
+    """Return, by effect id, the stored calls of the effects with the ids `wanted`, without calls of erased people."""
     found = {}
     for effect_id, text in _load_by_id(ask, effects.c.effect_id, effects.c.call, wanted).items():
         try:

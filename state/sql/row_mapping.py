@@ -35,7 +35,7 @@ def to_event_params(event: StoredEvent, data: str) -> Params:
 
 
 def build_place(head: RecordHead) -> str:
-    """Return the text that names a record by stream, seq and id; the record's ciphertext is bound to it, and errors show it."""
+    """Return the text that identifies a record by stream, seq and id. Its data is encrypted for this place, and error messages show it."""
     return f"{head.stream} seq {head.seq} ({head.id})"
 
 
@@ -157,12 +157,12 @@ def to_outbox_row(row: Row) -> OutboxRow:
 
 
 def build_call_place(effect_id: str) -> str:
-    """Return the text that names an effect's call: the checksum of the stored call covers it, and errors show it."""
+    """Return the text that identifies an effect's call. It is part of the checksum of the stored call, and error messages show it."""
     return f"the call of effect {effect_id}"
 
 
 def build_outcome_place(effect_id: str) -> str:
-    """Return the text that names an effect's outcome: the checksum of the stored outcome covers it, and errors show it."""
+    """Return the text that identifies an effect's outcome. It is part of the checksum of the stored outcome, and error messages show it."""
     return f"the outcome of effect {effect_id}"
 
 

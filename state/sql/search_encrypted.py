@@ -27,7 +27,7 @@ Why = Literal["found", "erased", "damaged"]
 
 
 class SearchHit(NamedTuple):
-    """A record that contains the text (`why` is "found"), or may contain it, because it cannot be decrypted ("erased", "damaged")."""
+    """A record that contains the text (`why` is "found"), or may contain it because it cannot be decrypted ("erased" or "damaged")."""
 
     stream: str
     seq: int
@@ -83,7 +83,10 @@ def open_search(url: str) -> Iterator[Search]:
 
 
 def _is_in_its_card(data: str, secrets: Mapping[str, str]) -> bool:
-    """Return whether a search finds this started call by its card, which holds exactly the same call; False if it was erased."""
+    """Return whether the call of a CallStarted record also stands in the record of its confirmation card, so that a search finds it there.
+
+    `data` is the stored data of the CallStarted record. Returns False if its person was erased.
+    """
     if not _CARDED.search(data) or _MAKING.search(data):
         return False
     return secrets.get(encryption.parse_key_id(data.partition(SEALED)[2])) != encryption.ERASED

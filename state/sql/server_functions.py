@@ -1,4 +1,4 @@
-"""Defines functions on the PostgreSQL server that do in one round trip what takes several statements on SQLite.
+"""Defines functions on the PostgreSQL server, each of which does in one round trip what SQLite does with several statements.
 
 The name of each function ends in a hash of its body. The functions do the same as `commit.write_commit`, `commit.record_delivery` and
 `commit.put_inbox`, statement for statement; contract tests compare both.

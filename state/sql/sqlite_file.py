@@ -99,7 +99,7 @@ class SqliteFile:
         return Spot(file=str(self._path), offset=length) if gone or torn else None
 
     def list_roots(self) -> dict[str, int]:
-        """Return the first page of each table and index, as far as the schema table can be read."""
+        """Return the number of the first page of each table and index by name, as far as the schema table can be read."""
         if self._roots:
             return self._roots
         found = {"sqlite_master": 1}
@@ -110,7 +110,7 @@ class SqliteFile:
         return found
 
     def find_table(self, name: str) -> Spot:
-        """Return where the first page of a table or index is; the file's first page if that is not known."""
+        """Return where the first page of a table or index is; the beginning of the file if the schema does not tell."""
         return self.find_page(self.list_roots().get(name, 1))
 
     def find_row(self, table: str, key: tuple[Any, ...]) -> Spot:

@@ -22,7 +22,7 @@ class Frame:
 
 
 def iterate_frames(data: bytes) -> Iterator[Frame]:
-    """Yield the frames of the present log, also those after a frame with a wrong checksum, without leftovers of an earlier log."""
+    """Yield the frames of the current log, also after a frame with a wrong checksum; skip frames left from an earlier log."""
     order = _MAGIC.get(int.from_bytes(data[:4], "big"))
     size = int.from_bytes(data[8:12], "big")
     if order is None or len(data) < HEAD or not 512 <= size <= 65536:  # noqa: PLR2004 - bounds of the format
@@ -45,7 +45,7 @@ def iterate_frames(data: bytes) -> Iterator[Frame]:
 
 
 def calculate_checksum(data: bytes, sums: Sums, order: Literal["little", "big"]) -> Sums:
-    """Calculate the running checksum of the format: two sums over pairs of 32-bit words."""
+    """Return the checksum of the log format (two sums of 32-bit words) over `data`, continued from the earlier checksum `sums`."""
     one, two = sums
     words = iter(struct.unpack(f"{'<' if order == 'little' else '>'}{len(data) // 8 * 2}I", data[: len(data) // 8 * 8]))
     for even, odd in zip(words, words, strict=True):

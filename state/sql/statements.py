@@ -1,4 +1,4 @@
-"""All SQL statements of the store, written in SQLAlchemy Core. Parameters `at_…` are used in conditions; all others are values to write."""
+"""All SQL statements of the store, in SQLAlchemy Core. Parameters `at_…` are compared in conditions; all others are values to write."""
 
 from functools import partial
 from typing import Any
@@ -58,7 +58,7 @@ _COMPILED: dict[tuple[Any, ...], "Statements"] = {}
 
 
 def compile_statements(dialect: Dialect) -> "Statements":
-    """Return the statements for the kind and version of this database; they are compiled once per process, which takes 30 ms."""
+    """Return the statements compiled for the kind and version of this database. Compiling takes 30 ms and is done once per process."""
     spoken = dialect.engine.dialect
     key = (type(spoken), spoken.paramstyle, getattr(spoken, "server_version_info", None))
     if key not in _COMPILED:
@@ -67,7 +67,7 @@ def compile_statements(dialect: Dialect) -> "Statements":
 
 
 class Statements:
-    """The statements, compiled for one kind of database."""
+    """All SQL statements of the store, compiled for one kind of database; `SqlStore` and the modules that write commits use them."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._compile = partial(compile_statement, dialect.engine.dialect)  # not the engine: they outlive their store
@@ -87,16 +87,19 @@ class Statements:
         self._add_small_tables()
 
     def build_effect_swap(self, expected: int) -> Statement:
-        """Return the compare-and-set of an effect with `expected` allowed statuses, which are the parameters at_0, at_1 and so on."""
+        """Return the UPDATE of an effect that applies only if its status is one of several, the parameters at_0, at_1 and so on.
+
+        `expected` is the number of these statuses.
+        """
         if expected not in self._change_effect:
             places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(expected)]
             self._change_effect[expected] = self._compile(_build_effect_update(effects.c.status.in_(places)))
         return self._change_effect[expected]
 
     def build_scan(self, types: int) -> Statement:
-        """Return the query for events of all streams in order of id.
+        """Return the query for the events of all streams that have one of several types, in order of id.
 
-        The events are of `types` types, which are the parameters at_0, at_1 and so on, or of all types if that is 0.
+        `types` is the number of types, which are the parameters at_0, at_1 and so on; 0 means all types.
         """
         if types not in self._scan:
             found = select(*_list_columns(events, EVENT)).where(events.c.id > bindparam("at_id"))
@@ -107,7 +110,7 @@ class Statements:
         return self._scan[types]
 
     def build_secrets(self, keys: int) -> Statement:
-        """Return the query for the secrets of `keys` keys, whose ids are the parameters at_0, at_1 and so on.
+        """Return the query for the secrets of `keys` encryption keys, whose ids are the parameters at_0, at_1 and so on.
 
         A secret is bytes on SQLite and text on PostgreSQL, and empty if it was erased.
         """
@@ -296,7 +299,7 @@ class Statements:
         )
 
     def _add_counts(self) -> None:
-        """Compile the statements that count started changes per person; their keys are built by `state.journal.daily_count`."""
+        """Compile the statements that count the changes started by each person. `state.journal.daily_count` builds the keys for them."""
         held = select(values.c.key).where(values.c.key == bindparam("at_key"))
         self.hold_value = self._compile(held.with_for_update())
         number: ColumnElement[int] = cast(func.coalesce(func.sum(cast(values.c.value, BigInteger)), 0), BigInteger)

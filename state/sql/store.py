@@ -1,4 +1,7 @@
-"""The store on an SQL database, which several processes may use: each commit checks what its process remembers of the stream."""
+"""Stores everything in an SQL database, which several processes may use at once.
+
+A process remembers where its streams end; each commit verifies that this is still true.
+"""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -74,7 +77,7 @@ def open_reader(url: str) -> "SqlStore":
 
 
 class SqlStore:
-    """Implements `state.journal.store.Store`, whose docstrings apply here; safe to use from several threads."""
+    """Implements `state.journal.store.Store` on an SQL database; the docstrings there apply here, too. Safe to use from several threads."""
 
     def __init__(self, dialect: Dialect) -> None:
         """Use an opened database with the current schema; `open_store` makes one."""
@@ -99,7 +102,10 @@ class SqlStore:
         return StoredInputs(fresh, _to_readable_rows(claimed))
 
     def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
-        """Return each (session, lane) with new inbox rows, oldest first; with `now`, only sessions not leased by others than `owner`."""
+        """Return each (session, lane) that has new inbox rows, the one with the oldest row first.
+
+        If `now` is given, sessions that another owner than `owner` has leased at that time are left out.
+        """
         if now is None:
             return [(session, lane) for session, lane in self._fetch_rows(self._statements.ready, {})]
         with self._database.read() as transaction:
@@ -139,7 +145,7 @@ class SqlStore:
         return Lease(session=session, owner=owner, epoch=found[0], until=until) if found else None
 
     def expire_leases(self) -> None:
-        """End every lease, so that a session's next owner gets a new epoch; before that, flush what a dead process left in SQLite's log."""
+        """End every lease, so that the next owner gets a new epoch. First flush to disk what a dead process left in SQLite's log."""
         self._database.mark_unflushed()
         self._write(self._statements.void_leases, {})
 
@@ -249,17 +255,17 @@ class SqlStore:
         return row_mapping.to_effect_row(found[0]) if found else None
 
     def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
-        """Return the effects of a stream in that status, the one that changed longest ago first."""
+        """Return the effects (proposed calls) of a stream that have the status `status`, the one that changed longest ago first."""
         found = self._fetch_rows(self._statements.effects, {"at_stream": stream, "at_status": status})
         return [row_mapping.to_effect_row(row) for row in found]
 
     def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
-        """Return the index entries of that kind about a record or call, from events with id > `after`, oldest first."""
+        """Return the index entries of the kind `what` about `about` (a record or call), from events with id > `after`, oldest first."""
         wanted = {"at_about": about, "at_what": what, "at_id": after, "at_most": limit}
         return [IndexEntry(*row) for row in self._fetch_rows(self._statements.mentions, wanted)]
 
     def list_last_index_entries(self, about: str, what: What, limit: int) -> list[IndexEntry]:
-        """Return the newest index entries of that kind about a record or call, newest first."""
+        """Return the newest `limit` index entries of the kind `what` about `about` (a record or call), newest first."""
         wanted = {"at_about": about, "at_what": what, "at_most": limit}
         return [IndexEntry(*row) for row in self._fetch_rows(self._statements.last_mentions, wanted)]
 
@@ -309,7 +315,7 @@ class SqlStore:
         self._write(self._statements.set_value, {"key": key, "value": value})
 
     def swap_value(self, key: str, expected: str | None, value: str) -> bool:
-        """Set the value and return True if it is `expected` now (None: not set yet); else return False."""
+        """If the stored value is `expected` (None: there is none), replace it and return True; else return False."""
         with self._database.write_one() as transaction:
             if expected is None:
                 return transaction.run(self._statements.add_value, {"key": key, "value": value}) == 1
@@ -339,7 +345,7 @@ class SqlStore:
             transaction.run(statement, params)
 
     def _fetch_journal_rows(self, statement: Statement, params: Params) -> tuple[list[Row], dict[str, str]]:
-        """Return rows of the journal, and their secrets by key id; secrets are not cached, because another process may erase them."""
+        """Return rows of the journal, and the secrets that decrypt them by key id. Secrets are not cached: others may erase them."""
         with self._database.read() as transaction:
             found = transaction.fetch_rows(statement, params)
             return found, writing.fetch_secrets(transaction, self._statements, row_mapping.collect_key_ids(found))
@@ -360,7 +366,7 @@ def _mark_fresh(new: Sequence[InboxRow], fresh: Sequence[str]) -> list[bool]:
 
 
 def _to_readable_rows(claimed: Iterable[Row]) -> list[InboxRow]:
-    """Convert the claimed inbox rows. One that cannot be read is left out: the rows are stored already, and `take_inbox` will report it."""
+    """Convert the claimed inbox rows, without those that cannot be read: they are stored, and `take_inbox` will raise their error later."""
     found = []
     for row in claimed:
         with suppress(ValueError):

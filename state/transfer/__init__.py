@@ -1,1 +1,1 @@
-"""Backups, their restore, and moves between databases: exact rows, independent of the kind of database."""
+"""Makes and restores backups, and moves databases. Rows are copied exactly, between SQLite and PostgreSQL, too."""

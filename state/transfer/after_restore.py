@@ -1,4 +1,4 @@
-"""Changes to the rows of a restored database, so that nothing is done twice. They are not recorded one by one as events."""
+"""Changes rows of a restored database, so that nothing is done twice. The journal gets no event for each change."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ NOTE = "came back with a backup: it may have been worked on since"
 
 @dataclass(frozen=True, kw_only=True)
 class SetAside:
-    """An inbox row that is not handled after the restore."""
+    """An inbox row that was marked after the restore, so that it is not handled."""
 
     session: str
     kind: str
@@ -28,11 +28,9 @@ def expire_leases(connection: Connection) -> None:
 
 
 def set_aside(connection: Connection) -> list[SetAside]:
-    """Mark inbox rows that may have been handled since the backup as not to be handled, and return them.
+    """Mark waiting inbox rows that may have been handled after the backup was made, so that they are not handled again; return them.
 
-    The caller asks the people who sent them to check, and to repeat what was not done.
-
-    Timers and events of the portal are handled as usual.
+    The caller asks the people who sent them to check what was done and to repeat the rest. Timers and events of the portal are not marked.
     """
     harmless = or_(inbox.c.kind == "timer", inbox.c.session.like("portal:%"))
     waiting = and_(inbox.c.status == "new", inbox.c.attempts < SET_ASIDE, ~harmless)
@@ -43,7 +41,10 @@ def set_aside(connection: Connection) -> list[SetAside]:
 
 
 def mark_cards(connection: Connection, at: str) -> tuple[list[str], list[str]]:
-    """Mark the call of every waiting card as restored from the backup made `at`; return the effect ids, and those of damaged rows."""
+    """Mark the call of every card that waits for a decision as restored from the backup made `at`.
+
+    Returns two lists of effect ids (ids of the calls): those that were marked, and those whose row is damaged.
+    """
     waiting = select(effects.c.effect_id, effects.c.call).where(effects.c.status == "requested").order_by(effects.c.effect_id)
     cards, damaged = [], []
     for effect_id, text in connection.execute(waiting).all():
@@ -59,13 +60,13 @@ def mark_cards(connection: Connection, at: str) -> tuple[list[str], list[str]]:
 
 
 def list_running_calls(connection: Connection) -> list[tuple[str, str]]:
-    """Return (effect id, stream) of the calls that were approved or started, so that nobody knows whether they ran since the backup."""
+    """Return (effect id, stream) of the calls that were approved or started when the backup was made: nobody knows whether they ran."""
     doubtful = select(effects.c.effect_id, effects.c.stream).where(effects.c.status.in_(("approved", "started")))
     return [(effect_id, stream) for effect_id, stream in connection.execute(doubtful.order_by(effects.c.updated_at))]
 
 
 def record_restore(connection: Connection, *, made_at: str, at: str) -> None:
-    """Store when the backup was made and when it was restored; read by channels that may deliver old inputs a second time."""
+    """Store when the backup was made and when it was restored. Channels read this, because they may deliver old inputs a second time."""
     value = orjson.dumps({"made_at": made_at, "restored_at": at}).decode()
     connection.execute(values.delete().where(values.c.key == RESTORED))
     connection.execute(values.insert().values(key=RESTORED, value=value))

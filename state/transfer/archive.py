@@ -1,6 +1,7 @@
-"""The file of a backup: a zip with a manifest. On reading, names, sizes and checksums are verified before any content is used.
+"""Writes and reads the file of a backup, which is a zip file with a manifest and several parts.
 
-Nothing is ever unpacked to a path from the archive; callers get the bytes of a part.
+When a backup is read, names, sizes and checksums are verified before any content is used. Nothing is ever unpacked to a path from the
+archive; callers get the bytes of a part.
 """
 
 import fcntl
@@ -102,7 +103,7 @@ class Archive:
                 raise BadBackup(f"{self.path.name}: {name} is not what was written there")
 
     def iterate_lines(self, name: str) -> Iterator[bytes]:
-        """Yield the lines of a part, each with its newline. Raises BadBackup if it cannot be read. Call `check` first."""
+        """Yield the lines of a part, each with its newline. Raises BadBackup if it cannot be read. Call `check` first for the checksum."""
         with self._translate_errors(name), self._zip.open(self._members[name]) as member:
             while line := member.readline(LONGEST_LINE):
                 if not line.endswith(b"\n"):
@@ -110,7 +111,7 @@ class Archive:
                 yield line
 
     def read_bytes(self, name: str) -> bytes:
-        """Return the bytes of a part. Raises BadBackup if it cannot be read. Call `check` first."""
+        """Return the bytes of a part. Raises BadBackup if it cannot be read. Call `check` first, which compares the checksum."""
         return b"".join(self._read_blocks(name))
 
     def close(self) -> None:
@@ -175,7 +176,7 @@ def open_archive(path: Path) -> Iterator[Archive]:
 
 
 class ArchiveWriter:
-    """Writes parts into a new archive."""
+    """Writes parts (such as the rows of a table) into a new backup file."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         """Write into the zip file from `create_archive`."""

@@ -1,4 +1,7 @@
-"""Makes a backup while others use the database: all rows as of one moment, the audit logs from just before it. Changes nothing."""
+"""Makes a backup while others use the database. Changes nothing in the database.
+
+All rows are as of one moment, and the audit logs are copied just before it.
+"""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -30,7 +33,7 @@ class ErasedMeanwhile(StoreError):
 
 @dataclass(frozen=True, kw_only=True)
 class CreatedBackup:
-    """A backup that was written."""
+    """The result of `create_backup`: the file, its manifest and its size in bytes."""
 
     path: Path
     manifest: Manifest

@@ -1,4 +1,7 @@
-"""Fills an empty database with rows of a backup or another database. Until `finish` it is marked, so that no bot starts on partial data."""
+"""Fills an empty database with the rows of a backup or of another database.
+
+Until `DatabaseLoader.finish` is called, the database is marked as incomplete, so that no bot starts on partial data.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -24,16 +27,15 @@ class NotEmpty(StoreError):
 
 
 class InUse(StoreError):
-    """A process uses the database."""
+    """Another process uses the database."""
 
 
 @contextmanager
 def open_for_loading(url: str, *, by: str) -> Iterator["DatabaseLoader"]:
-    """Open the empty database at `url` exclusively; the tables of an interrupted attempt are removed first.
+    """Open the empty database at `url` for filling it, and keep other processes out while the block runs.
 
-    `by` names what fills it ("restore", "move"), for the message to whoever starts on it too early.
-
-    Raises NotEmpty, InUse, or StoreUnwritable if it cannot be opened or filled.
+    The tables of an interrupted attempt are removed first. `by` names the operation ("restore", "move"), for the message to an operator who
+    starts a bot too early. Raises NotEmpty, InUse, or StoreUnwritable if the database cannot be opened or filled.
     """
     with ExitStack() as stack:
         path = find_sqlite_path(url)
@@ -84,13 +86,13 @@ class DatabaseLoader:
                 connection.execute(text(f"DROP TABLE {escape_name(name)}"))
 
     def begin(self, revision: str) -> None:
-        """Create the tables of that schema and mark the database as incomplete."""
+        """Create the tables of the schema `revision` in the empty database, and mark it as incomplete."""
         with self._begin() as connection:
             schema.migrate_schema(self._dialect, connection, "", revision)
             closed_mark.set_mark(connection, "incomplete", by=self._by)
 
     def fill(self, tables: Iterable[tuple[TableShape, Iterable[Rows]]]) -> None:
-        """Insert all rows in one transaction. Raises StoreError if a table or its columns do not belong to the schema."""
+        """Insert the rows of all given tables in one transaction. Raises StoreError if a table does not fit the schema of the database."""
         with self._begin() as connection:
             there = inspect(connection)
             known = {name: _list_columns(there, name) for name in KNOWN_TABLES & set(there.get_table_names())}
@@ -104,12 +106,12 @@ class DatabaseLoader:
 
     @contextmanager
     def read(self) -> Iterator[DatabaseReading]:
-        """Open what is stored in the database now for reading, to verify it."""
+        """Open the filled database for reading, so that the rows can be verified."""
         with open_on_dialect(self._dialect) as found:
             yield found
 
     def upgrade(self) -> None:
-        """Migrate from the schema of the rows to the current one."""
+        """Migrate the filled database from its schema to the current one."""
         with self._begin() as connection:
             self._dialect.lock_schema(connection)
             schema.migrate_schema(self._dialect, connection, schema.read_revision(connection))
@@ -124,7 +126,7 @@ class DatabaseLoader:
             closed_mark.remove_mark(connection)
 
     def begin_change(self) -> AbstractContextManager[Connection]:
-        """Begin a transaction for changes before `finish`."""
+        """Begin a transaction in which the caller may change the filled rows before `finish`."""
         return self._begin()
 
     @contextmanager

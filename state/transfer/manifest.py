@@ -65,7 +65,7 @@ class ErasedPerson(_Frozen):
 
 
 class Manifest(_Frozen):
-    """The manifest of a backup."""
+    """The manifest of a backup: what the backup contains, from which program and schema, and the checksum of each part."""
 
     format: int
     id: str

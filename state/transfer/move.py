@@ -26,7 +26,7 @@ WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type 
 
 
 class SamePlace(StoreError):
-    """Source and target are the same database."""
+    """The source and the target of a move are the same database."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,10 @@ def move_database(source: str, target: str, progress: Progress = lambda _: None)
 
 
 def find_move_target(url: str) -> str:
-    """Return where the database was moved to, "" if it was not. Raises StoreError if filling it did not finish, InUse if a bot uses it."""
+    """Return to which database the one at `url` was moved, "" if it was not moved.
+
+    Raises StoreError if filling the database did not finish, InUse if a bot uses it.
+    """
     with hold_exclusively(url) as held, held.begin() as connection:
         return _read_move_target(connection)
 
@@ -144,7 +147,7 @@ def hold_exclusively(url: str) -> Iterator[ExclusiveDatabase]:
 
 @contextmanager
 def _hold_schema_lock(dialect: Dialect) -> Iterator[None]:
-    """Hold the schema lock, which every starting program takes; a program already running is detected by its connection."""
+    """Hold the schema lock, which every program takes when it starts. A program that runs already is detected by its connection."""
     with dialect.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         if not connection.execute(text(f"SELECT pg_try_advisory_lock({SCHEMA_LOCK})")).scalar():
             raise InUse("a program is starting on the database: stop every bot first")

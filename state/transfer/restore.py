@@ -32,9 +32,10 @@ class RestoreMismatch(StoreError):
 
 
 def restore_backup(archive: Archive, url: str, logs: Path, *, settle: Settle, progress: Progress = lambda _: None) -> None:
-    """Restore the database and the audit logs, upgrade the schema and call `settle`; no bot can start on it before all that is done.
+    """Restore the database and the audit logs, upgrade the schema and call `settle`, which changes rows of the restored database.
 
-    Raises BadBackup, NewerDatabase, NotEmpty and InUse before anything is written; StoreUnwritable and RestoreMismatch after.
+    No bot can start on the database before all this is done. Raises BadBackup, NewerDatabase, NotEmpty and InUse before anything is
+    written, StoreUnwritable and RestoreMismatch afterwards.
     """
     manifest = archive.manifest
     if manifest.revision not in {HEAD, *OLDER}:
@@ -94,7 +95,7 @@ def _verify_rows(loading: DatabaseLoader, manifest: Manifest, progress: Progress
 
 
 def _check_space(manifest: Manifest, url: str, logs: Path) -> None:
-    """Raise StoreUnwritable if the disk space will certainly not suffice, so that the restore does not fail half way."""
+    """Raise StoreUnwritable if the free disk space is certainly too small, so that the restore does not fail half way."""
     path = find_sqlite_path(url)
     wanted = {logs: sum(part.size for part in manifest.logs.values())}
     if path is not None:
@@ -107,7 +108,7 @@ def _check_space(manifest: Manifest, url: str, logs: Path) -> None:
 
 
 def _check_logs(archive: Archive, folder: Path) -> None:
-    """Raise NotEmpty if the log folder holds logs that do not equal the backup's byte by byte."""
+    """Raise NotEmpty if the log folder holds a file of a log that is not byte by byte the same in the backup."""
     known = {f"logs/{name}" for name in archive.manifest.logs}
     for log in list_logs(folder) if folder.is_dir() else []:
         for path in folder.iterdir():

@@ -1,6 +1,7 @@
-"""Reads all rows of a database as of one moment, as lines that are the same for every kind of database. Writes nothing.
+"""Reads all rows of a database as of one moment and converts them to lines of JSON. Writes nothing.
 
-A line is a JSON list of the columns, and rows are in the byte order of their key, so equal tables have equal checksums.
+A line is the JSON list of a row's columns, and the lines are in the byte order of the rows' primary keys. So equal tables have equal
+checksums, whatever the kind of database.
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,7 +48,7 @@ class TableShape:
 
 @dataclass(frozen=True, kw_only=True)
 class TableSum:
-    """The number of rows of a table, and the size in bytes and SHA-256 of its rows as lines."""
+    """The number of rows of a table, and the size in bytes and SHA-256 of the rows as JSON lines."""
 
     rows: int
     size: int
@@ -55,7 +56,7 @@ class TableSum:
 
 
 class TableSummer:
-    """Calculates the TableSum of a table from its lines."""
+    """Calculates the TableSum of a table from its rows as JSON lines, piece by piece."""
 
     def __init__(self) -> None:
         self._rows = self._size = 0
@@ -74,9 +75,9 @@ class TableSummer:
 
 @contextmanager
 def open_reading(url: str) -> Iterator["DatabaseReading"]:
-    """Open the database at `url` for reading as of now, while others work with it.
+    """Open the database at `url` for reading as of this moment, while others work with it.
 
-    Raises NothingThere if there is none, NewerDatabase for one of a newer program, other StoreErrors if it cannot be read.
+    Raises NothingThere if there is no database, NewerDatabase for one of a newer program, other StoreErrors if it cannot be read.
     """
     try:
         with open_read_only(url) as dialect:  # its lock is only held while opening
@@ -89,7 +90,7 @@ def open_reading(url: str) -> Iterator["DatabaseReading"]:
 
 @contextmanager
 def open_on_dialect(dialect: Dialect) -> Iterator["DatabaseReading"]:
-    """Open an already opened database for reading as of now. Raises StoreError if it cannot be read."""
+    """Open the database behind `dialect`, which is open already, for reading as of this moment. Raises StoreError if it cannot be read."""
     driver: Any = dialect.engine.dialect.loaded_dbapi
     try:
         connection = dialect.engine.raw_connection()
@@ -105,7 +106,7 @@ def open_on_dialect(dialect: Dialect) -> Iterator["DatabaseReading"]:
 
 
 class DatabaseReading:
-    """One reading transaction, which does not see later changes of others. Made by `open_reading`."""
+    """Reads a database in one transaction, which does not see later changes of others; made by `open_reading`."""
 
     def __init__(self, dialect: Dialect, driver: Any) -> None:
         """Begin the transaction; raises what `open_reading` raises."""
@@ -135,7 +136,7 @@ class DatabaseReading:
         return schema
 
     def iterate_pages(self, shape: TableShape) -> Iterator[Rows]:
-        """Yield the rows of a table in key order, in pages; the row of the mark that the database is closed is left out."""
+        """Yield the rows of a table in key order, in pages, without the row that marks a database as closed (`state.sql.closed_mark`)."""
         for page in self._fetch(_build_ordered_query(shape, self.is_sqlite)):
             yield [row for row in page if row[0] != closed_mark.KEY] if shape.name == "values" else page
 
@@ -161,7 +162,7 @@ class DatabaseReading:
 
 
 def render_lines(shape: TableShape, rows: Sequence[tuple[Any, ...]]) -> bytes:
-    """Return the rows as lines. Raises Unreadable for a value that is neither a string, an integer nor None."""
+    """Return the rows as lines of JSON. Raises Unreadable for a value that is neither a string, an integer nor None."""
     out = []
     for row in rows:
         if not all(value is None or type(value) in {str, int} for value in row):
@@ -171,7 +172,7 @@ def render_lines(shape: TableShape, rows: Sequence[tuple[Any, ...]]) -> bytes:
 
 
 def parse_row(shape: TableShape, line: bytes) -> tuple[Any, ...]:
-    """Return the row that a line holds. Raises ValueError if the line is not a row of that table."""
+    """Return the row for one line of `render_lines`. Raises ValueError if the line is not a row of that table."""
     row = orjson.loads(line)
     if not isinstance(row, list) or len(row) != len(shape.columns):
         msg = f"a line of table {shape.name} is no row of it"

@@ -1,6 +1,7 @@
-"""Anchors: the last record of every stream and log at one moment, as a line to keep where the journal's writer cannot change it.
+"""Anchors: an anchor names the last record of every stream and log at one moment.
 
-A hash chain alone does not show that its end was cut off or that all of it was rewritten; a comparison with an anchor does.
+It is a line of text to keep where nobody who can write the journal can change it. A hash chain alone does not show that its end was cut off
+or that all of it was rewritten, but a comparison with an anchor does.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -32,7 +33,7 @@ class NoAnchor(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Anchor:
-    """The heads of streams and logs (number and hash of the last record) at a moment."""
+    """The heads of all streams and audit logs at the time `at`. A head is the number and hash of the last record."""
 
     at: str
     streams: Heads
@@ -73,7 +74,7 @@ def read_anchors(text: str) -> list[Anchor]:
 
 
 def group_by_stream(anchors: Sequence[Anchor]) -> dict[str, list[tuple[int, str]]]:
-    """Return for each stream the records (seq, hash) that any of the anchors names."""
+    """Return by stream the heads (seq, hash) that the anchors name, each once."""
     found: dict[str, list[tuple[int, str]]] = {}
     for anchor in anchors:
         for stream, head in anchor.streams.items():
@@ -85,8 +86,8 @@ def group_by_stream(anchors: Sequence[Anchor]) -> dict[str, list[tuple[int, str]
 def check_logs(anchors: Sequence[Anchor], folder: Path, erased: Mapping[str, str] | None = None) -> Iterator[Finding]:
     """Yield findings for logs that end before the record an anchor names, or have another record with that number.
 
-    Whether a log's own chain leads to its head is checked elsewhere. `erased` maps erased people to the time of their erasure, which
-    deletes their log and rewrites others'.
+    The hash chain within a log is checked elsewhere. `erased` maps erased people to the time of their erasure, after which their own log is
+    gone and others' logs are rewritten.
     """
     present = _read_log_heads(folder)
     for name in sorted({name for anchor in anchors for name in anchor.logs}):
@@ -120,7 +121,7 @@ def _read_hashes(folder: Path, name: str, numbers: Collection[int]) -> dict[int,
 
 
 def _explain_erasure(folder: Path, name: str, erased: Mapping[str, str]) -> str:
-    """Return a text how an erasure explains that a log differs from its anchor, "" if no erasure does."""
+    """Return a text that says how an erasure explains that the log differs from its anchor, "" if no erasure does."""
     user = parse_user(folder / name)
     if user in erased:
         return f"the log was deleted when its person was erased ({erased[user]})"

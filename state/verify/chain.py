@@ -1,4 +1,7 @@
-"""Verifies the raw rows of one stream: no gaps, right hashes, known event types. Optimised, because it reads every record."""
+"""Verifies the hash chain of one stream on the raw rows: no gaps, right hashes, known event types.
+
+It reads every record, so it is optimized for speed.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -40,13 +43,16 @@ class Chain:
     """The number of records written by a newer program."""
 
     def add(self, kind: FindingKind, seq: int, why: str, *, of: str = "") -> None:
-        """Add a finding about the stream, or about its part `of`, such as its head."""
+        """Add a finding about the record `seq` of the stream, or about a part of the stream named by `of`, such as its head."""
         if len(self.findings) < MOST:
             self.findings.append(Finding(kind=kind, place=f"{of} of {self.stream}" if of else self.stream, seq=seq, why=why))
 
 
 def check_next(chain: Chain, raw: RawReader) -> Iterator[int]:
-    """Verify the records after the last one in `chain`, and update `chain`; yields the number of records read since the last yield."""
+    """Verify all records that follow the last one verified in `chain`, and update `chain`.
+
+    Yields the number of records read since the previous yield, for reports of progress.
+    """
     whole = raw.is_sqlite
     while whole:
         begun = chain.seq
@@ -60,12 +66,10 @@ def check_next(chain: Chain, raw: RawReader) -> Iterator[int]:
 
 @contextmanager
 def _pass_sound(chain: Chain) -> Iterator[Callable[..., bool]]:
-    """Yield a predicate that tells whether the next record is intact and follows the one before it.
+    """Yield a function that returns whether the next record is intact and follows the one before it.
 
-    When the block ends, `chain` is advanced over the records for which it was true.
-
-    SQLite calls the predicate within its query, which costs half of fetching each row. If it raises, the query fails, and the caller
-    verifies these records one by one.
+    When the block ends, `chain` is moved past the records for which the function returned True. SQLite calls the function within its query,
+    which costs half of fetching each row. If the function raises, the query fails, and the caller verifies these records one by one.
     """
     quoted = orjson.dumps(chain.stream).replace(b"%", b"%%")
     number, join = b'","seq":%d,"stream":' + quoted + b',"ts":"', b"".join
@@ -94,7 +98,7 @@ def _pass_sound(chain: Chain) -> Iterator[Callable[..., bool]]:
 
 
 def verify_rows(chain: Chain, pages: Iterable[list[Record]]) -> Iterator[int]:
-    """Verify rows that were fetched, however damaged, and add a finding for each that is not as it was written.
+    """Verify fetched rows, which may be damaged in any way, and add to `chain` a finding for each row that is not as it was written.
 
     Yields the number of rows after each page.
     """
@@ -124,16 +128,20 @@ def verify_rows(chain: Chain, pages: Iterable[list[Record]]) -> Iterator[int]:
 
 
 def _build_frame(name: str, version: int, actor: str) -> tuple[bytes, bytes]:
-    """Return the beginning and end of the text of a record with that type and actor.
+    """Return the parts of a record's hashed text that depend only on its type, version and actor: its beginning and its end.
 
-    The end is empty for an unknown type: the hash then does not fit, and `_inspect` looks at the record.
+    For an unknown type or version the end is empty, so that the hash does not match and `_inspect` examines the record.
     """
     known = name in type_names and version <= type_names[name].V
     return b'{"actor":%b,"data":' % orjson.dumps(actor), b'","type":%b,"v":%d}' % (orjson.dumps(name), version) if known else b""
 
 
 def _inspect(chain: Chain, row: Record, *, at: int, head: bytes) -> tuple[int, bytes]:
-    """Look at a record that failed the fast check and add a finding if it is wrong; return the number and hash the next must follow."""
+    """Examine a record that failed the fast check, and add a finding to `chain` if it is wrong.
+
+    `at` is the number it should have, `head` the hash of the record before it. Returns the number and hash that the next record must
+    follow.
+    """
     seq, hash_ = row[0], row[-1]
     if not all(isinstance(value, bytes) for value in (*row[1:4], *row[5:])) or not isinstance(seq, int) or not isinstance(row[4], int):
         chain.add("damaged", at, "a column of the record is of another type than it was written with")
@@ -163,7 +171,7 @@ def _note_newer(chain: Chain, row: Record) -> None:
 
 
 def _hash_row(stream: str, row: Record, head: bytes) -> bytes:
-    """Return the hash that the record should have after one with the hash `head`; b"" if its text cannot be decoded."""
+    """Return the hash that the record should have if it follows a record with the hash `head`; b"" if its text cannot be decoded."""
     seq, id_, ts, type_, version, actor, data, _ = row
     try:
         record = RecordHead(stream, seq, id_.decode(), ts.decode(), type_.decode(), version, actor.decode())

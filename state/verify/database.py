@@ -89,14 +89,14 @@ def parse_problems(problems: Sequence[str]) -> Iterator[Finding]:
 
 
 def check_types(raw: RawReader) -> Iterator[Finding]:
-    """Yield a finding for each value that does not have its column's type; this program writes none."""
+    """Yield a finding for each value whose type is not that of its column. This program never writes such values."""
     for table, column, key in raw.find_mistyped():
         why = f"{column} of the row {', '.join(str(part) for part in key)} is of another type than it was written with"
         yield Finding(kind="damaged", place=f"table {table}", why=why)
 
 
 def resolve_spots(path: Path, findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings, each with the file and the offset in bytes where it is; notes stay as they are."""
+    """Return the findings with file and offset in bytes added where they are missing. Notes (harmless findings) stay as they are."""
     with SqliteFile(path) as file:
         return [
             finding if finding.file or finding.kind == "note" else _set_spot(finding, _find_spot(file, finding)) for finding in findings
@@ -120,7 +120,10 @@ def _find_spot(file: SqliteFile, finding: Finding) -> Spot:
 
 
 def _find_record(file: SqliteFile, stream: str, seq: int) -> Spot:
-    """Return where the record is; if it is gone, where the one before it is, else where the table begins."""
+    """Return where on disk the record `seq` of the stream is.
+
+    If it is gone, return where the record before it is; if that is gone, too, where the table begins.
+    """
     nowhere = file.find_table("events")
     for number in range(seq, max(0, seq - 2), -1):
         spot = file.find_row("events", (stream, number))

@@ -1,4 +1,7 @@
-"""Compares the switch that stops all writes with the events in its stream. Changes nothing: people decide which of the two is right."""
+"""Compares the stored switch that freezes all writes with the events that set it. Changes nothing.
+
+If they differ, people decide which of the two is right.
+"""
 
 from collections.abc import Iterator
 

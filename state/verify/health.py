@@ -38,7 +38,7 @@ SELECT name, reset_val FROM pg_settings WHERE name IN ('fsync', 'full_page_write
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """The waiting work in the tables: inbox rows, the time of the oldest ("" for none), and undelivered messages."""
+    """How much work waits in the database: inbox rows, when the oldest was received ("" for none), messages to deliver, and more."""
 
     waiting: int
     oldest: str

@@ -20,13 +20,16 @@ TRIES = 3
 
 
 class StreamChecker(Protocol):
-    """Checks that the events of one stream and its rows in the table `effects` agree; the caller of `verify_journal` provides it."""
+    """Checks that the events of one stream agree with its rows in the table `effects` (status of each call).
+
+    The caller of `verify_journal` provides the implementation.
+    """
 
     def add_event(self, event: StoredEvent) -> None:
-        """Take the next event of the stream into account; called once per event, in order."""
+        """Take the next event of the stream into account. It is called once per event, in order."""
 
     def list_findings(self, rows: Sequence[EffectRow]) -> Iterable[Finding]:
-        """Return the findings, given all rows of the effects table that belong to the stream."""
+        """Return what contradicts the events added before. `rows` are all rows of the table `effects` that belong to the stream."""
 
     @property
     def count(self) -> int:
@@ -108,7 +111,10 @@ def _check_journal(look: _Check) -> None:
 
 
 def _check_chain(look: _Check, stream: str) -> Chain:
-    """Verify the stream up to its head. A running bot may append records, so the head is read last and the chain verified up to it."""
+    """Verify the hash chain of the stream and compare its end with the stored head and the anchors; return the chain with the findings.
+
+    A running bot may append records. So the head is read after the records, and newly added records are verified, too.
+    """
     chain = Chain(stream=stream)
     for _ in range(TRIES):
         try:
@@ -146,9 +152,10 @@ def _check_anchor(chain: Chain, raw: RawReader, seq: int, wanted: str) -> None:
 
 
 def _check_meaning(look: _Check, stream: str, spoken_of: dict[str, tuple[str, int]]) -> list[Finding]:
-    """Return findings if the events of an intact chain contradict its effects or its snapshot.
+    """Return findings if the events of a stream with an intact chain contradict its rows in the table `effects` or its snapshot.
 
-    The comparison is repeated if the bot appends to the stream while it runs. `spoken_of` collects the large answers that events refer to.
+    The comparison is repeated if the bot appends to the stream meanwhile. `spoken_of` gets an entry for each large answer that an event
+    refers to: its digest, with the stream and seq of the event.
     """
     found: list[Finding] = []
     for _ in range(TRIES):
@@ -184,7 +191,7 @@ def _check_rows(look: _Check, stream: str, judge: StreamChecker) -> Iterable[Fin
 
 
 def _read_effects_singly(look: _Check, stream: str) -> tuple[list[EffectRow], list[Finding]]:
-    """Return the rows of the stream that can be read, and findings for those that cannot."""
+    """Return the rows of the stream in the table `effects` that can be read, and a finding for each one that cannot."""
     rows, damaged = [], []
     for effect_id in look.raw.list_effect_ids(stream):
         try:

@@ -1,4 +1,4 @@
-"""Compares a stream's snapshot with the state that its events give, and large answers with their digests. Changes nothing."""
+"""Compares the snapshot of a stream with the state computed from its events, and large answers with their digests. Changes nothing."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ class SnapshotChecker:
     """Applies the events of one stream in order; the state after the event with the snapshot's seq must equal the snapshot."""
 
     def __init__(self, stream: str, snapshot: Snapshot | None) -> None:
-        """`snapshot` is the stored snapshot of the stream, if there is one."""
+        """Begin with an empty state. `snapshot` is the stored snapshot of the stream, None if there is none."""
         self._stream = stream
         self._snapshot = snapshot
         self._state = fold.create_state()

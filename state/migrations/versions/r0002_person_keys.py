@@ -16,7 +16,7 @@ _COLUMNS = ("key_id", "person", "secret", "created_at", "erased_at")
 
 
 def upgrade() -> None:
-    """Add the table; existing records stay unencrypted."""
+    """Add the table of encryption keys; existing records stay unencrypted."""
     op.create_table(
         "person_keys",
         *(Column(name, Text, nullable=False) for name in _COLUMNS),

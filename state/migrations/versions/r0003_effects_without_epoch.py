@@ -1,4 +1,7 @@
-"""Drops `effects.epoch`: it was written with every change and never read, because the epoch of the lease protects a commit."""
+"""Drops the column `effects.epoch`, which was written with every change and never read.
+
+The epoch in the lease of the session already protects each commit.
+"""
 
 from alembic import op
 
@@ -9,5 +12,5 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Drop the column."""
+    """Drop the column `effects.epoch`."""
     op.execute("ALTER TABLE effects DROP COLUMN epoch")

@@ -40,7 +40,10 @@ def _tell(done: int, of: int) -> None:
 
 
 def _end_older_programs(connection: Connection) -> None:
-    """End the leases of older programs that still run and drop their commit functions, which would not fill the new table."""
+    """Make older programs that still run unable to commit, because they would not fill the new table.
+
+    Their leases end, and their commit functions on the server are dropped.
+    """
     connection.exec_driver_sql("UPDATE leases SET owner = ''")  # waits for the commits under way
     for (function,) in connection.exec_driver_sql(_COMMITS).all():
         connection.exec_driver_sql(f"DROP FUNCTION {function}")
