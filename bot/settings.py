@@ -23,7 +23,10 @@ _NO_DURATION = "a duration such as 24h, 90m or 2d is needed"
 
 
 def _parse_duration(value: object) -> object:
-    """Convert "24h", "90m" or "2d" into a timedelta; return what is not a string unchanged. Raises ValueError for any other string."""
+    """Convert "24h", "90m" or "2d" into a timedelta, and return any value that is not a string unchanged.
+
+    Raises ValueError for any other string.
+    """
     if not isinstance(value, str):
         return value
     match = _DURATION.fullmatch(value.strip())
@@ -41,7 +44,7 @@ def _validate_plan(text: str) -> str:
 
 
 class Settings(BaseSettings):
-    """All settings; each is described by one sentence in `.env.example`. Secrets have no default."""
+    """All settings of the installation; `.env.example` describes each in one sentence. Secrets have no default."""
 
     model_config = SettingsConfigDict(env_file=".env", env_file_encoding="utf-8", frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -155,7 +158,7 @@ def check_required(settings: Settings, *names: str) -> None:
 
 
 def list_secrets(settings: Settings) -> tuple[str, ...]:
-    """Return every secret of the settings, whole and in the parts that are secret by themselves, to be hidden in what is said."""
+    """Return every secret of the settings, and every part of one that is secret by itself, such as a password; used to mask texts."""
     whole = [value.get_secret_value() for value in settings.__dict__.values() if isinstance(value, SecretStr)]
     parts = [part.strip() for value in whole for part in value.split(",")]
     tokens = [part.partition("=")[2].split(":")[0] for part in parts]  # name=token:role:mode of the HTTP API

@@ -24,7 +24,10 @@ def build_portal_auth(settings: Settings, store: AsyncStore, now: Callable[[], d
 
 
 def build_auth(settings: Settings, tokens: TokenStore, now: Callable[[], datetime]) -> Auth:
-    """Return the same credentials with the application's tokens kept in `tokens`; raises like `build_portal_auth`."""
+    """Return the credentials for portal calls; an application loads and replaces its tokens through `tokens`.
+
+    Raises SettingsError naming each missing or wrong setting.
+    """
     check_required(settings, *list_portal_settings(settings))
     if settings.bitrix_oauth_client_id is None:
         return _build_webhook(settings.bitrix_webhook_url or SecretStr(""))
