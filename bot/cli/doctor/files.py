@@ -18,7 +18,7 @@ DATA = Path(__file__).resolve().parents[3] / "data"
 
 
 def check_files(settings: Settings, today: date) -> Iterable[Finding]:
-    """Yield one finding per valid file, and one for each mistake."""
+    """Yield a finding for each file that is valid, and one for each mistake in the others."""
     yield from _check_policy(settings)
     yield from _check_access(settings.access_file)
     yield from _check_holidays(today)
