@@ -38,7 +38,7 @@ When = Annotated[AwareDatetime, AfterValidator(_validate_year)]
 
 
 class AuditQuery(BaseModel):
-    """Which calls to return; without person, record and times those of the last seven days."""
+    """The query of the audit: which calls to return. Without a person, record or time it selects the calls of the last seven days."""
 
     model_config = ConfigDict(extra="forbid")
     person: str | None = Field(
@@ -62,7 +62,7 @@ class AuditChange(ApiModel):
 
 
 class AuditDecision(ApiModel):
-    """How the confirmation ended, and by whom."""
+    """How a confirmation ended, and who decided."""
 
     state: str = Field(description="approved, denied, expired or superseded.", examples=["approved"])
     by: Person | None = None
@@ -72,7 +72,7 @@ class AuditDecision(ApiModel):
 
 
 class Attempt(ApiModel):
-    """A decision over the API that did not count."""
+    """A decision that was sent over the API and did not count."""
 
     by: Person
     at: Moment
@@ -80,7 +80,7 @@ class Attempt(ApiModel):
 
 
 class AuditSent(ApiModel):
-    """What was sent to Bitrix24; secrets are hidden."""
+    """The request that was sent to Bitrix24, with the answer; secrets are hidden."""
 
     at: Moment
     method: str = Field(examples=["crm.deal.update"])
