@@ -45,10 +45,16 @@ class Labels:
 
 
 class Meters:
-    """Counts turns, model answers, calls and cards as `orchestrator.runtime.metrics.Meter`, and HTTP requests, waits and loop lag."""
+    """Counts turns, model answers, portal calls and cards for the orchestrator, and HTTP requests, waits and event loop lag.
+
+    It implements `orchestrator.runtime.metrics.Meter`.
+    """
 
     def __init__(self, *, database: str = "", price: Price = lambda *_: None) -> None:
-        """Create all counters at zero; `database` is the kind of database, shown as build info. `price` may be set later."""
+        """Create all counters at zero.
+
+        `database` is the kind of database, which the build info shows. `price` returns the cost of a model answer; it may be set later.
+        """
         disable_created_metrics()  # type: ignore[no-untyped-call]  # when a series began is of no use here, and doubles the page
         self.registry = made = CollectorRegistry()
         self.price = price

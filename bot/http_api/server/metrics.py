@@ -37,7 +37,7 @@ def build_metrics_router(scrape: Scrape, may: MonitoringCheck) -> APIRouter:
 
 
 class RequestCounter:
-    """Middleware that counts each request under its route, such as "/confirmations/{confirmation_id}", never under the requested path."""
+    """Middleware that counts requests by the route's pattern, such as "/confirmations/{confirmation_id}", not by the request's own path."""
 
     def __init__(self, app: ASGIApp, meters: Meters) -> None:
         """Wrap `app`."""

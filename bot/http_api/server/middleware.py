@@ -20,7 +20,7 @@ _CLOSE: Final = {"Connection": "close"}
 
 
 class BodyLimit:
-    """Middleware that raises ApiError 413 for a body that is too long and 408 for one that arrives too slowly, while it is read."""
+    """Middleware that stops reading a body and raises ApiError 413 if it is too long, or 408 if it arrives too slowly."""
 
     def __init__(self, app: ASGIApp, exempt: Collection[str] = ()) -> None:
         """Wrap `app`; `exempt` are the paths of endpoints that have limits of their own."""
@@ -55,7 +55,7 @@ _FIXED_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosnif
 
 
 class TraceHeaders:
-    """Outermost middleware: sets the trace id of a request, and forbids caches to keep the response, since it is for its caller only."""
+    """Outermost middleware: sets the trace id of a request, and forbids caches to keep the response, which is for its caller only."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap `app`."""
