@@ -273,7 +273,10 @@ def _build_method_prompts(catalogue: Catalogue, policies: PolicySource) -> Calla
 
 
 def _build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[str, Query]:
-    """Return, by name, the read-only functions by which engines (which plan a turn) look up records, people, links and the time."""
+    """Return, by name, the read-only functions with which an engine looks up records, people, links and the time.
+
+    An engine plans the answer to a message.
+    """
     lookup, known = Lookup(reads, naming, clock), DuplicateFinder(reads, naming)
 
     async def resolve(*, reference: str, method: str, params: JsonObject, actor: Actor, state: SessionState, text: str) -> Resolution:

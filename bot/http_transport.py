@@ -102,7 +102,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 
 
 class _ResponseBody(httpx.AsyncByteStream):
-    """The response body, streamed."""
+    """The body of a response, which is read from the connection in chunks while the caller iterates over it."""
 
     def __init__(self, answer: aiohttp.ClientResponse) -> None:
         self._answer = answer
@@ -126,7 +126,7 @@ class _ResponseBody(httpx.AsyncByteStream):
 def _build_timeouts(told: httpx.Timeout) -> aiohttp.ClientTimeout:
     """Convert httpx's timeouts into aiohttp's.
 
-    httpx limits the wait for a free connection and the connecting separately, aiohttp limits their sum.
+    httpx has one limit for waiting for a free connection and one for connecting; aiohttp has one limit for both together.
     """
     both = None if told.connect is None or told.pool is None else told.connect + told.pool
     return aiohttp.ClientTimeout(connect=both, sock_connect=told.connect, sock_read=told.read, ceil_threshold=math.inf)

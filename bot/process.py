@@ -101,14 +101,14 @@ class _Doors:
     """Downloads files that people send in Telegram."""
 
     async def report_partial(self, session: str, what: str | Notice) -> None:
-        """Pass the progress of a turn (text so far, or a notice) to the door of its session; called by the orchestrator."""
+        """Pass the progress of a turn (text so far, or a notice) to its session's door, Telegram or HTTP; the orchestrator calls it."""
         if self.api is not None and session.startswith(PREFIX):
             await self.api.mailbox.report_partial(session, what)
         elif self.telegram is not None:
             await self.telegram.delivery.report_partial(session, what)
 
     async def report_trouble(self, session: str, notice: Notice) -> None:
-        """Pass the notice that nothing can be stored to the door of the session; called by the orchestrator."""
+        """Pass the notice that nothing can be stored to the session's door, Telegram or HTTP; the orchestrator calls it."""
         if self.api is not None and session.startswith(PREFIX):
             await self.api.mailbox.report_trouble(session, notice)
         elif self.telegram is not None:
@@ -122,7 +122,10 @@ class _Doors:
 
 
 def _build_doors(settings: Settings, store: AsyncStore, access: Access, clock: Clock) -> _Doors:
-    """Build the Telegram door if a bot token is set, and the API if its tokens are set; raises SettingsError if either is invalid."""
+    """Return the doors (ways to talk to the product): Telegram if a bot token is set, the HTTP API if API tokens are set.
+
+    Raises SettingsError if the settings of either are invalid.
+    """
     api = Api(settings, store, access, clock) if settings.http_api_tokens is not None else None
     token = settings.telegram_bot_token
     if token is None:

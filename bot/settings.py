@@ -143,7 +143,10 @@ def load_settings(**overrides: Any) -> Settings:
 
 
 def list_portal_settings(settings: Settings) -> tuple[str, ...]:
-    """Return the names of the settings that portal calls need: those of the application if its id is set, else the webhook's."""
+    """Return the names of the settings that portal calls need.
+
+    They are those of the application if BITRIX_OAUTH_CLIENT_ID is set, else that of the incoming webhook.
+    """
     if settings.bitrix_oauth_client_id is None:
         return ("bitrix_webhook_url",)
     return ("bitrix_portal", "bitrix_oauth_client_id", "bitrix_oauth_client_secret", "bitrix_oauth_refresh_token")

@@ -66,7 +66,7 @@ class Access:
         return self.find_actor_by_key(actor.key) if actor.key.startswith("tg:") else actor
 
     def find_grant(self, name: str) -> TokenGrant | None:
-        """Return what the access file grants to the HTTP token with that name, None if it does not list the token."""
+        """Return the access file's entry for the HTTP API token with this name, None if the file does not list the token."""
         return self._tokens.get(name)
 
     def find_actor_by_key(self, key: str) -> Actor | None:
@@ -133,7 +133,7 @@ class Access:
         return {**ours, **self._registry.preferences.get(key, {})}
 
     def is_subscribed(self, actor: Actor, what: str) -> bool:
-        """Return whether the person has access and wants the messages of one kind: "digest", "evening" or "alerts"."""
+        """Return whether the person has access and wants messages of the kind `what`: "digest", "evening" or "alerts"."""
         present = _parse_telegram_id(actor.key) in self._by_telegram
         return present and self.resolve_preferences(actor.key).get(what, DEFAULTS[what]) == "on"
 
@@ -161,7 +161,7 @@ class Access:
     def apply_registry(self, registry: Registry, seq: int) -> None:
         """Replace the people who joined, the dismissals and the chosen settings by those of `registry`.
 
-        `seq` is the number of the last event that the registry includes. A registry older than the one applied last is ignored.
+        `seq` is the number of the last event that the registry includes. An older registry than the one applied last is ignored.
         """
         if seq < self._seq:
             return
@@ -175,7 +175,7 @@ class Access:
                 self._zones.setdefault(_parse_telegram_id(key), joined.time_zone)
 
     def discard_registry(self) -> None:
-        """Take access from everybody who joined by invitation; called when the registry cannot be read for too long.
+        """Take access from everybody who joined by invitation; called when the registry of these people cannot be read for too long.
 
         People of the access file keep their access, except those who are known to be dismissed in the portal.
         """
@@ -183,7 +183,7 @@ class Access:
         self._seq = -1
 
     async def load_registry(self, store: AsyncStore) -> None:
-        """Read the registry once at the start, before the first message is handled.
+        """Read the registry (people who joined by invitation) once at the start, before the first message is handled.
 
         If that fails, only people of the access file have access until `watch_registry` succeeds in reading the registry.
         """
@@ -193,9 +193,10 @@ class Access:
             log.exception("the registry of people cannot be read", extra={"action": "registry_unreadable"})
 
     async def watch_registry(self, store: AsyncStore) -> None:
-        """Apply every change of the registry and of the access file, also changes made by other processes. Runs until cancelled.
+        """Apply every change of the registry (people who joined by invitation) and of the access file, until cancelled.
 
-        While the registry cannot be read, nobody new is admitted; after `GRACE` seconds of failures `discard_registry` is called.
+        Changes by other processes are applied too. While the registry cannot be read, nobody new is admitted; after `GRACE` seconds of
+        failures `discard_registry` is called.
         """
         failing_since: float | None = None
         read_at = -RELOAD
@@ -214,7 +215,8 @@ class Access:
     async def _sync_file(self, store: AsyncStore) -> None:
         """Apply a change of the access file, if there is one, and store an inbox row (an input for the orchestrator) that reports it.
 
-        The handler of that row tells the administrators, and closes the cards of people who are no longer listed. Never raises.
+        The handler of that row tells the administrators, and closes the open confirmation cards of people who are no longer listed. Never
+        raises.
         """
         try:
             news = await asyncio.to_thread(self._access_file.poll) if self._access_file is not None else None
@@ -251,7 +253,7 @@ class Access:
                 self._zones[number] = await self._zone_of(user_id=person.bitrix_user_id)
 
     async def _reload_if_changed(self, store: AsyncStore, read_at: float) -> float:
-        """Read the registry again if its event stream has grown or `RELOAD` seconds have passed since `read_at`.
+        """Read the registry (people who joined) again if its event stream has grown or `RELOAD` seconds have passed since `read_at`.
 
         Returns when the registry was last read, in seconds since boot. The time limit is needed because erasing a person changes stored
         events without adding any.
@@ -269,7 +271,7 @@ class Access:
         self.apply_registry(extract_registry(state), seq)
 
     def map_listed(self) -> dict[str, Person]:
-        """Return person key → person for everybody who is listed, including dismissed people."""
+        """Return person key → person for everybody who is in the access file or joined, including dismissed people."""
         return {f"tg:{number}": person for number, person in self._merge_people().items()}
 
     def _merge_people(self) -> dict[int, Person]:

@@ -78,7 +78,7 @@ class Person(BaseModel):
 class TokenGrant(BaseModel):
     """An entry of the access file for one HTTP API token, found by `name`: its employee in the portal, language and time zone.
 
-    The token itself and its role stand in HTTP_API_TOKENS.
+    The token itself and its role are in the setting HTTP_API_TOKENS.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

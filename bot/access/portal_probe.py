@@ -53,10 +53,10 @@ class ReadOnlyTokens:
 
 
 class PortalProbe:
-    """Calls the reading methods listed in `READS`; created by `open_portal_probe`."""
+    """Calls the portal's read-only methods that `READS` lists; created by `open_portal_probe`."""
 
     def __init__(self, client: BitrixClient, tokens: ReadOnlyTokens, within: float) -> None:
-        """Call through `client`; an answer that takes longer than `within` seconds fails the call."""
+        """Create a probe that makes its calls through `client`; a call fails if its answer takes longer than `within` seconds."""
         self._client, self._tokens, self._within = client, tokens, within
 
     @property

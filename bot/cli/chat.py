@@ -77,7 +77,7 @@ class Terminal:
         )
 
     async def _drain(self, orchestrator: Orchestrator) -> None:
-        """Show messages until none is left and the orchestrator is idle; after a card that waits for a decision, ask y/n."""
+        """Show messages until none is left and the orchestrator is idle; after a card that waits for a decision, ask the y/n question."""
         while True:
             rows = await self._store.list_due_outbox("cli", self._clock.now())
             mine = [row for row in rows if row.session == self._session]

@@ -21,7 +21,7 @@ or "embedded" for the SQLite file in STATE_DIR."""
 
 @app.callback()
 def group() -> None:
-    """Move the database, or take a moved one back."""
+    """Move the database, or reopen one that was moved."""
 
 
 @app.command()

@@ -31,11 +31,11 @@ def freeze(
     status: Annotated[bool, typer.Option("--status", help="Only tell how it stands.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
 ) -> None:
-    """Stop all writing to the portal in every process, or start it again. When this command returns, no write starts any more.
+    """Stop all writing to the portal in every process, or allow it again (--off), or show whether it is stopped (--status).
 
-    A call that was already sent is completed. Reading continues, and cards stay open. The bot notifies the administrators. Exit codes: 0 =
-    done (with --status: writing is allowed), 1 = with --status: writing is stopped, 2 = wrong use, or the database cannot be used: nothing
-    was changed.
+    Once a stopping command has returned, no new write starts; a call that was already sent is completed. Reading continues, and open
+    confirmation cards stay open. The bot notifies the administrators. Exit codes: 0 = done (with --status: writing is allowed), 1 = with
+    --status: writing is stopped, 2 = wrong use, or the database cannot be used: nothing was changed.
     """
     if sum((off, status, bool(reason))) > 1:
         raise SettingsError("sdelka freeze takes one of --reason, --off and --status")

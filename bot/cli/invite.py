@@ -1,7 +1,7 @@
 """The commands `sdelka invite` and `sdelka people`: invite people, list who has access, remove somebody.
 
-The commands only store inbox rows (inputs for the bot). A running bot processes them within a second, otherwise the next one does when it
-starts.
+The commands only store inbox rows (inputs for the bot). A bot that runs processes them within a second; otherwise the next bot that starts
+does.
 """
 
 import asyncio
@@ -55,8 +55,8 @@ def invite(
 ) -> None:
     """Make a single-use link for one employee. It is shown once and stored nowhere: send it to them, and to nobody else.
 
-    Works while the bot runs and while it does not. Exit codes: 0 = the link is on the screen, 2 = no token, no database, no such
-    employee, one who was dismissed, or one who has access already (see --second-account): nothing was changed.
+    Works while the bot runs and while it does not. Exit codes: 0 = the link is on the screen, 2 = nothing was changed: there is no bot
+    token or no database, or the employee is unknown, was dismissed or has access already (see --second-account).
     """
     from bot.settings import check_required, load_settings  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
 

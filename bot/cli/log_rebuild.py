@@ -47,7 +47,10 @@ def _write_logs(store: Store, folder: Path, user: str) -> dict[str, int]:
 
 @contextmanager
 def _lock_database(settings: Settings) -> Iterator[None]:
-    """Hold the lock file of the embedded database; raises SettingsError if a bot holds it, or if another database is used."""
+    """Hold the lock file of the embedded database during the block, so that no bot starts on it.
+
+    Raises SettingsError if a bot holds the lock, or if the database is on a server.
+    """
     if settings.database_url is not None:
         raise SettingsError(
             "--replace cannot tell whether bots run on DATABASE_URL: rebuild with --to, stop them, and exchange the folders"

@@ -113,7 +113,7 @@ def show(
     *,
     as_json: _Json = False,
 ) -> None:
-    """Show the last records of a person, or all records of a trace: time, type, what was asked, the calls and their outcomes.
+    """Show the last records of a person, or all records with a trace id: time, type, what was asked, the calls and their outcomes.
 
     Exit codes: 0 = shown, 1 = an archive is damaged (see verify), or no record has that trace id, 2 = wrong use.
     """

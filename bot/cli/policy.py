@@ -41,7 +41,7 @@ class _Mode(StrEnum):
 
 @app.callback()
 def group() -> None:
-    """Check, explain and rehearse the rules of the policy."""
+    """Check and explain the rules of the policy, and try them on recorded calls."""
 
 
 @app.command()
@@ -52,10 +52,11 @@ def replay(
     since: Annotated[str, typer.Option(help="Only plans from then on: 2026-11-08, 2026-11-08T09:00Z, 14d, 36h.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help=f"{AS_JSON} The last line is the summary.")] = False,
 ) -> None:
-    """Show what the policy would allow, ask about or refuse of the calls that the model planned, beside what happened to each of them.
+    """Apply a policy to recorded calls: show whether each would run, need a confirmation or be refused, beside what happened then.
 
-    The plans are taken from the journal. The command sends and writes nothing. Exit codes: 0 = done, 1 = done, but some records could not
-    be read, 2 = wrong use: a faulty policy file (every mistake is listed with its place), or a database that cannot be read.
+    The calls are those that the model planned, as the journal recorded them. The command sends and writes nothing. Exit codes: 0 = done, 1
+    = done, but some records could not be read, 2 = wrong use: a faulty policy file (every mistake is listed with its place), or a database
+    that cannot be read.
     """
     from orchestrator.reports.rehearsal.recorded_plans import read_plans  # noqa: PLC0415 - the gate and the catalogue take a while to load
     from orchestrator.reports.rehearsal.rehearse import evaluate_plans  # noqa: PLC0415 - see above

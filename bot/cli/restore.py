@@ -48,9 +48,9 @@ def restore(
     """Restore a backup into an empty database and log folder, check it, and list what to look at before and after the bot starts.
 
     The bot repeats nothing unchecked that may have been done since the backup: it looks up the outcome of approved calls in the portal, and
-    checks an open card there before its call runs. Inputs that waited in the backup are set aside. People erased since are erased again.
-    Exit codes: 0 = restored and intact, 1 = restored, but something was found in it, 2 = refused or failed: no bot can start on the target.
-    See docs/backup.md.
+    checks there, before the call of an open confirmation card runs, that it was not made already. Inputs that waited in the backup are set
+    aside. People erased since are erased again. Exit codes: 0 = restored and intact, 1 = restored, but something was found in it, 2 =
+    refused or failed: no bot can start on the target. See docs/backup.md.
     """
     from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
     from state.journal.store import StoreError  # noqa: PLC0415 - see above

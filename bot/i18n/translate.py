@@ -57,11 +57,11 @@ class Translator:
         return _MARK.sub(lambda found: long.get(found[1], found[0]), str(text)) if long else str(text)
 
     def translate_notice(self, notice: Notice) -> str:
-        """Return the sentence for a notice."""
+        """Return the sentence for a notice (a code with arguments)."""
         return self.translate(notice.code, **notice.args)
 
     def has_message(self, code: str) -> bool:
-        """Return whether there is a sentence for `code`."""
+        """Return whether the Fluent files have a sentence for `code`."""
         return bool(self._bundle.has_message(code))
 
     def find_act(self, method: str) -> str:
@@ -116,5 +116,5 @@ def build_act_code(method: str) -> str:
 
 
 def as_notice(data: JsonObject) -> Notice:
-    """Return the notice that the stored data describe; raises pydantic's ValidationError for other data."""
+    """Return a notice (a code with arguments) from its stored JSON; raises pydantic's ValidationError for other data."""
     return Notice.model_validate(data)

@@ -56,7 +56,7 @@ class HealthChecks:
     """Runs the checks of all parties concurrently."""
 
     def __init__(self, checks: Mapping[str, Check], clock: Clock) -> None:
-        """Keep the checks by the party's name; none has run yet."""
+        """Keep the checks, a mapping of party name → check; none has run yet."""
         self._parties = {name: _CheckedParty(check) for name, check in checks.items()}
         self._clock = clock
 

@@ -27,7 +27,10 @@ Price = Callable[[str, int, int], tuple[float, str] | None]
 
 
 class Labels:
-    """Limits the values of one label: the first `most` that match a pattern are used as they are, all others become "other"."""
+    """Limits the number of different values of a metric's label.
+
+    The first `most` values that match a pattern are used as they are; every other value becomes "other".
+    """
 
     def __init__(self, most: int, plain: re.Pattern[str]) -> None:
         """Create a label without values; only values that `plain` matches in full are used as they are."""
@@ -112,7 +115,7 @@ class Meters:
         self._cards.labels(became).inc()
 
     def observe_wait(self, seconds: float) -> None:
-        """Record the seconds that a portal call waited in the limiter."""
+        """Record the seconds that a portal call waited for the rate limiter."""
         self._waits.observe(max(0.0, seconds))
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:

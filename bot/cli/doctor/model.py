@@ -29,7 +29,7 @@ _ALIKE: Final = 3
 async def check_model(settings: Settings, *, spend: bool, within: float) -> AsyncIterator[Finding]:
     """Yield findings about the key and the model names; with `spend` also ask for one word and transcribe half a second of silence.
 
-    `within` is how many seconds one free answer may take.
+    `within` is how many seconds one answer that costs nothing may take.
     """
     provider = ModelSettings(
         base_url=settings.openai_api_base,

@@ -1,4 +1,4 @@
-"""Helpers of the commands that read the journal: opening it, with people's names, and turning errors into a sentence and an exit code."""
+"""Helpers of the commands that read the journal: they open it, look up people's names, and turn errors into a sentence and an exit code."""
 
 import contextlib
 import sys
@@ -105,8 +105,8 @@ def _build_sentences(translator: Translator) -> Callable[[str, Mapping[str, Any]
 def _build_name_lookup(settings: Settings, store: Store) -> Callable[[str], str]:
     """Return a function that finds a person's name by person key, "" for an unknown one.
 
-    It looks in the access file first, then among the people who joined by a link. If the access file cannot be read, it finds only the
-    latter.
+    It looks in the access file first, then among the people who joined by a link. If the access file cannot be read, it looks only among
+    those who joined.
     """
 
     @cache

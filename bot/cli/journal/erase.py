@@ -41,9 +41,9 @@ def erase(
     """Erase one person: delete the key that decrypts their records, their rows and their audit log, then search for what they wrote.
 
     First remove the person from ACCESS_FILE; a running bot notices that within seconds. Earlier backups and exports are not changed. Exit
-    codes: 0 = erased, and nothing was found afterwards, 1 = something remains (each place is named), or the erasure cannot be proven, or a
+    codes: 0 = erased, and nothing was found afterwards, 1 = something remains (each place is named), the erasure cannot be proven, or a
     stored key is damaged, 2 = wrong use, or no database of the current schema, 3 = refused: the bot runs on the embedded database, the
-    person has open cards or inputs, or you did not confirm. See docs/erasure.md.
+    person has open confirmation cards or waiting inputs, or you did not confirm. See docs/erasure.md.
     """
     settings = load_settings()
     _check_schema(settings)
@@ -108,9 +108,9 @@ def _check_schema(settings: Settings) -> None:
 
 @contextlib.contextmanager
 def _lock_database(settings: Settings) -> Iterator[None]:
-    """Lock the embedded database, and exit with code REFUSED if a bot uses it.
+    """Lock the embedded database during the block, and exit with code REFUSED if a bot uses it.
 
-    A database on a server is not locked: bots keep running on it and reload their sessions.
+    A database on a server is not locked: bots may keep running on it, and they reload their sessions.
     """
     from filelock import FileLock, Timeout  # noqa: PLC0415 - see bot.cli.ops
 

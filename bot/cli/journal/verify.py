@@ -126,7 +126,7 @@ def _compare_with_logs(settings: Settings, checked: "JournalReport") -> "Iterato
 def _find_missing_logs(settings: Settings, store: "Store") -> "Iterator[Finding]":
     """Yield a note for each person who has turns in the journal but no audit log in LOG_DIR; only private Telegram chats are checked.
 
-    A lock file that remains from a log counts as the log.
+    A log of which only the lock file is left counts as present.
     """
     from orchestrator.reports.reading.journal_reader import read_stream  # noqa: PLC0415 - see verify
     from state.audit_log.interaction_log import list_users  # noqa: PLC0415 - see verify

@@ -31,7 +31,7 @@ def why(
     *,
     as_json: bool = typer.Option(False, "--json", help="One JSON object a call instead of pages."),
 ) -> None:
-    """Show who asked for a call, what the model proposed, what the gate decided, who approved it and what Bitrix24 answered.
+    """Show for each call who asked for it, what the model proposed, whether it was allowed, who approved it and what Bitrix24 answered.
 
     The newest call is shown first.
     """

@@ -1,4 +1,7 @@
-"""A confirmation card as the API presents it: changes, reasons, requester, deadline, and what the caller may do. Pure."""
+"""A confirmation card as the API presents it: changes, reasons, requester, deadline, and what the caller may do.
+
+Pure: no input or output.
+"""
 
 from collections.abc import Sequence
 from typing import Annotated, Final, Literal

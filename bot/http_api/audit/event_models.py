@@ -1,7 +1,7 @@
-"""Converts the journal's events of a conversation (messages, answers, cards and their outcomes) into the form that the API shows. Pure.
+"""Converts a conversation's events in the journal (messages, answers, cards and their outcomes) into the events that the API shows.
 
 The API's form stays the same when the journal's changes. It leaves out the model's thoughts and prompts, calls that only read, and nonces.
-Events of other types than those listed here are not shown.
+Events of other types than those listed here are not shown. Pure: no input or output.
 """
 
 from collections.abc import Callable, Mapping, Sequence

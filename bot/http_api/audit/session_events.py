@@ -26,7 +26,7 @@ _DIGITS: Final = 15
 
 
 class EventsQuery(BaseModel):
-    """The query of a session's events: the event to begin after, the page size, and how long to wait for the first event."""
+    """The query of a session's events: the cursor to begin after, the page size, and how many seconds to wait if there is no event yet."""
 
     model_config = ConfigDict(extra="forbid")
     after: CursorText | None = None

@@ -115,7 +115,7 @@ class Mailbox:
                 ticket.news.set()
 
     async def report_partial(self, session: str, what: str | Notice) -> None:
-        """Pass the progress of a session's turn (text so far, or a notice) to the tickets of that turn; the orchestrator calls it."""
+        """Pass the progress of a session's turn (text so far, or a notice) to the tickets that follow it; the orchestrator calls it."""
         if isinstance(what, Notice) and what.code == "turn-begun":
             self._turns[session] = str(what.args["turn"])
         elif isinstance(what, Notice) and what.code == "turn-over":

@@ -84,7 +84,10 @@ class BodyReader:
         self._reading = asyncio.Semaphore(READ_AT_ONCE)
 
     async def read(self, request: Request) -> ChatRequest:
-        """Return the parsed request; raises ApiError 400, 408 or 413."""
+        """Return the parsed request.
+
+        Raises ApiError 400 for an invalid body, 408 for one that arrives too slowly, and 413 for one that is too long.
+        """
         try:
             async with self._reading, asyncio.timeout(self._timeout):
                 body = await _read_body(request)

@@ -82,9 +82,9 @@ async def store_request(row: InboxRow, chat: ChatContext) -> InboxRow:
 
 
 async def wait_for_answer(row: InboxRow, client: Client, chat: ChatContext) -> Response:
-    """Store the inbox row and return the whole answer: 200, or 202 if it is not ready in time.
+    """Store the inbox row and return a response with the whole answer (status 200), or status 202 if the answer is not ready in time.
 
-    Raises ApiError 401, 409, 422, 500 or 503.
+    Raises ApiError 401 if the caller's token was revoked, 500 if the turn failed, 503 if nothing can be stored, and like `store_request`.
     """
     with chat.mailbox.open_ticket(row) as ticket:  # opened before the input is stored, or its end could be missed
         known = await store_request(row, chat)

@@ -59,7 +59,7 @@ def build_app(*routers: APIRouter, identity: Authenticator | None = None) -> Fas
 class _App(FastAPI):
     """A FastAPI app whose OpenAPI description lists the errors that it really answers.
 
-    For invalid input that is 400, not FastAPI's usual 422.
+    Invalid input, for example, is listed as a 400 and not as FastAPI's usual 422.
     """
 
     def openapi(self) -> dict[str, Any]:

@@ -124,7 +124,10 @@ async def _handle_store_error(request: Request, error: Exception) -> JSONRespons
 
 
 class _ErrorBoundary:
-    """Outermost middleware: logs an unexpected exception once and answers a 500 that reveals nothing (S004-66)."""
+    """Middleware that logs an unexpected exception once and answers a 500 that reveals nothing (S004-66).
+
+    It wraps the routes and the body limit; the middleware that sets the trace id wraps it.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap `app`."""

@@ -55,7 +55,10 @@ _FIXED_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosnif
 
 
 class TraceHeaders:
-    """Outermost middleware: sets the trace id of a request, and forbids caches to keep the response, which is for its caller only."""
+    """Middleware that sets the trace id of a request, and forbids caches to keep the response, which is for its caller only.
+
+    It wraps all others of `build_app`, so that error answers get these headers too.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap `app`."""

@@ -29,7 +29,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start listening with a long queue; asyncio accepts at most `_ACCEPT_BATCH` connections from it at a time.
 
-        If asyncio accepted the whole queue at once, connections above the limit could not be refused before.
+        Otherwise asyncio would accept all waiting connections before the first one above the limit could be refused.
         """
         await super().startup(sockets=sockets)
         for listener in sockets or ():
