@@ -1,4 +1,4 @@
-"""The settings of one installation, read once and not changed after that. No other module reads the environment.
+"""The settings of one installation, read once and not changed after that. Other modules take settings from here.
 
 This module imports no Telegram library, because `sdelka doctor` uses it too.
 """
@@ -118,7 +118,7 @@ class Settings(BaseSettings):
 
     @property
     def event_tokens(self) -> tuple[SecretStr, ...]:
-        """Tokens that authenticate the portal's events; if there are none, no events are received."""
+        """Tokens that authenticate the portal's events. If there are none, the bot receives no events."""
         listed = self.bitrix_event_token.get_secret_value().split(",") if self.bitrix_event_token else []
         return tuple(SecretStr(token.strip()) for token in listed if token.strip())
 
@@ -177,14 +177,14 @@ _WEBHOOK_SECRET = re.compile(r"[A-Za-z0-9_-]{16,256}")
 
 @dataclass(frozen=True, kw_only=True)
 class Webhook:
-    """The address that Telegram posts updates to, and the secret by which a post is known to come from Telegram."""
+    """Telegram's webhook: the address to which Telegram posts updates, and the secret that proves that a post is from Telegram."""
 
     url: str
     secret: SecretStr
 
     @property
     def path(self) -> str:
-        """The path of the address, which the HTTP door serves."""
+        """The path of the address, at which the bot's HTTP server receives updates."""
         return urlsplit(self.url).path
 
 

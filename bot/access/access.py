@@ -265,7 +265,7 @@ class Access:
         return read_boottime()
 
     async def reload_registry(self, store: AsyncStore) -> None:
-        """Read the registry from the database now and apply it; raises the store's errors."""
+        """Read the registry (people who joined by invitation) from the database now and apply it; raises the store's errors."""
         state, seq = await store.read(load_state, STREAM)
         self._seq = min(self._seq, seq)
         self.apply_registry(extract_registry(state), seq)

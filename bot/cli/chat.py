@@ -54,7 +54,7 @@ class Terminal:
                 await self._drain(orchestrator)
 
     def _parse_line(self, text: str) -> InboxRow:
-        """Return the line as an inbox row: a command ("/new"), the number of an offered choice, or a message."""
+        """Return the line as an inbox row (input of the orchestrator): a command ("/new"), the number of an offered choice or a message."""
         if text.startswith("/"):
             name = text[1:].split(maxsplit=1)[0] if text[1:].split() else ""
             return self._build_row("command", "turn" if name == "new" else "express", {"name": name})
@@ -100,7 +100,7 @@ class Terminal:
             await self._ask(view, orchestrator)
 
     def _show_file(self, row: OutboxRow) -> None:
-        """Show a file (a long list) as text: one row per line, cells separated by tabs."""
+        """Show a file that the bot sends (a long list) as text: one row per line, cells separated by tabs."""
         self._show("\n".join("\t".join(str(cell) for cell in cells) for cells in (row.body["columns"], *row.body["rows"])))
 
     def _show_reply(self, row: OutboxRow) -> None:

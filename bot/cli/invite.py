@@ -33,7 +33,7 @@ people = typer.Typer(add_completion=False, invoke_without_command=True, help="Wh
 
 
 class _Role(StrEnum):
-    """Roles that the command line accepts."""
+    """The roles that the option `--role` accepts."""
 
     MANAGER = "manager"
     LEAD = "lead"
@@ -221,7 +221,10 @@ def _fetch_employee_name(settings: "Settings", user_id: int, given: str) -> str:
 
 
 def _build_invitation(bot: str, user_id: int, role: str, name: str, *, hours: int) -> "tuple[str, InboxRow]":
-    """Return the invitation link and the inbox row that makes it valid; the row holds a fingerprint of the link's token, not the token."""
+    """Return the invitation link and the inbox row (input for the bot) that makes it valid.
+
+    The row holds a fingerprint of the link's token, not the token itself.
+    """
     from orchestrator.features.people.registry import build_proof, create_token, seal_name  # noqa: PLC0415 - see invite
     from state.clock import format_iso  # noqa: PLC0415 - see invite
 

@@ -32,7 +32,7 @@ _SINCE_HELP = "--since: a date such as 2026-11-08, a time such as 2026-11-08T09:
 
 
 class _Mode(StrEnum):
-    """Modes that the command line accepts."""
+    """The safety modes that the option `--mode` accepts."""
 
     SHADOW = "shadow"
     CANARY = "canary"

@@ -1,6 +1,6 @@
-"""Prometheus gauges of what waits in the database (cards, inbox, outbox, timers), and the text of the metrics page.
+"""Prometheus gauges of how much waits in the database (cards, inbox, outbox, timers), and the text of the metrics page.
 
-If the database is slow or damaged the page lacks these gauges, or shows old ones, and everything else is unaffected.
+If the database is slow or damaged, the page lacks these gauges or shows old ones; everything else is unaffected.
 """
 
 import asyncio
@@ -144,7 +144,7 @@ class Scrape:
         return self._text
 
     async def aclose(self) -> None:
-        """End the threads."""
+        """End the threads of this renderer and of its gauges."""
         await self._worker.aclose()
         if self._gauges is not None:
             await self._gauges.aclose()

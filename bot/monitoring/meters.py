@@ -84,7 +84,7 @@ class Meters:
         GCCollector(registry=made)
 
     def count_turn(self, result: str) -> None:
-        """Count a turn by its result."""
+        """Count a finished turn (the processing of one message) by its result."""
         self._turns.labels(result).inc()
 
     def count_model_answer(self, *, model: str, seconds: float, prompt: int, completion: int) -> None:
@@ -99,19 +99,19 @@ class Meters:
             self._cost.labels(name, cost[1]).inc(cost[0])
 
     def count_model_failure(self) -> None:
-        """Count a failed call of the model."""
+        """Count a call of the model that gave no usable answer."""
         self._iterations.labels("failed").inc()
 
     def count_call(self, call_class: str, outcome: str) -> None:
-        """Count a portal call by class and outcome."""
+        """Count a portal call by its class (read, write, money …) and its outcome."""
         self._calls.labels(call_class, outcome).inc()
 
     def count_refusal(self, code: str) -> None:
-        """Count a step that the gate refused, by reason code."""
+        """Count a call that the gate refused, by the code of the reason."""
         self._refused.labels(code).inc()
 
     def count_confirmation(self, became: str) -> None:
-        """Count a confirmation by its outcome."""
+        """Count a confirmation card that was requested, approved, denied, expired or superseded (replaced by a new one)."""
         self._cards.labels(became).inc()
 
     def observe_wait(self, seconds: float) -> None:

@@ -42,7 +42,7 @@ class Monitor:
         store.watchers.append(partial(count_commit, meter=self.meters))
 
     def track_cost(self, budget: Callable[[], Budget]) -> None:
-        """Count from now on the cost of model answers too; `budget` returns the policy's current budget with the prices.
+        """From now on, count the cost of model answers too; `budget` returns the policy's current budget with the prices.
 
         Answers of models without a price are not included.
         """

@@ -1,4 +1,4 @@
-"""The findings of the checks, and their runner: checks run concurrently, each with a timeout, and none can stop the others."""
+"""Defines the findings of checks and runs the checks concurrently, each with a timeout; a check that fails or hangs stops no other."""
 
 import asyncio
 import threading
@@ -94,7 +94,7 @@ async def _run_check(check: Check) -> list[Finding]:
 
 
 async def stream_from_thread(lines: Callable[[], Iterable[Finding]]) -> AsyncIterator[Finding]:
-    """Yield the findings of a blocking check, run in a daemon thread, because a dead network drive may block it for ever."""
+    """Run a blocking check in a daemon thread and yield its findings; a dead network drive may block such a check for ever."""
     items: Iterator[Finding] = iter(await run_in_thread(lambda: iter(lines())))
     while (item := await run_in_thread(lambda: next(items, None))) is not None:
         yield item

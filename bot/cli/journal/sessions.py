@@ -1,6 +1,6 @@
 """The commands `sdelka journal show`, `replay` and `diff`: a conversation's events, and its state at a given moment. They send nothing.
 
-The id of a Telegram group, such as -100200001, looks like an option. If it is not written after `--`, the commands say so.
+The id of a Telegram group, such as -100200001, looks like an option. If it is not written after `--`, an error message explains that.
 """
 
 import re

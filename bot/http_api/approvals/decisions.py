@@ -60,7 +60,7 @@ class DecisionConflict(Exception):
     """Raised for a decision that does not count (HTTP 409, or 410 for an expired card); carries the card as it is now."""
 
     def __init__(self, status: int, code: str, message: str, *, card: Confirmation, trace: str = "") -> None:
-        """Create the error with its HTTP status, code, message and card."""
+        """Create the error with its HTTP status, code, message, card and trace id."""
         super().__init__(code)
         self.status, self.code, self.message, self.card, self.trace = status, code, message, card, trace
 

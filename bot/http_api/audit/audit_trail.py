@@ -90,7 +90,7 @@ class AuditSent(ApiModel):
 
 
 class AuditRecord(ApiModel):
-    """One call, from the request to the outcome."""
+    """One call to Bitrix24, from the request to the outcome."""
 
     id: str = Field(description="The effect: the same in the journal and in the logs.")
     at: Moment
@@ -112,7 +112,7 @@ class AuditRecord(ApiModel):
 
 
 class Audit(BaseModel):
-    """One page of calls, in the order in which people asked for them."""
+    """One page of the audit: calls to Bitrix24, in the order in which people asked for them."""
 
     records: Sequence[AuditRecord]
     next: str | None = Field(description="Where the next page begins; null at the end. A page may be short and have a next one.")

@@ -43,7 +43,7 @@ class Choice(BaseModel):
 
 
 class Done(BaseModel):
-    """A change that was carried out without a confirmation."""
+    """A change in Bitrix24 that was made without a confirmation."""
 
     model_config = ConfigDict(frozen=True)
     method: str = Field(examples=["crm.timeline.comment.add"])
@@ -101,7 +101,7 @@ def _find_start(store: Store, stream: str, row_id: str) -> int:
 def trim_to_answer(happened: Sequence[Event]) -> Sequence[Event]:
     """Return the events up to the last event of the answer, without later ones.
 
-    When a card is approved later, its call belongs to the same turn, but not to the answer.
+    A call made after a card is approved belongs to the same turn (processing of one message), but not to the answer.
     """
     ends = (number for number, event in enumerate(happened, start=1) if isinstance(event, AnswerGiven | TurnFinished))
     return happened[: max(ends, default=0)]

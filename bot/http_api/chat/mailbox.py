@@ -163,7 +163,7 @@ class Mailbox:
 
 @contextlib.contextmanager
 def _register_ticket(tickets: dict[str, list[Ticket]], ticket: Ticket) -> Iterator[None]:
-    """Keep the ticket in `tickets`, under the id of its inbox row, for the duration of the block."""
+    """Keep the ticket in `tickets` during the block, listed under the id of its inbox row."""
     of_input = tickets.setdefault(ticket.row.id, [])
     of_input.append(ticket)
     try:
@@ -214,7 +214,10 @@ class InputBatcher:
             self._drain_task = None
 
     async def _store(self, batch: Sequence[tuple[InboxRow, "asyncio.Future[bool]"]]) -> None:
-        """Store all inbox rows of the batch or none; the inbox row of a caller who has disconnected is stored too."""
+        """Store all inbox rows (messages) of the batch in one commit, or none of them, and report the result to each waiting caller.
+
+        The inbox row of a caller who has disconnected is stored too.
+        """
         try:
             fresh = await self._receive([row for row, _ in batch])
         except Exception as error:  # noqa: BLE001 - every error is passed on to the waiting callers

@@ -36,7 +36,7 @@ class EndpointContext:
     """The services that endpoints use: the orchestrator, the clock and indexes of the journal. There is one instance per app."""
 
     def __init__(self, orchestrator: Orchestrator, clock: Clock) -> None:
-        """Create the context; nothing is read yet."""
+        """Create the context without reading anything yet."""
         self.orchestrator, self.clock = orchestrator, clock
         self.card_homes = CardSessions(orchestrator.tools.store)
         self.index = RecordIndex(orchestrator.tools.store)

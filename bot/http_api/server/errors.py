@@ -134,7 +134,7 @@ class _ErrorBoundary:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Serve one request, and answer 500 if an unexpected exception is raised before the response has begun."""
         begun = False
 
         async def noted(message: Message) -> None:

@@ -45,7 +45,7 @@ class RequestCounter:
         self._meters = meters
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Serve one request and count it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

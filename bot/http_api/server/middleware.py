@@ -27,7 +27,7 @@ class BodyLimit:
         self._app, self._exempt = app, frozenset(exempt)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Serve one request, with the limits applied to its body unless its path is exempt."""
         if scope["type"] != "http" or scope["path"] in self._exempt:
             await self._app(scope, receive, send)
             return
@@ -65,7 +65,7 @@ class TraceHeaders:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Serve one request under a new trace id, and add that id and the caching headers to the response."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

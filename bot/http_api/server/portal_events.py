@@ -36,7 +36,7 @@ class RefusedEvents:
     """Counts and logs requests that were refused because they had no valid token or no valid event."""
 
     def __init__(self, clock: Clock) -> None:
-        """Create the counter with nothing counted."""
+        """Create the counter, starting at zero."""
         self._clock = clock
         self._silent_until: datetime | None = None
         self.count = 0

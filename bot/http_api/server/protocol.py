@@ -131,7 +131,7 @@ MAX_BUFFERED: Final = 64 * 1024
 
 
 class BufferedTransport:
-    """Wraps a transport and joins small writes: all writes of one iteration of the event loop are sent together, in order."""
+    """Wraps a transport and joins small writes: the writes of one iteration of the event loop are sent together, in order."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         """Wrap `transport`; nothing is buffered yet."""
@@ -140,7 +140,7 @@ class BufferedTransport:
         self._size = 0
 
     def write(self, data: bytes) -> None:
-        """Buffer the data until the end of this loop iteration."""
+        """Buffer the data until the end of this iteration of the event loop; with more than `MAX_BUFFERED` bytes, send them at once."""
         if not data:
             return
         if not self._pieces:
