@@ -1,6 +1,6 @@
-"""The composition root of the core: builds the orchestrator, its clients and its store from the settings.
+"""Builds the core of the program from the settings: the orchestrator, its clients and its store (composition root).
 
-`process.py` adds the doors (Telegram, HTTP API).
+`process.py` adds the doors, the ways to talk to the product (Telegram, HTTP API).
 """
 
 import asyncio
@@ -90,9 +90,11 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     files: Files | None = None,
     ears: ReachabilityTracker | None = None,
 ) -> tuple[Orchestrator, list[BitrixClient | ModelClient | Limiter | Transcriber]]:
-    """Return the orchestrator and the clients that the caller closes once it has stopped.
+    """Build the orchestrator; return it and the list of clients that the caller must close after stopping it.
 
-    Raises SettingsError for missing settings (S004-67).
+    `trouble` tells a session that nothing can be stored, `partial` passes on a turn's progress, and `present` returns an actor with the
+    present rights. `audience` and `members` find the people who use the bot, `files` downloads what they send, and `ears` is told how the
+    calls of the portal and the model end. Raises SettingsError for missing settings (S004-67).
     """
     clock, ears = clock or SystemClock(), ears or ReachabilityTracker()
     auth = build_portal_auth(settings, store, clock.now)
@@ -141,7 +143,10 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     members: Members | None = None,
     ear: VoiceInput | None = None,
 ) -> Orchestrator:
-    """Build the orchestrator over the given portal and model clients; benchmarks and tests pass clients with transports of their own."""
+    """Build the orchestrator with the given portal and model clients; the other arguments are those of `build_orchestrator`.
+
+    Benchmarks and tests call it with clients that have transports of their own.
+    """
     policy, catalogue = load_rules(settings)
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)
@@ -190,10 +195,10 @@ def _build_agent(settings: Settings, catalogue: Catalogue, policies: PolicySourc
 
 @contextlib.asynccontextmanager
 async def open_async_store(settings: Settings) -> AsyncIterator[AsyncStore]:
-    """Open the database, migrate it to the current schema and close it at the end; raises SettingsError if it cannot be opened.
+    """Open the database, migrate it to the current schema, and close it at the end of the block.
 
-    A lock file ensures that only one process at a time uses the embedded database. Session leases found in it were therefore left by
-    a process that has ended, and are expired at once.
+    Raises SettingsError if it cannot be opened. A lock file ensures that only one process at a time uses the embedded database. Leases (a
+    process's claims on sessions) that are found there were left by a process that has ended, so they are expired at once.
     """
     with contextlib.ExitStack() as stack:
         embedded = settings.database_url is None
@@ -227,7 +232,10 @@ def _open_sql_store(settings: Settings) -> SqlStore:
 
 
 def load_rules(settings: Settings) -> tuple[Policy, Catalogue]:
-    """Return the company's policy and the catalogue of portal methods changed by it; raises SettingsError if they contradict each other."""
+    """Return the company's policy, and the catalogue of portal methods with the policy's additions.
+
+    Raises SettingsError if the policy is invalid or does not fit the catalogue.
+    """
     policy = load_policy(settings.policy_file)
     catalogue = load_catalogue(DATA / "catalogue", [row.model_dump() for row in policy.catalogue])
     faults = check_policy(policy, catalogue)
@@ -237,13 +245,19 @@ def load_rules(settings: Settings) -> tuple[Policy, Catalogue]:
 
 
 def _build_limiter(settings: Settings, store: AsyncStore, portal: str, clock: Clock, ears: ReachabilityTracker) -> Limiter:
-    """Build the limiter of portal calls. All clients of the process must share it, because the portal counts their calls together."""
+    """Build the rate limiter of portal calls, whose level is shared by all processes through `store`.
+
+    All clients of a process must use the same limiter, because the portal counts their calls together.
+    """
     plan = parse_plan(settings.bitrix_plan)
     return Limiter(plan.rate, plan.burst, shared=SharedLevel(store, portal, now=clock.now), clock=read_boottime, waited=ears.record_wait)
 
 
 def _build_method_prompts(catalogue: Catalogue, policies: PolicySource) -> Callable[[Mode], str]:
-    """Return a function from mode to the text that describes the portal's methods to the model; texts are cached by mode and policy."""
+    """Return a function from mode to the description of the portal's methods for the model's prompt.
+
+    Descriptions are cached by mode and policy.
+    """
     texts: dict[tuple[Mode, str], str] = {}
 
     def methods(mode: Mode) -> str:
@@ -259,7 +273,10 @@ def _build_method_prompts(catalogue: Catalogue, policies: PolicySource) -> Calla
 
 
 def _build_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[str, Query]:
-    """Return, by name, the read-only questions that engines may ask about records, people, links and time."""
+    """Return, by name, the read-only functions with which an engine looks up records, people, links and the time.
+
+    An engine plans the answer to a message.
+    """
     lookup, known = Lookup(reads, naming, clock), DuplicateFinder(reads, naming)
 
     async def resolve(*, reference: str, method: str, params: JsonObject, actor: Actor, state: SessionState, text: str) -> Resolution:

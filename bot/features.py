@@ -31,11 +31,11 @@ from state.journal.async_store import AsyncStore
 
 
 class Members(People, Staff, LeadStaff, Protocol):
-    """The people who may use the bot, as seen by the features that write to them and by those that admit new ones."""
+    """Looks up the people who may use the bot. `Access` implements it for the features that write to people or admit new ones."""
 
 
 class Ports(NamedTuple):
-    """The services that features are built from; without `members` the bot writes to nobody on its own initiative and admits nobody."""
+    """The services that features are built from. Without `members` the bot never writes to people unasked and admits nobody."""
 
     reads: PortalReader
     naming: Naming
@@ -47,7 +47,7 @@ class Ports(NamedTuple):
 
 
 def build_features(ports: Ports, data: Path) -> Feature:
-    """Return all features merged into one; `data` is the folder of shipped data. Raises SettingsError for faulty data files."""
+    """Return one feature that combines all features; `data` is the folder of shipped data. Raises SettingsError for faulty data files."""
     reads, naming, store, members = ports.reads, ports.naming, ports.store, ports.members
 
     def url_of(target: str, actor: Actor) -> str:

@@ -1,4 +1,4 @@
-"""Runs one process: the orchestrator, its doors (Telegram, HTTP API), and the handler of stop signals."""
+"""Runs one process: the orchestrator, its doors (ways to talk to the product: Telegram, HTTP API), and the handler of stop signals."""
 
 import asyncio
 import contextlib
@@ -92,7 +92,7 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
 
 @dataclass(frozen=True, kw_only=True)
 class _Doors:
-    """The doors (ways to talk to the product) of this process; at least one of `telegram` and `api` is set."""
+    """The doors (ways to talk to the product) of this process; at least one of `telegram` and `api` is not None."""
 
     access: Access
     telegram: "TelegramDoor | None"
@@ -101,28 +101,31 @@ class _Doors:
     """Downloads files that people send in Telegram."""
 
     async def report_partial(self, session: str, what: str | Notice) -> None:
-        """Pass the progress of a turn (text so far, or a notice) to the door that its session belongs to; called by the orchestrator."""
+        """Pass the progress of a turn (text so far, or a notice) to its session's door, Telegram or HTTP; the orchestrator calls it."""
         if self.api is not None and session.startswith(PREFIX):
             await self.api.mailbox.report_partial(session, what)
         elif self.telegram is not None:
             await self.telegram.delivery.report_partial(session, what)
 
     async def report_trouble(self, session: str, notice: Notice) -> None:
-        """Pass the notice that nothing can be stored to the door that the session belongs to; called by the orchestrator."""
+        """Pass the notice that nothing can be stored to the session's door, Telegram or HTTP; the orchestrator calls it."""
         if self.api is not None and session.startswith(PREFIX):
             await self.api.mailbox.report_trouble(session, notice)
         elif self.telegram is not None:
             await self.telegram.delivery.report_trouble(session, notice)
 
     def refresh_actor(self, actor: Actor) -> Actor | None:
-        """Return the actor with the rights that its token or person has now, None if access was lost."""
+        """Return the actor with the rights that its person or HTTP token has now, None if access was lost."""
         if actor.key.startswith(PREFIX):
             return self.api.tokens.refresh_actor(actor) if self.api is not None else None
         return self.access.refresh_actor(actor)
 
 
 def _build_doors(settings: Settings, store: AsyncStore, access: Access, clock: Clock) -> _Doors:
-    """Build the Telegram door if a bot token is set, and the API if its tokens are set; raises SettingsError if either is invalid."""
+    """Return the doors (ways to talk to the product): Telegram if a bot token is set, the HTTP API if API tokens are set.
+
+    Raises SettingsError if the settings of either are invalid.
+    """
     api = Api(settings, store, access, clock) if settings.http_api_tokens is not None else None
     token = settings.telegram_bot_token
     if token is None:
@@ -139,7 +142,7 @@ def _build_doors(settings: Settings, store: AsyncStore, access: Access, clock: C
 
 
 def import_telegram(settings: Settings) -> None:
-    """Import the Telegram modules if a bot token is set; they are a third of the program, so a process without Telegram skips them."""
+    """Import the Telegram modules if a bot token is set; without one the process skips them, because they are a third of the program."""
     if settings.telegram_bot_token is not None:
         import_aiogram()
         import_module("bot.telegram.door")
@@ -155,9 +158,9 @@ async def _open_http_door(
     api: Api | None = None,
     monitor: Monitor | None = None,
 ) -> AsyncIterator[Work | None]:
-    """Bind the HTTP port and yield the function that serves it; yield None if the settings call for nothing that is served over HTTP.
+    """Bind the HTTP port and yield a function that serves it; yield None if no setting needs HTTP.
 
-    Served are the API, portal events, Telegram's webhook, health and metrics.
+    The port serves the API, portal events, Telegram's webhook, health checks and metrics.
     """
     posts = door.build_router() if door is not None else None
     if not settings.event_tokens and posts is None and api is None and settings.metrics_token is None:
@@ -190,9 +193,9 @@ def _build_monitoring_routers(
 
 
 async def _stop_gracefully(door: "TelegramDoor | None", orchestrator: Orchestrator) -> None:
-    """Accept nothing more from Telegram, let running turns end and deliver their answers.
+    """Stop accepting messages from Telegram, let running turns end, and deliver their answers.
 
-    What takes longer than the timeouts above resumes after the next start.
+    Turns have `_TURNS_TIMEOUT` seconds and deliveries `_DELIVERY_TIMEOUT`; whatever takes longer is resumed after the next start.
     """
     if door is not None:
         door.close()
@@ -230,7 +233,10 @@ async def _refresh_zones(access: Access, orchestrator: Orchestrator) -> None:
 
 
 async def _run_until_stopped(serve: Work, wind_down: Work) -> None:
-    """Run `serve` until SIGTERM or SIGINT, then `wind_down`, which a second signal cuts short; calls in progress are completed anyway."""
+    """Run `serve` until SIGTERM or SIGINT, then run `wind_down`, which a second signal cancels.
+
+    A call that was already sent is completed in either case. If `serve` ends with an error, the error is raised.
+    """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
@@ -261,7 +267,7 @@ async def _run_until_second_stop(wind_down: Work, stop: asyncio.Event) -> None:
 
 
 def _explain(error: BaseException | None) -> None:
-    """Raise the error that ended the process, known Telegram errors as a SettingsError; return if there is no error."""
+    """Raise the error with which the process ended; return if there is none. A known error of Telegram is raised as a SettingsError."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     if error is not None and "aiogram" in sys.modules:

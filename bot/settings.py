@@ -1,4 +1,4 @@
-"""The settings of one installation, read once and not changed after that. No other module reads the environment.
+"""The settings of one installation, read once and not changed after that. Other modules take settings from here.
 
 This module imports no Telegram library, because `sdelka doctor` uses it too.
 """
@@ -23,7 +23,10 @@ _NO_DURATION = "a duration such as 24h, 90m or 2d is needed"
 
 
 def _parse_duration(value: object) -> object:
-    """Convert "24h", "90m" or "2d" into a timedelta; return what is not a string unchanged. Raises ValueError for any other string."""
+    """Convert "24h", "90m" or "2d" into a timedelta, and return any value that is not a string unchanged.
+
+    Raises ValueError for any other string.
+    """
     if not isinstance(value, str):
         return value
     match = _DURATION.fullmatch(value.strip())
@@ -41,7 +44,7 @@ def _validate_plan(text: str) -> str:
 
 
 class Settings(BaseSettings):
-    """All settings; each is described by one sentence in `.env.example`. Secrets have no default."""
+    """All settings of the installation; `.env.example` describes each in one sentence. Secrets have no default."""
 
     model_config = SettingsConfigDict(env_file=".env", env_file_encoding="utf-8", frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -115,7 +118,7 @@ class Settings(BaseSettings):
 
     @property
     def event_tokens(self) -> tuple[SecretStr, ...]:
-        """Tokens that authenticate the portal's events; if there are none, no events are received."""
+        """Tokens that authenticate the portal's events. If there are none, the bot receives no events."""
         listed = self.bitrix_event_token.get_secret_value().split(",") if self.bitrix_event_token else []
         return tuple(SecretStr(token.strip()) for token in listed if token.strip())
 
@@ -140,7 +143,10 @@ def load_settings(**overrides: Any) -> Settings:
 
 
 def list_portal_settings(settings: Settings) -> tuple[str, ...]:
-    """Return the names of the settings that portal calls need: those of the application if its id is set, else the webhook's."""
+    """Return the names of the settings that portal calls need.
+
+    They are those of the application if BITRIX_OAUTH_CLIENT_ID is set, else that of the incoming webhook.
+    """
     if settings.bitrix_oauth_client_id is None:
         return ("bitrix_webhook_url",)
     return ("bitrix_portal", "bitrix_oauth_client_id", "bitrix_oauth_client_secret", "bitrix_oauth_refresh_token")
@@ -155,7 +161,7 @@ def check_required(settings: Settings, *names: str) -> None:
 
 
 def list_secrets(settings: Settings) -> tuple[str, ...]:
-    """Return every secret of the settings, whole and in the parts that are secret by themselves, to be hidden in what is said."""
+    """Return every secret of the settings, and every part of one that is secret by itself, such as a password; used to mask texts."""
     whole = [value.get_secret_value() for value in settings.__dict__.values() if isinstance(value, SecretStr)]
     parts = [part.strip() for value in whole for part in value.split(",")]
     tokens = [part.partition("=")[2].split(":")[0] for part in parts]  # name=token:role:mode of the HTTP API
@@ -171,14 +177,14 @@ _WEBHOOK_SECRET = re.compile(r"[A-Za-z0-9_-]{16,256}")
 
 @dataclass(frozen=True, kw_only=True)
 class Webhook:
-    """The address that Telegram posts updates to, and the secret by which a post is known to come from Telegram."""
+    """Telegram's webhook: the address to which Telegram posts updates, and the secret that proves that a post is from Telegram."""
 
     url: str
     secret: SecretStr
 
     @property
     def path(self) -> str:
-        """The path of the address, which the HTTP door serves."""
+        """The path of the address, at which the bot's HTTP server receives updates."""
         return urlsplit(self.url).path
 
 

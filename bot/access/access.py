@@ -1,4 +1,7 @@
-"""Decides who may use the bot: the people of the access file and those who joined by invitation. Everybody else is denied."""
+"""Decides who may use the bot: the people of the access file and the people who joined by invitation. Everybody else is denied.
+
+The registry is the event stream in the database that records who joined, who was removed or dismissed, and people's chosen settings.
+"""
 
 import asyncio
 import logging
@@ -36,8 +39,9 @@ GRACE = 60.0
 class Access:
     """The people who may use the bot now: those of the access file and those who joined, without those dismissed in the portal.
 
-    It is consulted at every message and button click, so it answers from memory; `apply_registry` and `watch_registry` keep it up to
-    date. People are named by keys such as "tg:7", in which the number is their Telegram id.
+    The list is kept in memory, because it is consulted at every message and button click; `apply_registry` and `watch_registry` keep it up
+    to date. A person key such as "tg:7" contains the person's Telegram id. An actor is a person together with their rights (role, mode,
+    whose records they see), language and time zone.
     """
 
     def __init__(self, people: Sequence[Person], *, file: AccessFile | None = None, tokens: Sequence[TokenGrant] = ()) -> None:
@@ -53,16 +57,16 @@ class Access:
         self._by_telegram: dict[int, Person] = self._merge_people()
 
     def find_actor(self, telegram_id: int) -> Actor | None:
-        """Return the person's actor with their rights, None for a stranger."""
+        """Return the actor for this Telegram id, with the rights that the person has now; None for a stranger."""
         person = self._by_telegram.get(telegram_id)
         return person.to_actor(self._zones.get(telegram_id)) if person else None
 
     def refresh_actor(self, actor: Actor) -> Actor | None:
-        """Return the actor with the rights that the person has now, None if they lost access; actors outside Telegram are not changed."""
+        """Return the actor with the person's present rights, None if they lost access; an actor outside Telegram is returned unchanged."""
         return self.find_actor_by_key(actor.key) if actor.key.startswith("tg:") else actor
 
     def find_grant(self, name: str) -> TokenGrant | None:
-        """Return what the access file grants to the HTTP token with that name, None if it does not list the token."""
+        """Return the access file's entry for the HTTP API token with this name, None if the file does not list the token."""
         return self._tokens.get(name)
 
     def find_actor_by_key(self, key: str) -> Actor | None:
@@ -70,7 +74,7 @@ class Access:
         return self.find_actor(_parse_telegram_id(key))
 
     def find_listed_actor(self, telegram_id: int) -> Actor | None:
-        """Return a listed person's actor even if they were dismissed, None for strangers.
+        """Return the actor of a person who is in the file or joined, even if they were dismissed in the portal; None for a stranger.
 
         Use it only to choose the language and time zone of a text, not to grant anything.
         """
@@ -82,7 +86,7 @@ class Access:
         )
 
     def list_people(self) -> list[Actor]:
-        """Return the actors of everybody who may use the bot."""
+        """Return one actor for each person who may use the bot."""
         return [person.to_actor(self._zones.get(number)) for number, person in self._by_telegram.items()]
 
     def list_admins(self) -> list[Actor]:
@@ -101,7 +105,10 @@ class Access:
         return f"tg:{person.lead}" if person is not None and person.lead is not None else ""
 
     def find_absence(self, key: str) -> Absence | None:
-        """Return until when the person is away, and their deputy; None if the file says nothing of it. The date may have passed."""
+        """Return the last day of the person's absence and the key of their deputy, as the access file gives them; the day may have passed.
+
+        Returns None if the file gives no absence for the person, or if they have no access.
+        """
         person = self._by_telegram.get(_parse_telegram_id(key))
         if person is None or person.away is None:
             return None
@@ -117,26 +124,29 @@ class Access:
         return _parse_telegram_id(key) in self._file_people
 
     def resolve_preferences(self, key: str) -> Mapping[str, str]:
-        """Return the person's chosen settings by name, over those that the access file sets; a name that is missing has its default."""
+        """Return the settings that the person chose or the access file gives, by name; the person's choice replaces that of the file.
+
+        A setting that is missing in the result has its default value.
+        """
         person = self._file_people.get(_parse_telegram_id(key))
         ours = {"alerts": "off"} if person is not None and person.notify == "none" else {}
         return {**ours, **self._registry.preferences.get(key, {})}
 
     def is_subscribed(self, actor: Actor, what: str) -> bool:
-        """Return whether the person has access and wants the messages of one kind: "digest", "evening" or "alerts"."""
+        """Return whether the person has access and wants messages of the kind `what`: "digest", "evening" or "alerts"."""
         present = _parse_telegram_id(actor.key) in self._by_telegram
         return present and self.resolve_preferences(actor.key).get(what, DEFAULTS[what]) == "on"
 
     def find_subscribers(self, user_id: int) -> list[Actor]:
-        """Return the people who are this employee in the portal and want to be notified of changes to their records."""
+        """Return the actors of this portal employee (one for each Telegram account) who want to be notified of changes to their records."""
         mine = [person for person in self._by_telegram.values() if person.bitrix_user_id == user_id]
         actors = (person.to_actor(self._zones.get(person.telegram_id)) for person in mine)
         return [actor for actor in actors if self.is_subscribed(actor, "alerts")]
 
     async def fetch_zones(self, zone_of: Callable[..., Awaitable[str]]) -> None:
-        """Ask the portal for the time zone of everybody for whom the access file gives none, and remember it.
+        """Fetch time zones from the portal for all people to whom the access file gives none, and remember them.
 
-        `zone_of(user_id=…)` asks for one employee and never fails; so this never fails either.
+        `zone_of(user_id=…)` returns the time zone of one employee. It never raises, so this method never raises either.
         """
         self._zone_of = zone_of
         for person in list(self._by_telegram.values()):
@@ -149,7 +159,10 @@ class Access:
         return sorted(number for number in numbers if number is not None)
 
     def apply_registry(self, registry: Registry, seq: int) -> None:
-        """Apply the registry as it is after event number `seq`; one that is older than the last applied changes nothing."""
+        """Replace the people who joined, the dismissals and the chosen settings by those of `registry`.
+
+        `seq` is the number of the last event that the registry includes. An older registry than the one applied last is ignored.
+        """
         if seq < self._seq:
             return
         self._registry, self._seq = deepcopy(registry), seq
@@ -162,24 +175,28 @@ class Access:
                 self._zones.setdefault(_parse_telegram_id(key), joined.time_zone)
 
     def discard_registry(self) -> None:
-        """Take access from everybody who joined by invitation, because the registry cannot be read.
+        """Take access from everybody who joined by invitation; called when the registry of these people cannot be read for too long.
 
-        People of the access file keep theirs, except those known to be dismissed in the portal.
+        People of the access file keep their access, except those who are known to be dismissed in the portal.
         """
         self.apply_registry(replace(self._registry, people={}), self._seq)
         self._seq = -1
 
     async def load_registry(self, store: AsyncStore) -> None:
-        """Read the registry before the first message; if that fails, only the access file counts until `watch_registry` can read it."""
+        """Read the registry (people who joined by invitation) once at the start, before the first message is handled.
+
+        If that fails, only people of the access file have access until `watch_registry` succeeds in reading the registry.
+        """
         try:
             await self.reload_registry(store)
         except Exception:  # see `watch_registry`
             log.exception("the registry of people cannot be read", extra={"action": "registry_unreadable"})
 
     async def watch_registry(self, store: AsyncStore) -> None:
-        """Apply changes of the registry and of the access file until cancelled, whichever process makes them.
+        """Apply every change of the registry (people who joined by invitation) and of the access file, until cancelled.
 
-        While the registry cannot be read nobody new is admitted; after `GRACE` seconds `discard_registry` is called.
+        Changes by other processes are applied too. While the registry cannot be read, nobody new is admitted; after `GRACE` seconds of
+        failures `discard_registry` is called.
         """
         failing_since: float | None = None
         read_at = -RELOAD
@@ -196,9 +213,10 @@ class Access:
             await asyncio.sleep(LOOK_EVERY)
 
     async def _sync_file(self, store: AsyncStore) -> None:
-        """Apply a change of the access file and store the inbox row about it; never fails.
+        """Apply a change of the access file, if there is one, and store an inbox row (an input for the orchestrator) that reports it.
 
-        Handlers of that row tell the administrators and close the cards of people who are no longer listed.
+        The handler of that row tells the administrators, and closes the open confirmation cards of people who are no longer listed. Never
+        raises.
         """
         try:
             news = await asyncio.to_thread(self._access_file.poll) if self._access_file is not None else None
@@ -214,7 +232,10 @@ class Access:
             log.exception("the access file cannot be followed", extra={"action": "access_not_followed"})
 
     def apply_file_news(self, news: FileNews) -> None:
-        """Apply a change of the access file: rights change at once; the inbox row about it is stored by the next `_sync_file`."""
+        """Apply a change of the access file to everybody's rights at once.
+
+        The inbox row that reports the change is only queued here; the next `_sync_file` stores it.
+        """
         before = set(self._by_telegram)
         if not news.faults:
             self._file_people = {person.telegram_id: person for person in news.people}
@@ -226,15 +247,16 @@ class Access:
         )
 
     async def _fetch_new_zones(self) -> None:
-        """Fetch the time zones of people who are new in the access file; those of the others are refreshed hourly."""
+        """Fetch the time zones of people who are new in the access file; `fetch_zones` refreshes everybody's every hour."""
         for number, person in list(self._by_telegram.items()):
             if person.time_zone is None and number not in self._zones and self._zone_of is not None:
                 self._zones[number] = await self._zone_of(user_id=person.bitrix_user_id)
 
     async def _reload_if_changed(self, store: AsyncStore, read_at: float) -> float:
-        """Read the registry if its event stream has grown or `RELOAD` seconds have passed; return when it was last read.
+        """Read the registry (people who joined) again if its event stream has grown or `RELOAD` seconds have passed since `read_at`.
 
-        Times are seconds since boot. The stream does not grow when a person's data are erased from stored events, hence `RELOAD`.
+        Returns when the registry was last read, in seconds since boot. The time limit is needed because erasing a person changes stored
+        events without adding any.
         """
         seq = await store.read(_read_head)
         if seq == self._seq and read_boottime() - read_at < RELOAD:
@@ -243,17 +265,20 @@ class Access:
         return read_boottime()
 
     async def reload_registry(self, store: AsyncStore) -> None:
-        """Read the registry (people who joined by invitation) now and apply it; raises the store's errors."""
+        """Read the registry (people who joined by invitation) from the database now and apply it; raises the store's errors."""
         state, seq = await store.read(load_state, STREAM)
         self._seq = min(self._seq, seq)
         self.apply_registry(extract_registry(state), seq)
 
     def map_listed(self) -> dict[str, Person]:
-        """Return person key → person for everybody who is listed, including dismissed people."""
+        """Return person key → person for everybody who is in the access file or joined, including dismissed people."""
         return {f"tg:{number}": person for number, person in self._merge_people().items()}
 
     def _merge_people(self) -> dict[int, Person]:
-        """Return the people of the file and those who joined, including dismissed ones; for a person in both, the file's entry counts."""
+        """Return Telegram id → person for the people of the file and those who joined, including dismissed ones.
+
+        A person who is in both is taken from the file.
+        """
         return _mark_namesakes({**_build_joined_people(self._registry.people), **self._file_people}, self._file_people)
 
     def __len__(self) -> int:
@@ -280,9 +305,10 @@ def _build_joined_people(people: Mapping[str, JoinedPerson]) -> dict[int, Person
 
 
 def _mark_namesakes(people: Mapping[int, Person], file: Mapping[int, Person]) -> dict[int, Person]:
-    """Add the Telegram id to names that two people share, and to the name of a joined person whose employee number another person has too.
+    """Return the people with the Telegram id added to each name that would be ambiguous, such as "Anna (Telegram 7)".
 
-    `people` and `file` map Telegram ids to people; `file` holds those of the access file.
+    A name is ambiguous if two people share it, or if a person who joined has the same employee number as somebody else. `people` and `file`
+    map Telegram ids to people; `file` holds only those of the access file.
     """
     names = Counter(person.name.casefold() for person in people.values())
     employees = Counter(person.bitrix_user_id for person in people.values())
@@ -301,7 +327,7 @@ def _apply_preferences(person: Person, chosen: Mapping[str, str]) -> Person:
 
 
 def load_access(path: Path | None) -> Access:
-    """Return who may use the bot according to the file; nobody if `path` is None.
+    """Return an `Access` with the people and tokens of the access file, an empty one if `path` is None.
 
     Raises SettingsError that names the file, the entry and the fix.
     """

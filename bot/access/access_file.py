@@ -1,4 +1,4 @@
-"""Reads the access file (YAML) at the start and whenever it changes. People who are not listed have no access through it.
+"""Reads the access file (YAML) at the start and whenever it changes. It lists people and HTTP tokens and what they may do.
 
 A file that becomes invalid or empty changes nothing: the last valid list stays in force and administrators are told.
 """
@@ -38,7 +38,7 @@ def _validate_zone(name: str) -> str:
 
 
 class Person(BaseModel):
-    """One person of the access file."""
+    """A person with access to the bot: an entry of the access file, or the same data of somebody who joined by invitation."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     telegram_id: int
@@ -61,7 +61,7 @@ class Person(BaseModel):
     """For a lead: the last day of their absence, until which the deputy decides."""
 
     def to_actor(self, learned: str | None = None) -> Actor:
-        """Return the person as an actor with their rights; `learned` is their time zone in the portal, used if the file gives none."""
+        """Return the person as an actor (person with rights); `learned` is their time zone in the portal, used if the file gives none."""
         sees = self.sees if self.sees is not None else ("own" if self.role == "manager" else "all")
         return Actor(
             key=f"tg:{self.telegram_id}",
@@ -76,7 +76,10 @@ class Person(BaseModel):
 
 
 class TokenGrant(BaseModel):
-    """What the access file adds to one token of HTTP_API_TOKENS, matched by `name`: its employee in the portal, language and time zone."""
+    """An entry of the access file for one HTTP API token, found by `name`: its employee in the portal, language and time zone.
+
+    The token itself and its role are in the setting HTTP_API_TOKENS.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     name: str
@@ -97,7 +100,7 @@ class _File(BaseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class FileNews:
-    """A change of the access file: either `faults` says why the old list stays, or `people` and `tokens` are the new one."""
+    """A change of the access file. If the file is invalid, `faults` says why; otherwise `people` and `tokens` are its new content."""
 
     content: str
     """Hash of the file's content and the time it was written; identifies the change, so that it is reported once."""
@@ -107,15 +110,18 @@ class FileNews:
 
 
 class AccessFile:
-    """Notices changes of the access file; polling an unchanged file costs one stat call."""
+    """Notices changes of the access file when `poll` is called; polling an unchanged file costs one stat call."""
 
     def __init__(self, path: Path, wall: Callable[[], float] = lambda: SystemClock().now().timestamp()) -> None:
-        """Watch the file at `path` for changes of its present content; `wall` returns the time in Unix seconds."""
+        """Remember the present content of the file at `path`; `poll` reports later changes. `wall` returns the time in Unix seconds."""
         self._path, self._wall = path, wall
         self._stamp, self._content = _read_stamp(path), _hash_content(path)
 
     def poll(self) -> FileNews | None:
-        """Return the change since the last poll, None if there is none or the file was written within the last `SETTLED` s; never fails."""
+        """Return the change since the last poll, None if there is none. Never raises.
+
+        A file that was written less than `SETTLED` seconds ago is not read yet, and None is returned.
+        """
         stand = _read_stamp(self._path)
         if stand == self._stamp or (stand and 0 <= self._wall() - stand[0] / 1e9 < SETTLED):
             return None
@@ -138,12 +144,12 @@ class AccessFile:
 
 
 def read_people(path: Path) -> list[Person]:
-    """Return the people of the file; raises SettingsError that names the file, the entry and the fix."""
+    """Return the people listed in the access file; raises SettingsError that names the file, the entry and the fix."""
     return read_access_file(path).people
 
 
 def read_access_file(path: Path) -> _File:
-    """Return people and tokens of the file; raises SettingsError that names the file, the entry and the fix."""
+    """Return the people and tokens listed in the access file; raises SettingsError that names the file, the entry and the fix."""
     try:
         content: object = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except OSError as error:

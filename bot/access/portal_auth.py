@@ -1,6 +1,6 @@
 """Builds the portal credentials from the settings and stores the application's tokens.
 
-The credentials are those of an application if its id is set, else an incoming webhook. Nothing is sent to the portal here.
+The credentials are those of an application if BITRIX_OAUTH_CLIENT_ID is set, else an incoming webhook. Nothing is sent to the portal here.
 """
 
 import contextlib
@@ -19,12 +19,18 @@ from state.journal.store import StoreError
 
 
 def build_portal_auth(settings: Settings, store: AsyncStore, now: Callable[[], datetime]) -> Auth:
-    """Return the credentials for portal calls; raises SettingsError naming each missing or wrong setting (S004-40, S004-73)."""
+    """Return the credentials for portal calls; an application's tokens are kept in the database (S004-40, S004-73).
+
+    Raises SettingsError naming each missing or wrong setting.
+    """
     return build_auth(settings, OAuthStore(store), now)
 
 
 def build_auth(settings: Settings, tokens: TokenStore, now: Callable[[], datetime]) -> Auth:
-    """Return the same credentials with the application's tokens kept in `tokens`; raises like `build_portal_auth`."""
+    """Return the credentials for portal calls; an application loads and replaces its tokens through `tokens`.
+
+    Raises SettingsError naming each missing or wrong setting.
+    """
     check_required(settings, *list_portal_settings(settings))
     if settings.bitrix_oauth_client_id is None:
         return _build_webhook(settings.bitrix_webhook_url or SecretStr(""))
@@ -54,7 +60,7 @@ class OAuthStore:
     """Keeps the application's tokens as named values of the database; implements `bitrix.auth.oauth.TokenStore`."""
 
     def __init__(self, store: AsyncStore) -> None:
-        """Keep the token pairs in `store`."""
+        """Create a store that keeps the application's tokens in the database `store`."""
         self._store = store
 
     async def load(self, name: str) -> str | None:

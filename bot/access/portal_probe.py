@@ -1,6 +1,6 @@
 """Read-only access to the portal for commands that run beside the bot.
 
-It renews no token, stores nothing, and calls only the methods in `READS`. `fetch_employee` is the exception: it may renew tokens.
+A probe renews no token, stores nothing, and calls only the methods in `READS`. Only `fetch_employee` may renew tokens.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ NO_TOKEN: Final = "NO_STORED_TOKEN"  # noqa: S105 - an error code
 
 
 class ReadOnlyTokens:
-    """The application's stored tokens, which are never replaced."""
+    """A token store that can load the application's stored tokens but never replaces them."""
 
     def __init__(self, load: Callable[[str], str | None]) -> None:
         """Read tokens with `load`, which returns the text stored under a name, None if there is none."""
@@ -43,17 +43,20 @@ class ReadOnlyTokens:
             raise OSError(type(error).__name__) from None
 
     async def swap(self, name: str, expected: str | None, text: str) -> bool:
-        """Store nothing and raise OSError; it is called before the authorization server is asked for a new token, so none is requested."""
+        """Raise OSError instead of storing a token.
+
+        The client calls this method before it requests a new token from the authorization server, so no token is requested.
+        """
         del name, expected, text
         self.was_swap_wanted = True
         raise OSError("a look stores nothing")
 
 
 class PortalProbe:
-    """Calls the reading methods listed in `READS`; created by `open_portal_probe`."""
+    """Calls the portal's read-only methods that `READS` lists; created by `open_portal_probe`."""
 
     def __init__(self, client: BitrixClient, tokens: ReadOnlyTokens, within: float) -> None:
-        """Call through `client`; an answer that takes longer than `within` seconds fails the call."""
+        """Create a probe that makes its calls through `client`; a call fails if its answer takes longer than `within` seconds."""
         self._client, self._tokens, self._within = client, tokens, within
 
     @property
@@ -84,9 +87,10 @@ class PortalProbe:
 
 @contextlib.asynccontextmanager
 async def open_portal_probe(settings: Settings, load: Callable[[str], str | None], *, within: float) -> AsyncIterator[PortalProbe]:
-    """Yield a probe of the configured portal; `load` reads stored tokens, `within` is its timeout in seconds.
+    """Yield a probe of the configured portal, which is closed at the end of the block.
 
-    Raises SettingsError for missing or wrong settings.
+    `load` returns the text stored in the database under a name; each call may take `within` seconds. Raises SettingsError for missing or
+    wrong settings.
     """
     tokens = ReadOnlyTokens(load)
     clock = SystemClock()
@@ -100,7 +104,7 @@ _TIMEOUT = 15.0
 
 
 async def fetch_employee(settings: Settings, user_id: int) -> User | None:
-    """Return the employee's data in the portal, None for an unknown number. Raises BitrixError, SettingsError, StoreError."""
+    """Return the employee with this number from the portal, None if there is none. Raises BitrixError, SettingsError, StoreError."""
     opened = open_store(settings.database.get_secret_value())  # an application keeps its tokens there
     store, clock = AsyncStore(opened, threads=opened.threads), SystemClock()
     try:

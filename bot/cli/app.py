@@ -1,6 +1,6 @@
-"""The command line of `sdelka`. Each command imports its module only when it is called.
+"""The command line of `sdelka`. The module of a command is imported only when the command is called.
 
-A SettingsError ends it with one sentence on stderr and exit code 2.
+A SettingsError ends the program with one sentence on stderr and exit code 2.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _PASS_THROUGH = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 @app.command()
 def run() -> None:
-    """Serve Telegram until stopped."""
+    """Run the bot until it is stopped: serve Telegram, the HTTP API, or both, as the settings say."""
     from bot.monitoring.logging_setup import configure_logging  # noqa: PLC0415 - each command imports what it needs: help and refusals come at once
     from bot.settings import load_settings  # noqa: PLC0415 - see above
 
@@ -56,7 +56,10 @@ def chat(
 
 
 def _add_lazy_command(name: str, module: str, what: str, attribute: str = "app") -> None:
-    """Add a command whose module is imported only when the command is called; `what` is its help text."""
+    """Add a command whose module is imported only when the command is called.
+
+    `what` is its help text, `attribute` the name of the Typer application in the module.
+    """
 
     @app.command(name, help=what, context_settings=_PASS_THROUGH, add_help_option=False)
     def handed_on(context: typer.Context) -> None:
@@ -78,20 +81,20 @@ _add_lazy_command("people", "bot.cli.invite", "Who may use the bot, and how to e
 
 @app.command(context_settings=_PASS_THROUGH, add_help_option=False)
 def demo(context: typer.Context) -> None:
-    """A CRM, a messenger and a rule-based model on this machine, with the real bot: no account anywhere."""
+    """Try the bot without any account: run it with a simulated CRM, a chat page and a rule-based model on this machine."""
     _execute_module("sandbox.demo", context.args)
 
 
 @app.command(context_settings=_PASS_THROUGH, add_help_option=False)
 def sandbox(context: typer.Context) -> None:
-    """One sandbox server alone: `sdelka sandbox portal|telegram|model --port N [--data DIR]`."""
+    """Start one simulated server without the bot: `sdelka sandbox portal|telegram|model --port N [--data DIR]`."""
     if not context.args or context.args[0] not in _SERVERS:
         raise SettingsError(f"sdelka sandbox needs one of: {', '.join(_SERVERS)}")
     _execute_module(f"sandbox.{context.args[0]}", context.args[1:])
 
 
 def _execute_module(module: str, arguments: list[str]) -> None:
-    """Replace this process by a Python process that runs `module`, since the product never imports the sandbox."""
+    """Replace this process by a Python process that runs `module`; the bot must not import the sandbox itself."""
     os.execv(sys.executable, [sys.executable, "-m", module, *arguments])  # noqa: S606 - our own module, no shell
 
 

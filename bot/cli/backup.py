@@ -31,10 +31,10 @@ def backup(
     keep: Annotated[int, typer.Option(min=0, help=_KEEP)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
 ) -> None:
-    """Copy the database and the audit logs into one file, as they are at this moment. The bot may run.
+    """Copy the database and the audit logs, as they are at this moment, into one file. The bot may run.
 
-    The file holds what people wrote and the keys to it: keep it as you keep the database. It holds nothing of the settings.
-    Exit codes: 0 written, 2 not written (nothing is left of it). See docs/backup.md.
+    The file holds what people wrote and the keys that decrypt it, so protect it like the database. It does not hold the settings. Exit
+    codes: 0 = the file was written, 2 = it was not, and no part of it is left. See docs/backup.md.
     """
     from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
     from state.clock import SystemClock  # noqa: PLC0415 - see above

@@ -1,4 +1,4 @@
-"""The command `sdelka budget`: shows how much of the model (tokens, money) everybody used in a month, and their limits. It only reads."""
+"""The command `sdelka budget`: shows each person's usage of the model (tokens, money) in a month, and their limits. It only reads."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ def budget(
     month: Annotated[str, typer.Option("--month", help="Another month, such as 2026-10; by default the present one.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
 ) -> None:
-    """What each person used of the model, and what the policy allows them; a month is that of the person's time zone.
+    """Show how much of the model each person used in a month, and their limits. Months begin in each person's own time zone.
 
     Exit codes: 0 = everybody is within their budget, 1 = somebody has used theirs up, 2 = wrong use, a faulty policy, or the database
     cannot be read.
@@ -85,7 +85,10 @@ def _parse_month(text: str) -> int:
 
 
 def _find_start(month: int, now: datetime) -> datetime:
-    """Return a moment that lies before the start of the month in every time zone; `month` is 202610 for October 2026, 0 for the present."""
+    """Return a moment that lies before the start of the month in every time zone.
+
+    `month` is a number such as 202610 for October 2026, or 0 for the month of `now`.
+    """
     from datetime import UTC, timedelta  # noqa: PLC0415 - see budget
 
     from orchestrator.gate.call.budget import find_month_start  # noqa: PLC0415 - see budget
@@ -94,7 +97,7 @@ def _find_start(month: int, now: datetime) -> datetime:
 
 
 def _load_people(settings: "Settings") -> "dict[str, Actor]":
-    """Return the people of the access file by budget key; empty if the file cannot be read.
+    """Return budget key → actor for everybody in the access file; empty if the file cannot be read.
 
     The budget key of somebody with an employee number is "employee:<number>", so that all their accounts share one budget.
     """

@@ -1,6 +1,6 @@
-"""The command `sdelka chat`: the copilot in a terminal, where cards are approved with y and denied with n.
+"""The command `sdelka chat`: the copilot in a terminal, where the person approves a card (a pending change) with y and denies it with n.
 
-Like the other doors it only passes answers on: the gate decides.
+This module decides nothing: like Telegram and the HTTP API it passes decisions to the gate, which checks whether they count.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ _WORDS = load_lexicon("answers")
 
 
 class Terminal:
-    """One conversation in the terminal; tests replace `read_line` and `show`."""
+    """One conversation in the terminal: reads the person's lines and shows the answers. Tests replace `read_line` and `show`."""
 
     def __init__(self, store: AsyncStore, actor: Actor, session: str, *, read_line: ReadLine, show: Show) -> None:
         """Create the conversation of `actor` in the given session; `read_line` returns None at the end of input."""
@@ -54,7 +54,7 @@ class Terminal:
                 await self._drain(orchestrator)
 
     def _parse_line(self, text: str) -> InboxRow:
-        """Return the line as an inbox row: a command ("/new"), the number of an offered choice, or a message."""
+        """Return the line as an inbox row (input of the orchestrator): a command ("/new"), the number of an offered choice or a message."""
         if text.startswith("/"):
             name = text[1:].split(maxsplit=1)[0] if text[1:].split() else ""
             return self._build_row("command", "turn" if name == "new" else "express", {"name": name})
@@ -77,7 +77,7 @@ class Terminal:
         )
 
     async def _drain(self, orchestrator: Orchestrator) -> None:
-        """Show messages until none is left and nothing is in progress; a card that waits is followed by the y/n question."""
+        """Show messages until none is left and the orchestrator is idle; after a card that waits for a decision, ask the y/n question."""
         while True:
             rows = await self._store.list_due_outbox("cli", self._clock.now())
             mine = [row for row in rows if row.session == self._session]
@@ -100,7 +100,7 @@ class Terminal:
             await self._ask(view, orchestrator)
 
     def _show_file(self, row: OutboxRow) -> None:
-        """Show a file (a long list) as text: one row per line, cells separated by tabs."""
+        """Show a file that the bot sends (a long list) as text: one row per line, cells separated by tabs."""
         self._show("\n".join("\t".join(str(cell) for cell in cells) for cells in (row.body["columns"], *row.body["rows"])))
 
     def _show_reply(self, row: OutboxRow) -> None:
@@ -111,7 +111,7 @@ class Terminal:
         self._show("\n".join([text, *lines]) if text else "\n".join(lines))
 
     async def _ask(self, view: CardView, orchestrator: Orchestrator) -> None:
-        """Ask the person to decide about the card: y approves, n denies, anything else leaves it open (see /pending)."""
+        """Ask the person to decide about the card: y approves it, n denies it, anything else leaves it open (/pending lists open cards)."""
         answer = (await self._read_line("[y/n] ") or "").strip().lower()
         approve = answer in _WORDS.read_words("terminal", "yes")
         if not approve and answer not in _WORDS.read_words("terminal", "no"):

@@ -21,7 +21,7 @@ or "embedded" for the SQLite file in STATE_DIR."""
 
 @app.callback()
 def group() -> None:
-    """Move the database, or take a moved one back."""
+    """Move the database, or reopen one that was moved."""
 
 
 @app.command()
@@ -30,10 +30,10 @@ def move(
     *,
     as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
 ) -> None:
-    """Copy everything from the present database (DATABASE_URL, or STATE_DIR) into an empty one, compare them, and mark the old one moved.
+    """Copy everything from the present database (DATABASE_URL, or STATE_DIR) into an empty one, compare both, mark the old one as moved.
 
-    Stop every bot first. The old database stays as it is; whoever starts a bot on it by mistake is refused.
-    Exit codes: 0 moved and the same, 2 refused or failed: the old database is as before.
+    Stop every bot first. The content of the old database does not change, but no bot starts on it any more. Exit codes: 0 = moved, and both
+    databases are equal, 2 = refused or failed, and the old database is as before.
     """
     from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
     from state.journal.store import StoreError  # noqa: PLC0415 - see above
@@ -60,9 +60,10 @@ def reopen(
     *,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask; for scripts.")] = False,
 ) -> None:
-    """Take back a database that was moved, so that bots start on it again. It lacks what bots did with the other one since.
+    """Remove the mark from a database that was moved, so that bots start on it again.
 
-    Exit codes: 0 open again (or it never was closed), 2 refused.
+    The database lacks whatever bots have done with the other database since the move. Exit codes: 0 = the database is open (also if it was
+    never marked), 2 = refused.
     """
     from bitrix.masking import mask  # noqa: PLC0415 - see move
     from state.journal.store import StoreError  # noqa: PLC0415 - see move

@@ -31,11 +31,11 @@ def freeze(
     status: Annotated[bool, typer.Option("--status", help="Only tell how it stands.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
 ) -> None:
-    """Stop all writing to the portal, in every process, from the moment at which this command returns.
+    """Stop all writing to the portal in every process, or allow it again (--off), or show whether it is stopped (--status).
 
-    The answer to a call that was already sent is awaited. Reading goes on, cards wait. The bot tells the administrators.
-    Exit codes: 0 = done (with --status: writing may start), 1 = with --status: writing is frozen, 2 = wrong use, or the database cannot
-    be used: nothing was changed.
+    Once a stopping command has returned, no new write starts; a call that was already sent is completed. Reading continues, and open
+    confirmation cards stay open. The bot notifies the administrators. Exit codes: 0 = done (with --status: writing is allowed), 1 = with
+    --status: writing is stopped, 2 = wrong use, or the database cannot be used: nothing was changed.
     """
     if sum((off, status, bool(reason))) > 1:
         raise SettingsError("sdelka freeze takes one of --reason, --off and --status")
@@ -72,7 +72,7 @@ def _show_status(*, as_json: bool) -> None:
 
 
 def _set_switch(store: "Store", *, reason: str, off: bool) -> "SwitchResult":
-    """Stop all writes, or allow them again if `off`, and return the result.
+    """Stop all writes to the portal, or allow them again if `off` is True. Return the state of the switch and whether it was changed.
 
     Tries again while another process changes the switch; raises SettingsError after `PATIENCE` seconds.
     """

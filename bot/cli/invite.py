@@ -1,6 +1,7 @@
 """The commands `sdelka invite` and `sdelka people`: invite people, list who has access, remove somebody.
 
-They only store inbox rows. A running bot processes these within a second, otherwise the next one that starts does.
+The commands only store inbox rows (inputs for the bot). A bot that runs processes them within a second; otherwise the next bot that starts
+does.
 """
 
 import asyncio
@@ -32,7 +33,7 @@ people = typer.Typer(add_completion=False, invoke_without_command=True, help="Wh
 
 
 class _Role(StrEnum):
-    """Roles that the command line accepts."""
+    """The roles that the option `--role` accepts."""
 
     MANAGER = "manager"
     LEAD = "lead"
@@ -54,8 +55,8 @@ def invite(
 ) -> None:
     """Make a single-use link for one employee. It is shown once and stored nowhere: send it to them, and to nobody else.
 
-    Works while the bot runs and while it does not. Exit codes: 0 = the link is on the screen, 2 = no token, no database, no such
-    employee, one who was dismissed, or one who has access already (see --second-account): nothing was changed.
+    Works while the bot runs and while it does not. Exit codes: 0 = the link is on the screen, 2 = nothing was changed: there is no bot
+    token or no database, or the employee is unknown, was dismissed or has access already (see --second-account).
     """
     from bot.settings import check_required, load_settings  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
 
@@ -80,7 +81,7 @@ def invite(
 
 
 def _refuse_second(settings: "Settings", user_id: int) -> None:
-    """Raise SettingsError if somebody with access is that employee already."""
+    """Raise SettingsError if the employee with this number has access already."""
     from bot.access.access import load_access  # noqa: PLC0415 - see invite
 
     access = load_access(settings.access_file)
@@ -95,7 +96,7 @@ def _refuse_second(settings: "Settings", user_id: int) -> None:
 
 @people.callback()
 def list_access(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False) -> None:
-    """Who may use the bot, who lost access in Bitrix24, and which links are open. `sdelka people remove KEY` takes access away.
+    """List who may use the bot, who lost access in Bitrix24, and which links are open. `sdelka people remove KEY` takes access away.
 
     Exit codes: 0 = shown, 2 = the database or the access file cannot be read.
     """
@@ -121,10 +122,10 @@ def list_access(context: typer.Context, *, as_json: Annotated[bool, typer.Option
 def remove(
     key: Annotated[str, typer.Argument(help='Key as `sdelka people` shows it: "tg:1007", or "invite:1a2b3c4d" for an open link.')],
 ) -> None:
-    """Take access away from somebody who joined by a link, or take an open link back.
+    """Take access away from somebody who joined by a link, or withdraw an open link.
 
-    A running bot does it within a second and closes their open cards. Exit codes: 0 = noted, 1 = nobody has this key,
-    2 = the access file lists them (take them out there), or the database cannot be used.
+    A running bot does it within a second and closes the person's open cards. Exit codes: 0 = stored, 1 = nobody has this key, 2 = the
+    access file lists the person (remove them there), or the database cannot be used.
     """
     from bot.access.access import load_access  # noqa: PLC0415 - see invite
     from bot.settings import load_settings  # noqa: PLC0415 - see invite
@@ -146,7 +147,7 @@ def remove(
 
 
 def _build_people_rows(access: "Access", registry: "Registry") -> Iterator[dict[str, Any]]:
-    """Yield one table row for everybody of the access file and everybody who joined by invitation."""
+    """Yield one table row (column → cell) for each person of the access file and each person who joined by invitation."""
     present = {actor.key: actor for actor in access.list_people()}
     for key, person in access.map_listed().items():
         by = "ACCESS_FILE" if access.is_fixed(key) else registry.people[key].by
@@ -220,7 +221,10 @@ def _fetch_employee_name(settings: "Settings", user_id: int, given: str) -> str:
 
 
 def _build_invitation(bot: str, user_id: int, role: str, name: str, *, hours: int) -> "tuple[str, InboxRow]":
-    """Return the link and the inbox row that makes it valid; the row holds a fingerprint of the link's token, not the token itself."""
+    """Return the invitation link and the inbox row (input for the bot) that makes it valid.
+
+    The row holds a fingerprint of the link's token, not the token itself.
+    """
     from orchestrator.features.people.registry import build_proof, create_token, seal_name  # noqa: PLC0415 - see invite
     from state.clock import format_iso  # noqa: PLC0415 - see invite
 

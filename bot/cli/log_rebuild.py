@@ -1,4 +1,4 @@
-"""Rebuilds audit logs from the journal, into a new folder or in place of the old ones, which are kept."""
+"""Rebuilds audit logs from the journal, into a new folder or in LOG_DIR; in LOG_DIR the old files are kept in a folder beside it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,10 +17,10 @@ from state.journal.store import Store, StoreError
 
 
 def rebuild_audit_logs(store: Store, settings: Settings, *, user: str, to: Path | None, replace: bool) -> tuple[Path, dict[str, int]]:
-    """Rebuild the logs of `user` ("": of everybody); return the folder written and the number of records by person.
+    """Rebuild the audit logs of `user` ("" for everybody) and return the folder they are in and the number of records by person.
 
-    With `replace` they replace those in LOG_DIR, which needs the bot to be stopped; otherwise they go into `to` or a new folder beside
-    it. Raises SettingsError if that is not possible now.
+    With `replace` they replace the logs in LOG_DIR, for which the bot must be stopped. Otherwise they are written into `to` or, if that is
+    None, into a new folder beside LOG_DIR. Raises SettingsError if that is not possible now.
     """
     stamp = SystemClock().now().strftime("%Y%m%dT%H%M%SZ")
     folder = to or settings.log_dir.with_name(f"{settings.log_dir.name}-rebuilt-{stamp}")
@@ -47,7 +47,10 @@ def _write_logs(store: Store, folder: Path, user: str) -> dict[str, int]:
 
 @contextmanager
 def _lock_database(settings: Settings) -> Iterator[None]:
-    """Hold the lock file of the embedded database; raises SettingsError if a bot holds it, or if another database is used."""
+    """Hold the lock file of the embedded database during the block, so that no bot starts on it.
+
+    Raises SettingsError if a bot holds the lock, or if the database is on a server.
+    """
     if settings.database_url is not None:
         raise SettingsError(
             "--replace cannot tell whether bots run on DATABASE_URL: rebuild with --to, stop them, and exchange the folders"
@@ -60,7 +63,10 @@ def _lock_database(settings: Settings) -> Iterator[None]:
 
 
 def _swap_folders(new: Path, live: Path, old: Path) -> None:
-    """Move the live logs that `new` replaces into `old`, then move those of `new` into `live`; a crash in between loses no file."""
+    """Move the logs that are replaced from `live` into `old`, then move the rebuilt logs from `new` into `live`.
+
+    A crash in between loses no file.
+    """
     live.mkdir(parents=True, exist_ok=True)
     old.mkdir()
     for log in list_logs(new):

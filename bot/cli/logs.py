@@ -28,7 +28,7 @@ _Json = Annotated[bool, typer.Option("--json", help=AS_JSON)]
 
 
 class LogRecord(View):
-    """A record of an audit log, of any type, as the commands show it; a field that its type does not have is empty."""
+    """A record of an audit log, with the fields that the commands show; a field that its type of record does not have is empty."""
 
     n: int | str = Field("", validation_alias=AliasPath("chain", "n"))
     """The record's number in its log; "" in a record without a checksum chain."""
@@ -54,12 +54,12 @@ class LogRecord(View):
 
     @property
     def calls(self) -> list[str]:
-        """The calls, each as "method → status"."""
+        """The portal calls of the record, each as "method → status"."""
         return [f"{call.get('method', '')} → {call.get('status', '')}" for call in self.executed_actions or ()]
 
     @property
     def request(self) -> str:
-        """What the person asked for, or what happened, as one line of the table."""
+        """What the person asked for or decided; for other types of records, what happened. It is shown in the column "asked"."""
         match self.type:
             case "trouble":
                 return "; ".join(map(str, self.errors))
@@ -82,9 +82,10 @@ def verify(
     *,
     as_json: _Json = False,
 ) -> None:
-    """Check that no record and no archive was changed, cut or removed; names file and byte of everything that was.
+    """Check that no record and no archive was changed, cut or removed; show file and byte of each that was.
 
-    Exit codes: 0 = whole (notes are no damage), 1 = something is damaged, cut, missing or unreadable, 2 = wrong use.
+    Exit codes: 0 = everything is intact (notes do not count as damage), 1 = something is damaged, cut, missing or unreadable, 2 = wrong
+    use.
     """
     from state.audit_log.records import build_log_path  # noqa: PLC0415 - only what a command needs is loaded, so that help comes at once
     from state.audit_log.verify import verify_log, verify_logs  # noqa: PLC0415 - see above
@@ -112,9 +113,9 @@ def show(
     *,
     as_json: _Json = False,
 ) -> None:
-    """The last records of a person, or of a trace: when, what kind, what was asked, which calls and what became of them.
+    """Show the last records of a person, or all records with a trace id: time, type, what was asked, the calls and their outcomes.
 
-    Exit codes: 0 = shown, 1 = an archive is damaged (see verify), or nothing has that trace, 2 = wrong use.
+    Exit codes: 0 = shown, 1 = an archive is damaged (see verify), or no record has that trace id, 2 = wrong use.
     """
     if trace:
         _show_trace(user, trace, as_json=as_json)
@@ -177,7 +178,7 @@ def tail(
     last: Annotated[int, typer.Option(min=0, help="So many records of each log first.")] = 10,
     as_json: _Json = False,
 ) -> None:
-    """The newest records, and with -f each new one as it comes, also after the log was archived and begun anew.
+    """Show the newest records, and with -f each new one as it is written, also after a log file was archived and a new one begun.
 
     Exit codes: 0 = done or stopped by the keyboard, 1 = an archive is damaged (see verify), 2 = wrong use.
     """
@@ -207,8 +208,8 @@ def rebuild(
 ) -> None:
     """Write the audit logs anew from the journal, each record marked "rebuilt". Without --replace no existing file is touched.
 
-    --replace works only with the embedded database and while no bot runs on it, or a record of the moment might come twice.
-    Exit codes: 0 = done, 1 = the journal knows nobody of that name, 2 = wrong use, or the bot runs.
+    --replace works only with the embedded database and while no bot runs; a running bot could write a record a second time. Exit codes: 0 =
+    done, 1 = the journal has nobody of that name, 2 = wrong use, or the bot runs.
     """
     from bot.cli.log_rebuild import rebuild_audit_logs  # noqa: PLC0415 - the engine's parser and SQLAlchemy take a while to load
 
@@ -229,9 +230,9 @@ def rebuild(
 
 
 def _resolve_key(store: "Store", user: str) -> str:
-    """Return the person key ("tg:7") for a key, a Telegram id or a name known from cards and decisions.
+    """Return the person key ("tg:7") for a key, a Telegram id, or a name that occurs in the journal.
 
-    Anything else is returned unchanged. Raises SettingsError if several people fit.
+    Anything else is returned unchanged. Raises SettingsError if several people have the name.
     """
     from orchestrator.reports.erasure.erase import find_candidates, find_similar  # noqa: PLC0415 - see verify
     from orchestrator.reports.log_rebuild.rebuild import collect_names  # noqa: PLC0415 - see verify
@@ -251,7 +252,7 @@ def _find_folder() -> Path:
 
 
 def _resolve_person(folder: Path, user: str) -> str:
-    """Return the key of the person that a key, Telegram id, log file name or name stands for.
+    """Return the key of the person whom `user` denotes: a key, Telegram id, log file name or name.
 
     Raises SettingsError that lists the possible people if there is no such log or if several fit.
     """
@@ -271,7 +272,7 @@ def _resolve_person(folder: Path, user: str) -> str:
 
 
 def _find_by_name(folder: Path, known: list[str], name: str) -> list[str]:
-    """Return the keys of people whose log records give them exactly that name, else of those whose names contain it."""
+    """Return the keys of the people who have exactly that name in their log records; if there are none, of those whose name contains it."""
     from orchestrator.reports.erasure.erase import find_candidates, find_log_names, find_similar  # noqa: PLC0415 - see verify
 
     people = {person: find_log_names(folder, person) for person in known}
@@ -279,9 +280,9 @@ def _find_by_name(folder: Path, known: list[str], name: str) -> list[str]:
 
 
 def _watch_logs(folder: Path, user: str, *, last: int, follow: bool) -> Iterator[JsonObject]:
-    """Yield the last `last` records of each log and, if `follow`, every new one, also from logs that appear later.
+    """Yield the last `last` records of each audit log and, if `follow`, every new record, also from logs that appear later.
 
-    `user` limits it to one person's log; "" means all.
+    `user` is the key of the person whose log is read; "" means all logs.
     """
     from state.audit_log.archives import list_logs  # noqa: PLC0415 - see verify
     from state.audit_log.follower import Follower  # noqa: PLC0415 - see verify

@@ -50,7 +50,7 @@ def open_database_reader(settings: "Settings | None" = None) -> Iterator["Store"
 def open_database_writer(settings: "Settings | None" = None, *, failed: str = "nothing could be stored: {why}") -> "Iterator[SqlStore]":
     """Open the database for writing, also while the bot runs; raises SettingsError if there is none with the current schema.
 
-    It never creates a database. `failed` is the message of the SettingsError raised when a write in the block could not be stored.
+    It never creates a database. If a write inside the block fails, SettingsError is raised with the message `failed`.
     """
     from bitrix.masking import mask  # noqa: PLC0415 - see the module docstring
     from bot.settings import load_settings  # noqa: PLC0415 - see the module docstring

@@ -1,4 +1,4 @@
-"""The command group `sdelka policy`: checks a policy, explains verdicts, and applies a policy to the plans recorded in the journal.
+"""The command group `sdelka policy`: checks a policy, explains why a call is allowed or not, and tries a policy on recorded calls.
 
 It sends and writes nothing.
 """
@@ -32,7 +32,7 @@ _SINCE_HELP = "--since: a date such as 2026-11-08, a time such as 2026-11-08T09:
 
 
 class _Mode(StrEnum):
-    """Modes that the command line accepts."""
+    """The safety modes that the option `--mode` accepts."""
 
     SHADOW = "shadow"
     CANARY = "canary"
@@ -41,7 +41,7 @@ class _Mode(StrEnum):
 
 @app.callback()
 def group() -> None:
-    """Check, explain and rehearse the rules of the policy."""
+    """Check and explain the rules of the policy, and try them on recorded calls."""
 
 
 @app.command()
@@ -52,10 +52,11 @@ def replay(
     since: Annotated[str, typer.Option(help="Only plans from then on: 2026-11-08, 2026-11-08T09:00Z, 14d, 36h.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help=f"{AS_JSON} The last line is the summary.")] = False,
 ) -> None:
-    """What the policy would allow, ask about and refuse of the recorded plans, beside what happened then. Sends and writes nothing.
+    """Apply a policy to recorded calls: show whether each would run, need a confirmation or be refused, beside what happened then.
 
-    Exit codes: 0 = done, 2 = wrong use: a faulty policy file (every mistake is listed with its place), a database that cannot be read;
-    1 = done, but some records could not be read.
+    The calls are those that the model planned, as the journal recorded them. The command sends and writes nothing. Exit codes: 0 = done, 1
+    = done, but some records could not be read, 2 = wrong use: a faulty policy file (every mistake is listed with its place), or a database
+    that cannot be read.
     """
     from orchestrator.reports.rehearsal.recorded_plans import read_plans  # noqa: PLC0415 - the gate and the catalogue take a while to load
     from orchestrator.reports.rehearsal.rehearse import evaluate_plans  # noqa: PLC0415 - see above
@@ -86,7 +87,7 @@ def replay(
 def check(
     *, policy: Annotated[Path | None, typer.Option(help="The file to look at; without it the one in force (POLICY_FILE).")] = None
 ) -> None:
-    """Whether a policy file can be used. Exit codes: 0 = it can, 2 = it cannot: every mistake is listed with its line."""
+    """Check whether a policy file can be used. Exit codes: 0 = it can, 2 = it cannot: every mistake is listed with its line."""
     from orchestrator.gate.call.policy import SHIPPED  # noqa: PLC0415 - see replay
 
     settings = load_settings()
@@ -113,9 +114,9 @@ def explain(  # noqa: PLR0913 - one parameter for each option of the command
     policy: Annotated[Path | None, typer.Option(help="The policy to judge by; without it the one in force (POLICY_FILE).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
 ) -> None:
-    """Why a call would run at once, ask or be refused: each reason with the line of the policy or of the catalogue. Sends nothing.
+    """Show whether a call would run at once, need a confirmation or be refused, and why, with the line of the policy or catalogue.
 
-    Exit codes: 0 = explained, 1 = the journal does not hold that call, 2 = wrong use or a faulty policy.
+    The command sends nothing. Exit codes: 0 = explained, 1 = the journal does not hold that call, 2 = wrong use or a faulty policy.
     """
     from bot.cli.policy_explain import HypotheticalCall, explain_hypothetical, explain_recorded  # noqa: PLC0415 - see replay
 
@@ -165,7 +166,7 @@ def _translate_store_errors() -> Iterator[None]:
 
 
 def _parse_since(written: str) -> str:
-    """Return the time given with --since in the journal's format, "" if none is given; raises SettingsError if it is not understood."""
+    """Return the time given with --since as an ISO 8601 text in UTC, "" if none is given; raises SettingsError for an invalid time."""
     text = written.strip()
     if not text:
         return ""
@@ -182,7 +183,7 @@ def _parse_since(written: str) -> str:
 
 
 def _load_rules(settings: Settings, path: Path | None, mode: "Mode") -> "Rules":
-    """Return the policy of the file (None: the shipped one) with all that judging a call by it needs.
+    """Return the policy of the file (None: the shipped one) together with the catalogue, mode and people needed to evaluate a call.
 
     Raises SettingsError that lists every mistake of the file.
     """
@@ -220,7 +221,7 @@ def _load_rules(settings: Settings, path: Path | None, mode: "Mode") -> "Rules":
 
 
 def _find_portal(settings: Settings) -> str:
-    """Return the portal's host as recorded calls name it, "" if the settings do not give it; raises SettingsError for a faulty webhook."""
+    """Return the portal's host from the settings, "" if they do not give it; raises SettingsError for an invalid webhook address."""
     from bitrix.auth.auth import Webhook  # noqa: PLC0415 - see replay
 
     if settings.bitrix_oauth_client_id is not None or settings.bitrix_webhook_url is None:

@@ -1,4 +1,4 @@
-"""Explains the verdict on one call, for `sdelka policy explain`. The verdict comes from the gate's own functions; nothing is sent."""
+"""Explains, for `sdelka policy explain`, whether the gate would allow one call. It uses the gate's own functions and sends nothing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _ANYBODY = Actor(key="", name="any manager", bitrix_user_id=1)
 
 @dataclass(frozen=True, kw_only=True)
 class HypotheticalCall:
-    """A hypothetical call as given on the command line; an empty field was not given."""
+    """A call that was not made, described by command line options; an empty field was not given."""
 
     method: str
     field: str = ""
@@ -38,7 +38,7 @@ class HypotheticalCall:
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainedCall:
-    """The verdict on a call with its reasons; with --json it is written as one object."""
+    """The verdict of the gate on one call, with the reasons; --json writes it as one object."""
 
     kind: Literal["supposed", "recorded"]
     call: str = ""
@@ -56,7 +56,7 @@ class ExplainedCall:
 
 
 def explain_hypothetical(asked: HypotheticalCall, rules: Rules, path: Path | None) -> ExplainedCall:
-    """Return the verdict on the hypothetical call, assuming that it changes a record of the person's own.
+    """Return the verdict of the gate on a call that was not made, assuming that the record it changes belongs to the person who asks.
 
     Raises SettingsError for invalid options.
     """
@@ -96,9 +96,9 @@ def explain_hypothetical(asked: HypotheticalCall, rules: Rules, path: Path | Non
 
 
 def explain_recorded(call: str, store: Store, rules: Rules, path: Path | None) -> list[ExplainedCall]:
-    """Return the recorded calls whose ids begin with `call`, each with the verdict by `rules` and what happened then.
+    """Return the recorded calls whose ids begin with `call`, each with the verdict under `rules` and what happened at the time.
 
-    Empty if there is none. Raises StoreError or UnknownEvent if the journal cannot be read.
+    The list is empty if there is no such call. Raises StoreError or UnknownEvent if the journal cannot be read.
     """
     loaded = load_with_places(path)
     plans = evaluate_plans(read_plans(store), rules)

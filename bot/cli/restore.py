@@ -47,10 +47,10 @@ def restore(
 ) -> None:
     """Restore a backup into an empty database and log folder, check it, and list what to look at before and after the bot starts.
 
-    Nothing that may have been done since the backup is repeated without a check: the outcome of approved calls counts as unknown and is
-    looked up, inputs are not processed, open cards are checked in the portal before they run. People erased since are erased again.
-    Exit codes: 0 restored and whole, 1 restored but something was found in it, 2 refused or failed: nobody can start on what is there.
-    See docs/backup.md.
+    The bot repeats nothing unchecked that may have been done since the backup: it looks up the outcome of approved calls in the portal, and
+    checks there, before the call of an open confirmation card runs, that it was not made already. Inputs that waited in the backup are set
+    aside. People erased since are erased again. Exit codes: 0 = restored and intact, 1 = restored, but something was found in it, 2 =
+    refused or failed: no bot can start on the target. See docs/backup.md.
     """
     from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
     from state.journal.store import StoreError  # noqa: PLC0415 - see above
@@ -98,7 +98,7 @@ def _restore_archive(archive: "Archive", settings: Settings, gone: "Sequence[Era
 
 
 def _find_erased_since(archive: "Archive", source: Path) -> "Iterator[ErasedPerson]":
-    """Yield the people whom newer backups in the folder of `source` list as erased, so that they are erased from the restored data too."""
+    """Yield the people whom newer backups in the folder of `source` list as erased; they must be erased from the restored data too."""
     from state.transfer.archive import BadBackup, open_archive  # noqa: PLC0415 - see restore
 
     for path in sorted(source.absolute().parent.glob(f"*{SUFFIX}")):

@@ -1,4 +1,4 @@
-"""Assembles the HTTP API: tokens, mailbox and routers.
+"""Assembles the HTTP API: its tokens, the mailbox (which wakes requests that wait for an answer) and the routers.
 
 The `Api` is created before the orchestrator, because the orchestrator reports the progress of turns to its mailbox.
 """
@@ -26,7 +26,7 @@ from state.journal.async_store import AsyncStore
 
 
 class Api:
-    """The HTTP API of one process; `run` must be running while requests are served."""
+    """The HTTP API of one process; the task `run` must be running while requests are served."""
 
     def __init__(self, settings: Settings, store: AsyncStore, access: Access, clock: Clock) -> None:
         """Read the tokens and the trusted proxies from `settings`; raises SettingsError for malformed ones."""
@@ -56,11 +56,11 @@ class Api:
         return [build_chat_router(chat), *build_read_routers(orchestrator, self._clock), build_freeze_router(switch, self._clock)]
 
     async def run(self) -> None:
-        """Watch the database for new answers until cancelled, and pass them to the requests that wait for them."""
+        """Watch the database for answers and wake the requests that wait for them, until cancelled."""
         await self.mailbox.run()
 
 
 def build_read_routers(orchestrator: Orchestrator, clock: Clock) -> Sequence[APIRouter]:
-    """Return the routers of /confirmations, /sessions and /audit; they read the database and pass decisions to the orchestrator."""
+    """Return the routers of /confirmations, /sessions and /audit, which read the database; /confirmations also submits decisions."""
     desk = EndpointContext(orchestrator, clock)
     return [build_confirmations_router(desk), build_session_events_router(desk), build_audit_router(desk)]

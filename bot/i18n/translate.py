@@ -1,4 +1,7 @@
-"""Translates notices (a code with arguments) into Russian or English sentences with the Fluent files of this folder. Knows no channel."""
+"""Translates notices (a code with arguments) into Russian or English sentences with the Fluent files of this folder.
+
+It does not depend on where the sentences are shown.
+"""
 
 import re
 from collections.abc import Mapping
@@ -54,20 +57,23 @@ class Translator:
         return _MARK.sub(lambda found: long.get(found[1], found[0]), str(text)) if long else str(text)
 
     def translate_notice(self, notice: Notice) -> str:
-        """Return the sentence for a notice."""
+        """Return the sentence for a notice (a code with arguments)."""
         return self.translate(notice.code, **notice.args)
 
     def has_message(self, code: str) -> bool:
-        """Return whether there is a sentence for `code`."""
+        """Return whether the Fluent files have a sentence for `code`."""
         return bool(self._bundle.has_message(code))
 
     def find_act(self, method: str) -> str:
-        """Return what a method does, such as «Отвязать контакт от сделки»; "" if the method has no words of its own."""
+        """Return a phrase for what a portal method does, such as «Отвязать контакт от сделки»; "" if the Fluent files have none for it."""
         code = build_act_code(method)
         return self.translate(code) if self.has_message(code) else ""
 
     def describe_call(self, method: str, verb: str, entity: str) -> str:
-        """Return what a call does: the words of its method, or those of its verb and kind of record; "" if there are none."""
+        """Return a phrase for what a call does, "" if there is none.
+
+        It is the phrase of the method; if the method has none, the phrase of the verb and the kind of record (`entity`).
+        """
         code = f"verb-{verb}-{entity}"
         return self.find_act(method) or (self.translate(code) if self.has_message(code) else "")
 
@@ -105,10 +111,10 @@ def _load_bundle(locale: Locale) -> FluentBundle:
 
 
 def build_act_code(method: str) -> str:
-    """Return the id of the message that says what a method does: "act-crm-deal-contact-delete"."""
+    """Return the id of the Fluent message that says what a method does; for crm.deal.contact.delete it is "act-crm-deal-contact-delete"."""
     return f"act-{method.lower().replace('.', '-')}"
 
 
 def as_notice(data: JsonObject) -> Notice:
-    """Return the notice that the stored data describe; raises pydantic's ValidationError for other data."""
+    """Return a notice (a code with arguments) from its stored JSON; raises pydantic's ValidationError for other data."""
     return Notice.model_validate(data)

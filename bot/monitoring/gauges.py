@@ -1,6 +1,6 @@
-"""Prometheus gauges of what waits in the database (cards, inbox, outbox, timers), and the text of the metrics page.
+"""Prometheus gauges of how much waits in the database (cards, inbox, outbox, timers), and the text of the metrics page.
 
-If the database is slow or damaged the page lacks these gauges, or shows old ones, and everything else is unaffected.
+If the database is slow or damaged, the page lacks these gauges or shows old ones; everything else is unaffected.
 """
 
 import asyncio
@@ -32,10 +32,13 @@ LANES: Final = ("turn", "express")
 
 
 class Gauges:
-    """A Prometheus collector whose figures are read from the database in a thread of its own, one read at a time."""
+    """A Prometheus collector of figures that it reads from the database in a thread of its own, one read at a time."""
 
     def __init__(self, look: Callable[[str], Backlog], clock: Clock) -> None:
-        """Read figures with `look` (`BacklogReader.read`), which takes the present time, and which may raise and may hang."""
+        """Create the collector; `look` reads the figures from the database and is usually `BacklogReader.read`.
+
+        Its argument is the present time (ISO 8601). It may raise, and it may hang.
+        """
         self._look, self._clock = look, clock
         self._worker = ThreadWorker("gauges")
         self._refresh_task: asyncio.Task[None] | None = None
@@ -44,7 +47,10 @@ class Gauges:
         self._up = False
 
     async def refresh(self) -> None:
-        """Read fresh figures unless the last are recent; keep those if the read takes more than `PATIENCE` seconds. Never fails."""
+        """Read new figures from the database unless the last ones are recent. Never raises.
+
+        If the read takes more than `PATIENCE` seconds, return and keep the old figures until it ends.
+        """
         if self._refresh_task is None or self._refresh_task.done():
             if read_boottime() < self._next:
                 return
@@ -70,7 +76,7 @@ class Gauges:
         self._next = read_boottime() + max(FRESH, took * SHARE)
 
     def collect(self) -> Iterable[Metric]:
-        """Yield the gauges of the last successful read, and whether the last read succeeded; Prometheus calls it."""
+        """Yield the figures of the last successful read, and a gauge that says whether the last read succeeded; Prometheus calls it."""
         yield _build_gauge("sdelka_database_up", "Whether the last look into the database gave figures.", float(self._up))
         if self._figures is not None:
             yield from self._build_gauges(self._figures)
@@ -117,10 +123,10 @@ class Gauges:
 
 
 class Scrape:
-    """Renders the text of the metrics page in a thread, at most once a second however many requests there are."""
+    """Renders the text of the metrics page in a thread; the text is reused for a second, however many requests there are."""
 
     def __init__(self, registry: CollectorRegistry, gauges: Gauges | None) -> None:
-        """Render what is in `registry`, and `gauges` if given, which are added to it."""
+        """Create the renderer of the metrics in `registry`; `gauges`, if given, are added to the registry."""
         self._registry, self._gauges = registry, gauges
         self._text, self._made_at = b"", float("-inf")
         self._lock = asyncio.Lock()
@@ -138,7 +144,7 @@ class Scrape:
         return self._text
 
     async def aclose(self) -> None:
-        """End the threads."""
+        """End the threads of this renderer and of its gauges."""
         await self._worker.aclose()
         if self._gauges is not None:
             await self._gauges.aclose()

@@ -1,6 +1,6 @@
 """Checks whether each party that the bot needs (Telegram, database, portal, model, disk …) works, and since when.
 
-Checks are limited in time, and calls made only for a check are rare, however often the health is requested.
+Every check has a timeout. Calls made only for a check are rare, however often the health is requested.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ FREE_BYTES: Final = 200_000_000
 
 @dataclass(frozen=True)
 class PartyHealth:
-    """Health of one party: whether it works, since when that is so, and, for operators, what is wrong."""
+    """Health of one party, such as the portal: whether it works, since when it does or does not, and, for operators, what is wrong."""
 
     name: str
     ok: bool
@@ -53,10 +53,10 @@ class _CheckedParty:
 
 
 class HealthChecks:
-    """The checks of all parties, run concurrently."""
+    """Runs the checks of all parties concurrently."""
 
     def __init__(self, checks: Mapping[str, Check], clock: Clock) -> None:
-        """Keep the checks by name of the party; none has run yet."""
+        """Keep the checks, a mapping of party name → check; none has run yet."""
         self._parties = {name: _CheckedParty(check) for name, check in checks.items()}
         self._clock = clock
 
@@ -90,9 +90,9 @@ class HealthChecks:
 
 
 def build_reachability_check(ear: Reachability, probe: Callable[[], Awaitable[object]] | None) -> Check:
-    """Return a check that reports how the last call to the party ended; after a minute without calls it calls `probe` first.
+    """Return a check of a party (Telegram, portal or model) that reports whether the last call to it succeeded.
 
-    The probe is called at most once a minute; without one, only the bot's own calls count.
+    If there was no call for a minute, the check calls `probe` first, at most once a minute. Without a probe only the bot's own calls count.
     """
     asked_at = float("-inf")
 
@@ -111,7 +111,7 @@ def build_reachability_check(ear: Reachability, probe: Callable[[], Awaitable[ob
 
 
 def build_database_check(store: AsyncStore, clock: Clock) -> Check:
-    """Return a check that a value can be written to the database."""
+    """Return a check that succeeds if a value can be written to the database."""
 
     async def check() -> str:
         try:
@@ -124,7 +124,7 @@ def build_database_check(store: AsyncStore, clock: Clock) -> Check:
 
 
 def build_workers_check(orchestrator: Orchestrator) -> Check:
-    """Return a check that the orchestrator's loop, which looks for work, has run within the last `HANGS_AFTER` seconds."""
+    """Return a check that succeeds if the orchestrator has looked for work within the last `HANGS_AFTER` seconds."""
 
     async def check() -> str:
         at = orchestrator.polled_at
@@ -136,7 +136,10 @@ def build_workers_check(orchestrator: Orchestrator) -> Check:
 
 
 def build_disks_check(folders: Mapping[str, Path]) -> Check:
-    """Return a check that the disk of each folder has `FREE_BYTES` free; for a missing folder its nearest existing parent counts."""
+    """Return a check that succeeds if the disk of each folder has `FREE_BYTES` free.
+
+    A folder that does not exist is replaced by its nearest existing parent.
+    """
     worker = ThreadWorker("disks")
 
     async def check() -> str:

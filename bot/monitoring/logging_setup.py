@@ -1,7 +1,7 @@
 """Sets up the program's own log: one line per event, with an action word and ids, as text or JSON; secrets are masked.
 
-It logs no personal data, not even the values that pydantic quotes in its errors. It is a module of its own, because importing
-`bot.process` takes seconds and the log must work before that.
+It logs no personal data, not even the values that pydantic quotes in its errors. The log must work before `bot.process` is imported, which
+takes seconds; therefore this is a module of its own.
 """
 
 import logging
@@ -126,7 +126,7 @@ def _find_moment(record: logging.LogRecord) -> datetime:
 
 
 def _find_action(record: logging.LogRecord) -> str:
-    """Return the action word of the record; for one of a library, the library's name."""
+    """Return the action word of a log record, such as "request_failed"; for a record of a library, which has none, the library's name."""
     return str(getattr(record, "action", "") or record.name.partition(".")[0])
 
 
@@ -152,7 +152,7 @@ def _mask_fields(record: logging.LogRecord) -> dict[str, object]:
 
 
 def _log_crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Log the exception that ends the program in the usual format, masked."""
+    """Log the exception that ends the program, in the usual format and with secrets masked."""
     if issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
     else:

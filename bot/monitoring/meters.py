@@ -27,7 +27,10 @@ Price = Callable[[str, int, int], tuple[float, str] | None]
 
 
 class Labels:
-    """Limits the values of one label: the first `most` that match a pattern are used as they are, all others become "other"."""
+    """Limits the number of different values of a metric's label.
+
+    The first `most` values that match a pattern are used as they are; every other value becomes "other".
+    """
 
     def __init__(self, most: int, plain: re.Pattern[str]) -> None:
         """Create a label without values; only values that `plain` matches in full are used as they are."""
@@ -45,10 +48,16 @@ class Labels:
 
 
 class Meters:
-    """Counts turns, model answers, calls and cards as `orchestrator.runtime.metrics.Meter`, and HTTP requests, waits and loop lag."""
+    """Counts turns, model answers, portal calls and cards for the orchestrator, and HTTP requests, waits and event loop lag.
+
+    It implements `orchestrator.runtime.metrics.Meter`.
+    """
 
     def __init__(self, *, database: str = "", price: Price = lambda *_: None) -> None:
-        """Create all counters at zero; `database` is the kind of database, shown as build info. `price` may be set later."""
+        """Create all counters at zero.
+
+        `database` is the kind of database, which the build info shows. `price` returns the cost of a model answer; it may be set later.
+        """
         disable_created_metrics()  # type: ignore[no-untyped-call]  # when a series began is of no use here, and doubles the page
         self.registry = made = CollectorRegistry()
         self.price = price
@@ -75,7 +84,7 @@ class Meters:
         GCCollector(registry=made)
 
     def count_turn(self, result: str) -> None:
-        """Count a turn by its result."""
+        """Count a finished turn (the processing of one message) by its result."""
         self._turns.labels(result).inc()
 
     def count_model_answer(self, *, model: str, seconds: float, prompt: int, completion: int) -> None:
@@ -90,23 +99,23 @@ class Meters:
             self._cost.labels(name, cost[1]).inc(cost[0])
 
     def count_model_failure(self) -> None:
-        """Count a failed call of the model."""
+        """Count a call of the model that gave no usable answer."""
         self._iterations.labels("failed").inc()
 
     def count_call(self, call_class: str, outcome: str) -> None:
-        """Count a portal call by class and outcome."""
+        """Count a portal call by its class (read, write, money …) and its outcome."""
         self._calls.labels(call_class, outcome).inc()
 
     def count_refusal(self, code: str) -> None:
-        """Count a step that the gate refused, by reason code."""
+        """Count a call that the gate refused, by the code of the reason."""
         self._refused.labels(code).inc()
 
     def count_confirmation(self, became: str) -> None:
-        """Count a confirmation by its outcome."""
+        """Count a confirmation card that was requested, approved, denied, expired or superseded (replaced by a new one)."""
         self._cards.labels(became).inc()
 
     def observe_wait(self, seconds: float) -> None:
-        """Record the seconds that a portal call waited in the limiter."""
+        """Record the seconds that a portal call waited for the rate limiter."""
         self._waits.observe(max(0.0, seconds))
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:

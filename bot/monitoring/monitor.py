@@ -32,7 +32,7 @@ class Monitor:
     """
 
     def __init__(self, settings: Settings, store: AsyncStore, clock: Clock) -> None:
-        """Create all counters and begin to count what `store` commits."""
+        """Create all counters at zero and count what `store` commits from now on."""
         self._settings, self._store, self._clock = settings, store, clock
         address = settings.database.get_secret_value()
         self.meters = Meters(database=make_url(address).get_backend_name())
@@ -42,7 +42,7 @@ class Monitor:
         store.watchers.append(partial(count_commit, meter=self.meters))
 
     def track_cost(self, budget: Callable[[], Budget]) -> None:
-        """Count from now on the cost of model answers too; `budget` returns the policy's current budget with the prices.
+        """From now on, count the cost of model answers too; `budget` returns the policy's current budget with the prices.
 
         Answers of models without a price are not included.
         """
@@ -56,7 +56,7 @@ class Monitor:
         self.meters.price = price
 
     def watch_bot(self, bot: "Bot") -> None:
-        """Record whether Telegram answers the calls of `bot`; after a minute without calls, getMe is called to find out."""
+        """Record whether Telegram answers the calls of `bot`. After a minute without calls, a health check calls getMe to find out."""
         from bot.monitoring.telegram_reachability import ReachabilityMiddleware  # noqa: PLC0415 - only a process that serves Telegram may import aiogram
 
         bot.session.middleware(ReachabilityMiddleware(self.reachability.telegram))
@@ -65,7 +65,8 @@ class Monitor:
     def build_health_checks(self, orchestrator: Orchestrator, delivers: Callable[[], bool] | None) -> HealthChecks:
         """Return the checks for `/readyz`.
 
-        `delivers` returns whether this process is the one that serves Telegram, since only one does; None: the bot has no Telegram door.
+        `delivers` returns whether this process is the one that serves Telegram, because only one process does. It is None if the bot does
+        not use Telegram.
         """
         ears, settings = self.reachability, self._settings
         telegram = health_checks.build_reachability_check(ears.telegram, ears.telegram.probe)

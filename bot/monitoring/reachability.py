@@ -11,7 +11,10 @@ _NO_ACCESS = frozenset({"INVALID_CREDENTIALS", "NO_AUTH_FOUND", "EXPIRED_TOKEN"}
 
 @dataclass
 class Reachability:
-    """How the latest call to one party ended; `answers` is None before the first. `why` is a word or two, never the party's own text."""
+    """How the latest call to one party, such as the portal, ended. `answers` is None before the first call.
+
+    `why` is a word or two for what is wrong, never the party's own text.
+    """
 
     answers: bool | None = None
     why: str = "nothing was heard yet"
@@ -25,13 +28,13 @@ class Reachability:
         self.answers, self.why, self.at = answers, why, self.clock()
 
     def measure_silence(self) -> float:
-        """Return the seconds since the last call ended, infinity if there was none."""
+        """Return the seconds since the last call to the party ended, infinity if there was none."""
         return float("inf") if self.answers is None else self.clock() - self.at
 
 
 @dataclass(frozen=True)
 class ReachabilityTracker:
-    """Collects how the calls of this process's clients to the portal, the model and Telegram ended."""
+    """Records how this process's calls to the portal, the model and Telegram end."""
 
     portal: Reachability = field(default_factory=Reachability)
     model: Reachability = field(default_factory=Reachability)
@@ -40,7 +43,10 @@ class ReachabilityTracker:
     """Called for each portal call with the seconds that it waited for the rate limit."""
 
     def record_portal_call(self, error: Exception | None) -> None:
-        """Record how a portal call ended (`error` is None for success); any answer counts, except one that denies the bot's access."""
+        """Record how a portal call ended; `error` is None for success.
+
+        Any answer shows that the portal works, except one that denies the bot's access.
+        """
         match error:
             case NoAccess():
                 self.portal.record(answers=False, why="no access")

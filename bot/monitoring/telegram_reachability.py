@@ -17,13 +17,13 @@ class ReachabilityMiddleware(BaseRequestMiddleware):
     """Records how each call to Telegram ended; add it with `bot.session.middleware`."""
 
     def __init__(self, ear: Reachability) -> None:
-        """Report to `ear`."""
+        """Create the middleware, which records the results in `ear`."""
         self._reachability = ear
 
     async def __call__(
         self, make_request: NextRequestMiddlewareType[TelegramType], bot: Bot, method: TelegramMethod[TelegramType]
     ) -> Response[TelegramType]:
-        """Make the call and record whether Telegram answered; a refusal counts as an answer, a rejected token does not."""
+        """Make the call and record whether Telegram answered. A refused call counts as answered, but a rejected bot token does not."""
         try:
             answer = await make_request(bot, method)
         except AiogramError as error:

@@ -18,9 +18,10 @@ SPEND_TIMEOUT: Final = 180.0
 
 
 def build_checks(look: SettingsProbe, *, spend: bool, within: float) -> Sequence[Check]:
-    """Return the checks, one for each area, in the order of the report.
+    """Return the checks, one for each area (settings, portal, model, …), in the order of the report.
 
-    `spend` allows model calls that cost money; `within` is how many seconds one answer of the portal, model or Telegram may take.
+    `look` holds the settings and their faults, `spend` allows model calls that cost money, and `within` is how many seconds one answer of
+    the portal, the model or Telegram may take.
     """
     settings, now = look.settings, SystemClock().now()
     people, currency = files.load_known_people(settings), files.load_policy_currency(settings)
@@ -48,10 +49,10 @@ def build_checks(look: SettingsProbe, *, spend: bool, within: float) -> Sequence
 
 
 def has_timed_out(found: Iterable[Finding]) -> bool:
-    """Return whether any check timed out; its thread may then still hang."""
+    """Return whether any check timed out; the thread of such a check may still hang."""
     return any(line.check == "in time" for line in found)
 
 
 def _build_value_reader(settings: Settings) -> portal.ReadValue:
-    """Return a function from a name to the value that the database stores under it, None if there is none."""
+    """Return a function that reads the value stored in the database under a name; it returns None if there is none."""
     return lambda name: read_value(settings.database.get_secret_value(), name)

@@ -30,10 +30,10 @@ def doctor(
     within: Annotated[float, typer.Option("--within", min=0.1, max=120.0, help="Seconds that one answer of a party may take.")] = 8.0,
     as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
 ) -> None:
-    """Check settings, files, portal, model, Telegram, database, disk, port and machine, and say how to mend what is wrong.
+    """Check settings, files, portal, model, Telegram, database, disk, port and machine, and say how to fix what is wrong.
 
-    Works before the first start and beside a running bot, and changes nothing anywhere. Shows no secret.
-    Exit codes: 0 = all is well, 1 = there are warnings and nothing is wrong, 2 = something is wrong.
+    Works before the first start and beside a running bot, and changes nothing anywhere. Shows no secret. Exit codes: 0 = all is well, 1 =
+    there are warnings and nothing is wrong, 2 = something is wrong.
     """
     from bot.cli.doctor.checks import build_checks, has_timed_out  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
     from bot.cli.doctor.findings import run_checks  # noqa: PLC0415 - see above

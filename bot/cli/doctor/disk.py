@@ -18,14 +18,17 @@ _READ_ONLY: Final = getattr(os, "ST_RDONLY", 1)
 
 
 def check_disks(settings: Settings) -> Iterable[Finding]:
-    """Yield findings about LOG_DIR and, for the embedded database, STATE_DIR; each is checked, even if they are on the same disk."""
+    """Yield findings about the disk of LOG_DIR and, if the database is embedded (SQLite), about the disk of STATE_DIR."""
     if settings.database_url is None:
         yield from check_folder("STATE_DIR", settings.state_dir)
     yield from check_folder("LOG_DIR", settings.log_dir)
 
 
 def check_folder(name: str, folder: Path) -> Iterable[Finding]:
-    """Yield findings about one folder, or about its nearest existing parent if it does not exist yet; `name` is the setting's name."""
+    """Yield findings about the rights and free space of one folder; `name` is the setting that names it.
+
+    A folder that does not exist yet is judged by its nearest existing parent.
+    """
     place = folder
     while not place.exists() and place != place.parent:
         place = place.parent

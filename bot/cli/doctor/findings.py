@@ -1,4 +1,4 @@
-"""The findings of the checks, and their runner: checks run concurrently, each with a timeout, and none can stop the others."""
+"""Defines the findings of checks and runs the checks concurrently, each with a timeout; a check that fails or hangs stops no other."""
 
 import asyncio
 import threading
@@ -21,7 +21,7 @@ ORDER: Final = ("settings", "files", "portal", "model", "telegram", "database", 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One result: what was checked (`check`), the verdict, what was found (`says`), and how to fix it (`mending`, "" for "ok")."""
+    """One result of a check: the thing checked (`check`), the verdict, a sentence (`says`), and how to fix it (`mending`, "" for "ok")."""
 
     area: str
     check: str
@@ -33,7 +33,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Area:
-    """Builds the findings of one area."""
+    """Builds the findings of one area, such as the portal or the database."""
 
     name: str
 
@@ -42,7 +42,7 @@ class Area:
         return Finding(area=self.name, check=check, verdict="ok", says=says)
 
     def report_warning(self, check: str, says: str, mending: str) -> Finding:
-        """Return the finding that something works, but that an administrator should look at it."""
+        """Return the finding that something works but needs an administrator's attention."""
         return Finding(area=self.name, check=check, verdict="warning", says=says, mending=mending)
 
     def report_wrong(self, check: str, says: str, mending: str) -> Finding:
@@ -52,7 +52,7 @@ class Area:
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """The check of one area, which may take `within` seconds.
+    """The check of one area, with a timeout of `within` seconds.
 
     `probe` yields each finding as soon as it is known, so that a timeout loses none of the earlier ones.
     """
@@ -63,14 +63,14 @@ class Check:
 
 
 async def run_checks(checks: Sequence[Check], hush: Callable[[str], str]) -> list[Finding]:
-    """Run all checks and return their findings, sorted by `ORDER`; `hush` removes secrets from a sentence. Never fails."""
+    """Run all checks and return their findings, sorted by `ORDER`; `hush` removes secrets from the findings' sentences. Never raises."""
     found = await asyncio.gather(*(_run_check(check) for check in checks))
     lines = sorted((line for lines in found for line in lines), key=lambda line: ORDER.index(line.area))
     return [replace(line, says=hush(mask(line.says)), mending=hush(mask(line.mending))) for line in lines]
 
 
 async def _run_check(check: Check) -> list[Finding]:
-    """Return what one check found; if it failed or timed out, the last finding says so."""
+    """Return the findings of one check; if it failed or timed out, the last finding says so."""
     found: list[Finding] = []
     begun = read_boottime()
     try:
@@ -94,7 +94,7 @@ async def _run_check(check: Check) -> list[Finding]:
 
 
 async def stream_from_thread(lines: Callable[[], Iterable[Finding]]) -> AsyncIterator[Finding]:
-    """Yield the findings of a blocking check, run in a daemon thread, because a dead network drive may block it for ever."""
+    """Run a blocking check in a daemon thread and yield its findings; a dead network drive may block such a check for ever."""
     items: Iterator[Finding] = iter(await run_in_thread(lambda: iter(lines())))
     while (item := await run_in_thread(lambda: next(items, None))) is not None:
         yield item

@@ -1,4 +1,4 @@
-"""Checks the HTTP door: what answers at its port, its tokens, and whether it can be reached from outside. It binds no port."""
+"""Checks the HTTP server's settings: its tokens, what answers at its port, and whether other machines can reach it. It binds no port."""
 
 import os
 import re
@@ -21,7 +21,7 @@ _ANYWHERE: Final = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - recognised, 
 
 
 async def check_http(settings: Settings) -> AsyncIterator[Finding]:
-    """Yield findings about the tokens, the webhook, the port and whether other machines can reach it."""
+    """Yield findings about the tokens, Telegram's webhook, the port and whether other machines can reach it."""
     yield _check_api_tokens(settings)
     yield _check_event_tokens(settings)
     try:
@@ -42,7 +42,10 @@ async def check_http(settings: Settings) -> AsyncIterator[Finding]:
 
 
 async def _check_port(host: str, port: int) -> Finding:
-    """Return a finding about the port, from one request to it. It is not bound, since a bot that is just starting must find it free."""
+    """Return a finding that says whether the port is free or who answers a request to it.
+
+    The check does not bind the port, because a bot that starts at the same moment must find it free.
+    """
     asked = "127.0.0.1" if host in _ANYWHERE else host
     at = f"{host}:{port}"
     try:

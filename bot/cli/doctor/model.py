@@ -1,7 +1,7 @@
-"""Checks the language model: whether it can be reached, its key and the names of the models, which costs nothing.
+"""Checks the language model: whether it can be reached, its key and the names of the models. These checks cost nothing.
 
-With `--spend` it also asks for one answer and one transcription, for which it builds half a second of silence as an Ogg Opus file
-(RFC 3533, RFC 7845).
+With `--spend` it also asks for one answer and one transcription, for which it builds half a second of silence as an Ogg Opus file (RFC
+3533, RFC 7845).
 """
 
 import struct
@@ -29,7 +29,7 @@ _ALIKE: Final = 3
 async def check_model(settings: Settings, *, spend: bool, within: float) -> AsyncIterator[Finding]:
     """Yield findings about the key and the model names; with `spend` also ask for one word and transcribe half a second of silence.
 
-    `within` is how many seconds one free answer may take.
+    `within` is how many seconds one answer that costs nothing may take.
     """
     provider = ModelSettings(
         base_url=settings.openai_api_base,
@@ -57,7 +57,10 @@ async def check_model(settings: Settings, *, spend: bool, within: float) -> Asyn
 
 
 async def _fetch_model_names(provider: ModelSettings, within: float) -> frozenset[str] | Finding:
-    """Return the names of the provider's models, empty if it lists none; or a Finding of what prevents any further check."""
+    """Return the names of the provider's models, empty if it lists none.
+
+    If the provider cannot be reached or refuses the key, return a Finding that says so.
+    """
     key = provider.api_key.get_secret_value().strip() if provider.api_key else ""
     if not (key.isascii() and key.isprintable()) or " " in key:
         return AREA.report_wrong(

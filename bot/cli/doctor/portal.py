@@ -40,8 +40,8 @@ async def check_portal(
 ) -> AsyncIterator[Finding]:
     """Yield findings about the portal, from its answers to read-only calls.
 
-    `load` reads stored tokens, `people` are employee numbers and names of the access file, `currency` is the policy's, and one answer
-    may take `within` seconds.
+    `load` returns the text stored in the database under a name. `people` are pairs of employee number and name from the access file.
+    `currency` is that of the policy's limits. Each answer may take `within` seconds.
     """
     async with open_portal_probe(settings, load, within=within) as look:
         try:
@@ -177,7 +177,7 @@ async def _check_clock(look: PortalProbe) -> AsyncIterator[Finding]:
 
 
 def compare_clock(area: Area, ahead: timedelta) -> Finding:
-    """Return a finding on the difference of two clocks: that of the area (portal, Telegram or database) is `ahead` of ours."""
+    """Return a finding on how much two clocks differ: the clock of the area (portal, Telegram or database) is `ahead` of this machine's."""
     seconds = ahead.total_seconds()
     if abs(ahead) <= MAX_SKEW:
         return area.report_ok(

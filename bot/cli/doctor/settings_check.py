@@ -26,7 +26,7 @@ _SIMILARITY = 0.82
 
 @dataclass(frozen=True, kw_only=True)
 class SettingsProbe:
-    """The settings, in which invalid ones have their defaults, and the faults: name of the setting → what is wrong with it."""
+    """The settings and their faults (name of the setting → what is wrong with it); a setting with a fault has its default value."""
 
     settings: Settings
     faults: dict[str, str] = field(default_factory=dict)
@@ -51,7 +51,7 @@ def probe_settings() -> SettingsProbe:
 
 
 def find_misspelt() -> Iterator[tuple[str, str]]:
-    """Yield unknown names of the environment and `.env` that resemble a setting, each with the setting that was probably meant."""
+    """Yield pairs of an unknown name in the environment or `.env` and the setting that was probably meant."""
     known = sorted(Settings.model_fields)
     written = {*DotEnvSettingsSource(Settings).env_vars, *EnvSettingsSource(Settings).env_vars}
     for name in sorted(written - set(known)):
@@ -61,7 +61,7 @@ def find_misspelt() -> Iterator[tuple[str, str]]:
 
 
 def build_secret_filter(settings: Settings) -> Callable[[str], str]:
-    """Return a function that hides every secret of the settings in a text, and every part of one that would be usable alone."""
+    """Return a function that hides all secrets of the settings in a text, including parts that could be used alone, such as a password."""
     written = (getattr(settings, name) for name in Settings.model_fields)
     whole = [value.get_secret_value() for value in written if isinstance(value, SecretStr)]
     hidden = sorted({part for value in whole for part in _split_secret(value) if len(part) >= _SHORTEST_SECRET}, key=len, reverse=True)
@@ -75,7 +75,10 @@ def build_secret_filter(settings: Settings) -> Callable[[str], str]:
 
 
 def _split_secret(value: str) -> Iterable[str]:
-    """Return the value and the parts of it that are usable alone: the code of a webhook, a database password, one token of a list."""
+    """Return the value of a secret setting and the parts of it that could be used alone.
+
+    Such parts are the code in a webhook's address, the password in a database's address, and each token of a list.
+    """
     if "://" not in value:
         tokens = [part.strip() for part in value.split(",")]
         return [value, *tokens, *(_extract_secret(token) for token in tokens)]
@@ -90,7 +93,10 @@ def _split_secret(value: str) -> Iterable[str]:
 
 
 def _extract_secret(token: str) -> str:
-    """Return the token of `name=token:role:mode`, or the part of a bot token `123456:AA…` after the number; "" for other texts."""
+    """Return the secret part of one token, "" if it has none.
+
+    For an entry `name=token:role:mode` that is `token`; for a bot token `123456:AA…` it is the part after the colon.
+    """
     if "=" in token:
         return token.partition("=")[2].partition(":")[0]
     head, _, tail = token.partition(":")

@@ -1,4 +1,4 @@
-"""Checks Telegram: the token, where updates are sent, how many wait, groups and the clock.
+"""Checks Telegram: the bot token, where Telegram sends updates, how many of them wait, groups and the clock.
 
 It never polls for updates, since that would take them from the bot.
 """
@@ -24,7 +24,7 @@ _RECENT: Final = 3600.0
 
 
 class _Answer(View):
-    """The fields of the answers to `getMe` and `getWebhookInfo` that are checked."""
+    """An answer to `getMe` or `getWebhookInfo`, reduced to the fields that are checked."""
 
     id: object = None
     username: object = None

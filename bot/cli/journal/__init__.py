@@ -1,4 +1,7 @@
-"""The command group `sdelka journal`: reads, verifies and erases the journal. Each module of this package adds its commands to `app`."""
+"""The command group `sdelka journal`: reads, verifies and erases the journal, the record of all events.
+
+Each module of this package adds its commands to `app`.
+"""
 
 import typer
 

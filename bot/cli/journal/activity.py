@@ -1,4 +1,4 @@
-"""The commands `sdelka journal tail` and `stats`: the newest events, and totals."""
+"""The commands `sdelka journal tail` (the newest events) and `sdelka journal stats` (totals)."""
 
 import sys
 import time
@@ -38,7 +38,7 @@ def tail(
     follow: bool = typer.Option(False, "--follow", "-f", help="Go on with new events as they come, until Ctrl-C."),
     as_json: bool = typer.Option(False, "--json", help=_AS_JSON),
 ) -> None:
-    """The newest events of all sessions, and with -f each new one as it comes: once, and in the order of its session."""
+    """Show the newest events of all sessions, and with -f each new event once, in the order of its session."""
     from bot.cli.journal.common import format_moment, open_journal  # noqa: PLC0415 - heavy; `--help` needs none of it
     from bot.cli.ops import write_json_lines  # noqa: PLC0415 - see above
     from orchestrator.reports import conversations  # noqa: PLC0415 - see above
@@ -77,7 +77,7 @@ def stats(
     *,
     as_json: bool = typer.Option(False, "--json", help="One JSON object."),
 ) -> None:
-    """Turns, messages by person, calls, decisions and how long they took, refusals, unknown outcomes, tokens, days, sizes."""
+    """Show totals: turns, messages by person, calls, decisions and how long they took, refusals, unknown outcomes, tokens, days, sizes."""
     from bot.cli.journal.common import open_journal  # noqa: PLC0415 - heavy; `--help` needs none of it
     from bot.cli.ops import write_json_lines  # noqa: PLC0415 - see above
     from orchestrator.reports.reading.journal_reader import parse_time  # noqa: PLC0415 - see above
@@ -114,7 +114,7 @@ def _write_tables(counts: "Counts", reader: "JournalReader") -> None:
 
 
 def _build_rows(counts: "Counts", reader: "JournalReader") -> list[tuple[str, str]]:
-    """Return the rows of the table of totals: what was counted, and how much of it there is."""
+    """Return the rows (label, total) of the table of totals."""
     from bot.cli.journal.common import format_moment  # noqa: PLC0415 - heavy; `--help` needs none of it
     from orchestrator.reports.reading.sentences import format_seconds  # noqa: PLC0415 - see above
     from orchestrator.reports.stats import measure_inbox, measure_outbox, name_people  # noqa: PLC0415 - see above

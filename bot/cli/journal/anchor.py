@@ -1,6 +1,6 @@
-"""The command `sdelka journal anchor`: writes number and hash of the last record of every event stream and audit log to a safe place.
+"""The command `sdelka journal anchor`: writes the number and hash of the last record of each event stream and audit log to a safe place.
 
-A safe place is one that the bot cannot rewrite; `sdelka journal verify --anchor` later compares the journal with it.
+A safe place is one that the bot cannot rewrite; `sdelka journal verify --anchor` later compares the journal with what was written there.
 """
 
 import logging
@@ -41,7 +41,7 @@ def write_anchor(
     *,
     own: bool = typer.Option(default=False, help=OWN_HELP),
 ) -> None:
-    """Write an anchor to the given place; HELP describes it."""
+    """Write an anchor (the number and hash of each stream's and log's last record) to the place `to`; `HELP` is the command's help text."""
     from state.clock import SystemClock  # noqa: PLC0415 - `--help` needs none of it
     from state.verify.anchors import take_anchor  # noqa: PLC0415 - see above
 
@@ -85,7 +85,10 @@ def _write_to_file(line: str, path: Path, *, own: bool) -> None:
 
 
 def _is_rewritable(path: Path) -> bool:
-    """Return whether this user could change what the file contains. An append-only file cannot be opened for plain writing."""
+    """Return whether this user could change what is already in the file.
+
+    An append-only file of another user cannot be changed: it cannot be opened for plain writing.
+    """
     if not stat.S_ISREG(path.stat().st_mode):
         return False
     if path.stat().st_uid == os.geteuid() != 0:
@@ -98,7 +101,7 @@ def _is_rewritable(path: Path) -> bool:
 
 
 class _Syslog(logging.handlers.SysLogHandler):
-    """A syslog handler that stores an error in `error` instead of printing it to stderr as `logging` does."""
+    """A syslog handler that stores an error in its attribute `error` instead of printing it to stderr as `logging` does."""
 
     error: BaseException | None = None
     ident = "sdelka: "

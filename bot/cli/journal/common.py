@@ -1,4 +1,4 @@
-"""Helpers of the commands that read the journal: opening it, with people's names, and turning errors into a sentence and an exit code."""
+"""Helpers of the commands that read the journal: they open it, look up people's names, and turn errors into a sentence and an exit code."""
 
 import contextlib
 import sys
@@ -32,7 +32,7 @@ WRONG_USE = 2
 
 @dataclass(frozen=True, kw_only=True)
 class JournalReader:
-    """The opened journal with what is needed to describe its events in words."""
+    """The opened journal, together with the settings, names and translations needed to describe its events in words."""
 
     store: Store
     voice: Narrator
@@ -46,7 +46,7 @@ class JournalReader:
 
 
 class _ExactTranslator(Translator):
-    """A translator that formats times with date and in UTC, since readers of a report may be in any zone and read it on any day."""
+    """A translator that formats times with their date and in UTC, because a report is read in any time zone and on any day."""
 
     def format_time(self, moment: str | datetime, now: datetime | None = None) -> str:
         """Return the time as "2026-11-21 12:00:05Z"."""
@@ -103,9 +103,10 @@ def _build_sentences(translator: Translator) -> Callable[[str, Mapping[str, Any]
 
 
 def _build_name_lookup(settings: Settings, store: Store) -> Callable[[str], str]:
-    """Return a function from a person key to the name: from the access file, else of a person who joined by a link, else "".
+    """Return a function that finds a person's name by person key, "" for an unknown one.
 
-    If the access file cannot be read, only the names of people who joined are found.
+    It looks in the access file first, then among the people who joined by a link. If the access file cannot be read, it looks only among
+    those who joined.
     """
 
     @cache

@@ -1,4 +1,4 @@
-"""The command `sdelka journal erase PERSON`: shows what is stored of a person, deletes it, and searches for what remains."""
+"""The command `sdelka journal erase PERSON`: shows what is stored about a person, deletes it, and searches for remains."""
 
 import contextlib
 import getpass
@@ -38,13 +38,12 @@ def erase(
     listed: bool = typer.Option(False, "--list", help="Who was erased so far: to be repeated after a backup is restored."),
     as_json: bool = typer.Option(False, "--json", help=AS_JSON),
 ) -> None:
-    """Erase one person: delete the key to their records, their rows and audit log, then search for what they wrote.
+    """Erase one person: delete the key that decrypts their records, their rows and their audit log, then search for what they wrote.
 
-    Exit codes: 0 erased and nothing found any more, 1 something remains (each place is named), nothing could be
-    proven or a row of the keys is damaged, 2 wrong use or no database of the current schema, 3 refused: the bot runs on the embedded
-    database, something is open, or you did not confirm.
-    Take the person out of ACCESS_FILE before; a running bot follows the file within seconds.
-    Backups and exports made earlier are out of reach: see docs/erasure.md.
+    First remove the person from ACCESS_FILE; a running bot notices that within seconds. Earlier backups and exports are not changed. Exit
+    codes: 0 = erased, and nothing was found afterwards, 1 = something remains (each place is named), the erasure cannot be proven, or a
+    stored key is damaged, 2 = wrong use, or no database of the current schema, 3 = refused: the bot runs on the embedded database, the
+    person has open confirmation cards or waiting inputs, or you did not confirm. See docs/erasure.md.
     """
     settings = load_settings()
     _check_schema(settings)
@@ -69,7 +68,10 @@ def _collect_survey(store: "SqlStore", key: str, place: "ErasureFiles", name: st
 
 
 def _ask_confirmation(found: "PersonSurvey", *, yes: bool, force: bool) -> None:
-    """Exit with code REFUSED if the person has open cards or waiting inbox rows without `force`, or if the key is not typed to confirm."""
+    """Ask the operator to type the person's key, and exit with code REFUSED if they type anything else; `yes` skips the question.
+
+    Exit with code REFUSED, too, if the person has open cards or waiting inputs and `force` is not given.
+    """
     if found.obstacles and not force:
         _write_line("Refused: decide these first (or wait for them), or give --force to withdraw them.")
         raise typer.Exit(REFUSED)
@@ -106,9 +108,9 @@ def _check_schema(settings: Settings) -> None:
 
 @contextlib.contextmanager
 def _lock_database(settings: Settings) -> Iterator[None]:
-    """Lock the embedded database, and exit with code REFUSED if a bot uses it.
+    """Lock the embedded database during the block, and exit with code REFUSED if a bot uses it.
 
-    A database on a server is not locked: bots keep running on it and reload their sessions.
+    A database on a server is not locked: bots may keep running on it, and they reload their sessions.
     """
     from filelock import FileLock, Timeout  # noqa: PLC0415 - see bot.cli.ops
 
@@ -128,9 +130,9 @@ def _lock_database(settings: Settings) -> Iterator[None]:
 
 
 def _resolve_person(store: "SqlStore", who: str, place: "ErasureFiles", name_of: Callable[[str], str], *, yes: bool) -> str:
-    """Return the key of the one person that `who` (key, Telegram id or name) stands for; raises SettingsError for none or several.
+    """Return the key of the one person whom `who` (key, Telegram id or name) denotes; raises SettingsError for none or several.
 
-    A part of a name is enough only without `yes`, because the operator then confirms by typing the key.
+    A part of a name is accepted only without `yes`, because the operator then confirms by typing the key.
     """
     from orchestrator.reports.erasure.erase import find_candidates, find_similar, list_people  # noqa: PLC0415 - see bot.cli.ops
 
@@ -155,7 +157,7 @@ def _format_people(people: Mapping[str, Collection[str]], keys: Sequence[str]) -
 
 
 def _build_name_lookup(settings: Settings) -> Callable[[str], str]:
-    """Return a function from a person key to the name in the access file, "" for people whom it does not list."""
+    """Return a function that finds a person's name in the access file by person key; it returns "" if the file does not list the person."""
     from bot.access.access import load_access  # noqa: PLC0415 - see bot.cli.ops
 
     access = load_access(settings.access_file)

@@ -26,7 +26,7 @@ def export(
         False, "--redact", help="Without names, words of people and values of the CRM: ids, codes, counts, moments."
     ),
 ) -> None:
-    """Every event with all its fields and its hash to stdout; secrets are hidden."""
+    """Write every event to stdout with all its fields and its hash; secrets are hidden."""
     from bot.cli.journal.common import WRONG_USE, fail_with, open_journal  # noqa: PLC0415 - heavy; `--help` needs none of it
     from orchestrator.reports import export  # noqa: PLC0415 - see above
     from orchestrator.reports.reading.journal_reader import parse_time  # noqa: PLC0415 - see above

@@ -1,6 +1,6 @@
 """The commands `sdelka journal show`, `replay` and `diff`: a conversation's events, and its state at a given moment. They send nothing.
 
-The id of a Telegram group begins with a minus and looks like an option; if it is given as one, these commands explain how to write it.
+The id of a Telegram group, such as -100200001, looks like an option. If it is not written after `--`, an error message explains that.
 """
 
 import re
@@ -34,7 +34,7 @@ def show(
     *,
     as_json: bool = typer.Option(False, "--json", help=_AS_JSON),
 ) -> None:
-    """What was said and done in a conversation, one line an event, in words; without a session: which conversations there are."""
+    """Show what was said and done in a conversation, one line per event, in words. Without a session, list all conversations."""
     from bot.cli.journal.common import format_moment, open_journal  # noqa: PLC0415 - heavy; `--help` needs none of it
     from bot.cli.ops import write_json_lines, write_table  # noqa: PLC0415 - see above
     from orchestrator.reports.conversations import list_conversations, read_conversation, render_event  # noqa: PLC0415 - see above
@@ -68,7 +68,7 @@ def replay(
     step: bool = typer.Option(False, "--step", help="The change made by each event up to there."),
     as_json: bool = typer.Option(False, "--json", help="The whole state as JSON; with --step one object an event."),
 ) -> None:
-    """The state of a conversation as it was at a moment: goals, open cards, current records, what was under way. Sends nothing."""
+    """Show the state of a conversation as it was at a moment: goals, open cards, current records, work in progress. Sends nothing."""
     from bot.cli.journal.common import format_moment, open_journal  # noqa: PLC0415 - heavy; `--help` needs none of it
     from bot.cli.journal.state_card import format_state  # noqa: PLC0415 - see above
     from bot.cli.ops import write_json_lines  # noqa: PLC0415 - see above
@@ -104,7 +104,7 @@ def diff(
     *,
     as_json: bool = typer.Option(False, "--json", help=_AS_JSON),
 ) -> None:
-    """What changed in the state between two moments: + appeared, - went away, ~ became another, each with its path."""
+    """Show what changed in the state of a conversation between two moments: + was added, - was removed, ~ has a new value."""
     from bot.cli.journal.common import format_moment, open_journal  # noqa: PLC0415 - heavy; `--help` needs none of it
     from bot.cli.ops import write_json_lines  # noqa: PLC0415 - see above
     from orchestrator.reports.reading.journal_reader import find_stream, hide_secrets, parse_moment  # noqa: PLC0415 - see above
@@ -122,7 +122,7 @@ def diff(
 
 
 def format_changes(changes: Iterable["Change"]) -> list[str]:
-    """Return a line such as "~ agent.goals[0]: a → b" for each change; control characters are escaped, secrets are hidden."""
+    """Return one line for each change, such as "~ agent.goals[0]: a → b"; control characters are escaped, secrets are hidden."""
     from orchestrator.reports.reading.journal_reader import hide_secrets, to_one_line  # noqa: PLC0415 - heavy; `--help` needs none of it
 
     def told(value: object) -> str:
@@ -149,10 +149,13 @@ _GROUP_ID = re.compile(r"-[0-9]{5,}", re.ASCII)
 
 
 class GroupIdCommand(TyperCommand):
-    """A command whose error explains that a group's id, such as -100200001, is written after `--`."""
+    """A typer command that, for a group's id such as -100200001, explains that it must be written after `--`."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override] # typer keeps its own kind of context to itself
-        """Return what typer leaves unparsed; raises BadParameter (exit code 2) for a group's id that would be read as an option."""
+        """Return the arguments that typer leaves unparsed.
+
+        Raises BadParameter (exit code 2) for a group's id that would be read as an option.
+        """
         before = args[: args.index("--")] if "--" in args else args
         number = next((word for word in before if _GROUP_ID.fullmatch(word)), "")
         if number:

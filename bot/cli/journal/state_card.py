@@ -1,4 +1,4 @@
-"""Renders the state of a conversation at a past moment as text for `sdelka journal replay`. Pure."""
+"""Renders the state of a conversation at a past moment as text for `sdelka journal replay`. Pure: no input or output."""
 
 from collections.abc import Iterable, Iterator
 

@@ -42,7 +42,7 @@ def verify(
     no_logs: bool = typer.Option(False, "--no-logs", help="Leave the audit logs out."),
     as_json: bool = typer.Option(False, "--json", help=AS_JSON),
 ) -> None:
-    """Verify everything that is stored; HELP describes it."""
+    """Check that nothing stored was changed or lost, show the findings, and exit with their code; `HELP` is the command's help text."""
     from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
     from orchestrator.reports.consistency import EffectChecker  # noqa: PLC0415 - see above
     from state.verify.anchors import group_by_stream  # noqa: PLC0415 - see above
@@ -67,7 +67,10 @@ def verify(
 
 
 def compute_exit_code(findings: "Sequence[Finding]") -> int:
-    """Return the exit code: 0 nothing found, 1 damage, 3 only the ends of streams or logs are missing; notes do not count."""
+    """Return the exit code for the findings; notes do not count.
+
+    It is 0 for no finding, 3 if only the ends of streams or logs are missing, and 1 for any other damage.
+    """
     kinds = {finding.kind for finding in findings} - {"note"}
     return WHOLE if not kinds else CUT if kinds == {"cut"} else DAMAGED
 
@@ -109,7 +112,10 @@ def _find_erased(settings: Settings, checked: "JournalReport") -> dict[str, str]
 
 
 def _compare_with_logs(settings: Settings, checked: "JournalReport") -> "Iterator[Finding]":
-    """Yield contradictions between journal and audit logs, which show that one of them is an older copy or of another installation."""
+    """Yield contradictions between the journal and the audit logs.
+
+    They show that one of the two is an older copy, or that they belong to different installations.
+    """
     if compute_exit_code(checked.findings) != WHOLE:
         return  # a damaged journal cannot be read to its end, and its damage is reported already
     with open_database_reader(settings) as store:
@@ -118,7 +124,10 @@ def _compare_with_logs(settings: Settings, checked: "JournalReport") -> "Iterato
 
 
 def _find_missing_logs(settings: Settings, store: "Store") -> "Iterator[Finding]":
-    """Yield a note for each person with turns in the journal but without any file in LOG_DIR, not even a lock file."""
+    """Yield a note for each person who has turns in the journal but no audit log in LOG_DIR; only private Telegram chats are checked.
+
+    A log of which only the lock file is left counts as present.
+    """
     from orchestrator.reports.reading.journal_reader import read_stream  # noqa: PLC0415 - see verify
     from state.audit_log.interaction_log import list_users  # noqa: PLC0415 - see verify
     from state.findings import Finding  # noqa: PLC0415 - see verify
@@ -135,7 +144,7 @@ def _find_missing_logs(settings: Settings, store: "Store") -> "Iterator[Finding]
 def _find_unknown_turns(settings: Settings, store: "Store") -> "Iterator[Finding]":
     """Yield a finding for each audit log whose newest turn is not in the journal.
 
-    A turn is stored in the journal before it is logged, so such a journal has lost its end.
+    A turn is stored in the journal before it is logged, so the newest events of such a journal were lost.
     """
     from state.audit_log.interaction_log import build_log_path, list_users  # noqa: PLC0415 - see verify
     from state.findings import Finding  # noqa: PLC0415 - see verify
@@ -171,7 +180,7 @@ def _has_turn(store: "Store", stream: str, turn_id: str) -> bool:
 
 
 def _build_progress_counter() -> Callable[[int], None]:
-    """Return a function that adds to the number of checked records and writes it to stderr every few seconds.
+    """Return a function that adds its argument to the number of checked records and writes the sum to stderr every few seconds.
 
     Without it a long check would look stuck.
     """

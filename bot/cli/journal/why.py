@@ -31,7 +31,10 @@ def why(
     *,
     as_json: bool = typer.Option(False, "--json", help="One JSON object a call instead of pages."),
 ) -> None:
-    """Who asked for a call, what the model proposed, what the gate said, who approved which text, what Bitrix24 answered; newest first."""
+    """Show for each call who asked for it, what the model proposed, whether it was allowed, who approved it and what Bitrix24 answered.
+
+    The newest call is shown first.
+    """
     from bot.cli.journal.common import WRONG_USE, fail_with, open_journal  # noqa: PLC0415 - heavy; `--help` needs none of it
     from bot.cli.journal.why_page import render_pages  # noqa: PLC0415 - see above
     from bot.cli.ops import write_json_lines  # noqa: PLC0415 - see above
@@ -75,7 +78,7 @@ def why(
 
 
 def _describe_unassigned(calls: Sequence["StoredEvent"]) -> str:
-    """Return a sentence on calls of which nobody can say any more which record they changed (erased or unreadable); "" for none."""
+    """Return a sentence on how many calls cannot be assigned to a record because their events are erased or unreadable; "" for none."""
     from orchestrator.reports.reading.damaged_records import UNREADABLE_TEXT, UnreadableEvent  # noqa: PLC0415 - heavy; `--help` needs none of it
 
     damaged = sum(isinstance(call, UnreadableEvent) for call in calls)

@@ -1,4 +1,4 @@
-"""Renders the stories of `sdelka journal why` as text. Pure."""
+"""Renders the stories of calls and portal changes found by `sdelka journal why` as text. Pure: no input or output."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -37,7 +37,7 @@ _DEEDS = (
 def render_pages(what: str, stories: Sequence[Story], translator: Translator, *, unassigned: str = "") -> Iterator[str]:
     """Yield the lines of the whole report: a heading, then one section per story, in the given order.
 
-    A story is a call with its request, card and outcome, or a change seen in the portal. `what` is what was searched for;
+    A story is a call with its request, card and outcome, or a change seen in the portal. `what` is the id or record that was searched for;
     `unassigned` is a sentence about calls that cannot be assigned to a record.
     """
     calls = sum(isinstance(story, CallStory) for story in stories)
@@ -77,7 +77,7 @@ def _render_call(number: int, story: CallStory, translator: Translator) -> Itera
 
 
 def _describe_deed(story: CallStory) -> str:
-    """Return a heading such as "Change of deal 481"; "Call about deal 481" if the method's name does not say what it does."""
+    """Return a heading for a call, such as "Change of deal 481"; "Call about deal 481" if the method's name does not tell what it does."""
     method = story.method.strip().lower()
     records = [to_one_line(record.replace(":", " ")) for record in story.records]
     made = dict.fromkeys(change.record.removeprefix("new ") for change in story.changes if change.record.startswith("new "))

@@ -1,4 +1,7 @@
-"""A confirmation card as the API presents it: changes, reasons, requester, deadline, and what the caller may do. Pure."""
+"""A confirmation card as the API presents it: changes, reasons, requester, deadline, and what the caller may do.
+
+Pure: no input or output.
+"""
 
 from collections.abc import Sequence
 from typing import Annotated, Final, Literal
@@ -25,20 +28,20 @@ _VIAS: Final = {"http": "api"}
 
 
 class ApiModel(BaseModel):
-    """Base of the parts of the API's answers."""
+    """Base class of the models that the API's answers consist of; instances are immutable."""
 
     model_config = ConfigDict(frozen=True)
 
 
 class Person(ApiModel):
-    """A person: a key that stays the same, and the name."""
+    """A person: a key that never changes, and the name."""
 
     id: str = Field(examples=["tg:1007"])
     name: str = Field(examples=[_EXAMPLES.read_text("person")])
 
 
 class Change(ApiModel):
-    """One field: its present and its new value, formatted for people."""
+    """The change of one field: its present and its new value, formatted for people."""
 
     field: str = Field(examples=["OPPORTUNITY"])
     name: str = Field(examples=[_EXAMPLES.read_text("sum_field")])
@@ -47,7 +50,7 @@ class Change(ApiModel):
 
 
 class Command(ApiModel):
-    """One command of a batch."""
+    """One command of a batch (several portal calls that are confirmed together)."""
 
     key: str = Field(examples=["deal1"])
     method: str = Field(examples=["crm.deal.update"])
@@ -58,7 +61,7 @@ class Command(ApiModel):
 
 
 class Decided(ApiModel):
-    """Who decided, when, and over which way."""
+    """A decision about a confirmation: who made it, when, and by what means (`via`)."""
 
     status: Literal["approved", "denied"]
     by: Person
@@ -68,7 +71,7 @@ class Decided(ApiModel):
 
 
 class Confirmation(ApiModel):
-    """One exact call to Bitrix24 that waits for one person's decision, or about which somebody has decided."""
+    """One exact call to Bitrix24 that a person must approve before it is made, with the decision if there is one."""
 
     id: str = Field(examples=["5f0c2a9b1e"])
     session: str = Field(examples=["http:site:42"])
@@ -97,7 +100,7 @@ class Confirmation(ApiModel):
 def to_confirmation(card: FoundCard, viewer: Viewer, tr: Translator, *, tap: int = 1) -> Confirmation:
     """Return the API's form of the card, with what `viewer` may do about it.
 
-    An approval must send back the card's fingerprint. Calls that cannot be undone are approved twice; with `tap` 2 the fingerprint is
+    An approval must send back the card's fingerprint. A call that cannot be undone must be approved twice; with `tap` 2 the fingerprint is
     that of the second approval.
     """
     entry = card.entry
@@ -131,22 +134,22 @@ def to_confirmation(card: FoundCard, viewer: Viewer, tr: Translator, *, tap: int
 
 
 def join_words(text: Spans) -> str:
-    """Return the text of the spans, joined; their links are left out."""
+    """Return the text of formatted spans as one string, without formatting and links."""
     return "".join(span.text for span in text)
 
 
 def to_changes(preview: PreviewPart) -> list[Change]:
-    """Return the fields that a preview lists as changes; empty if it lists none."""
+    """Return one Change for each changed field of a card's preview; empty if the preview has none."""
     return [Change(field=line.field, name=line.name, before=line.before, after=line.after) for line in preview.lines]
 
 
 def render_reasons(reasons: Sequence[Notice], tr: Translator) -> list[str]:
-    """Return the reasons why the call needs a confirmation, as sentences, each once."""
+    """Return the reasons why the call needs a confirmation, as sentences without duplicates."""
     return list(dict.fromkeys(tr.translate_notice(reason) for reason in reasons))
 
 
 def format_via(via: str) -> str:
-    """Return the API's word for the way over which somebody decided: "api" for "http", the others unchanged."""
+    """Return the API's name of the means by which somebody decided: "api" for "http", any other value unchanged."""
     return _VIAS.get(via, via)
 
 

@@ -1,6 +1,6 @@
-"""Endpoints of `/confirmations`: list cards, show one, and approve or deny it.
+"""Endpoints of `/confirmations`: list cards (calls that wait for a decision), show one, and approve or deny it.
 
-They pass decisions on; as for every other door, the gate decides whether one counts.
+The endpoints only submit a decision. The gate decides whether it counts, as for decisions from Telegram or the terminal.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ _ID = Path(description="The number of a confirmation.", examples=["5f0c2a9b1e"])
 
 
 class ConfirmationQuery(BaseModel):
-    """Which confirmations to list."""
+    """The query of the list of confirmations: filters, cursor and page size."""
 
     model_config = ConfigDict(extra="forbid")
     session: str | None = Field(
@@ -44,14 +44,14 @@ class ConfirmationQuery(BaseModel):
 
 
 class Confirmations(BaseModel):
-    """One page of confirmations, sorted by session, within a session the oldest first."""
+    """One page of confirmations, sorted by session, and within a session from oldest to newest."""
 
     confirmations: Sequence[Confirmation]
     next: str | None = Field(description="Where the next page begins; null at the end. A page may be short and have a next one.")
 
 
 class DecisionBody(BaseModel):
-    """A person's decision about exactly what they were shown."""
+    """The body of a decision; its fingerprint proves which version of the confirmation the person saw."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     decision: Literal["approve", "deny"]
@@ -60,7 +60,7 @@ class DecisionBody(BaseModel):
 
 
 class Decision(BaseModel):
-    """The outcome of the decision."""
+    """The outcome of a decision, with the confirmation as it is now."""
 
     status: Status = Field(examples=["executed"])
     message: str = Field(description="The same in words.", examples=[SENTENCES["executed"]])
@@ -68,7 +68,7 @@ class Decision(BaseModel):
 
 
 class Conflict(ErrorBody):
-    """The decision did not count; `confirmation` is the confirmation as it is now."""
+    """The answer to a decision that did not count; `confirmation` is the confirmation as it is now."""
 
     confirmation: Confirmation
 

@@ -1,6 +1,7 @@
-"""Submits a decision made over the API as an inbox row, as other doors do, and reads its outcome from the card.
+"""Submits a decision that was made over the API, and reads its outcome from the card (the call that was decided about).
 
-The gate decides whether it counts. A caller that sends the same decision again gets the outcome of the first; nothing is done twice.
+The decision is stored as an inbox row, like one from Telegram, and the gate decides whether it counts. A caller that sends the same
+decision again gets the outcome of the first; nothing is done twice.
 """
 
 from dataclasses import dataclass
@@ -48,7 +49,7 @@ class DecisionRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionResult:
-    """The outcome of a decision: the card as it is now, and the trace id of its processing ("" if nothing was submitted)."""
+    """The outcome of a decision: the card as it is now, and the trace id of the decision ("" if nothing was submitted)."""
 
     status: Status
     card: Confirmation
@@ -56,10 +57,10 @@ class DecisionResult:
 
 
 class DecisionConflict(Exception):
-    """The decision does not count (HTTP 409, or 410 for an expired card); carries the card as it is now."""
+    """Raised for a decision that does not count (HTTP 409, or 410 for an expired card); carries the card as it is now."""
 
     def __init__(self, status: int, code: str, message: str, *, card: Confirmation, trace: str = "") -> None:
-        """Create the error with its HTTP status, code, message and card."""
+        """Create the error with its HTTP status, code, message, card and trace id."""
         super().__init__(code)
         self.status, self.code, self.message, self.card, self.trace = status, code, message, card, trace
 
@@ -70,7 +71,7 @@ def build_not_found() -> ApiError:
 
 
 async def decide(desk: EndpointContext, client: Client, confirmation_id: str, wish: DecisionRequest) -> DecisionResult:
-    """Submit the decision and wait for its outcome. Raises ApiError, DecisionConflict and StoreError (S004-58)."""
+    """Submit the decision, wait for its outcome and return it. Raises ApiError, DecisionConflict and StoreError (S004-58)."""
     card = await desk.find_card(client, confirmation_id)
     if card is None and CARD.fullmatch(confirmation_id):
         await desk.orchestrator.receive([_build_row(client, confirmation_id, client.actor.key, wish, "", desk)])
@@ -88,7 +89,7 @@ async def decide(desk: EndpointContext, client: Client, confirmation_id: str, wi
 
 
 class _DecisionFlow:
-    """One decision while it is submitted and its outcome is awaited."""
+    """Submits one decision and waits for its outcome."""
 
     def __init__(self, desk: EndpointContext, client: Client, card: FoundCard, wish: DecisionRequest) -> None:
         self._desk, self._client, self._card, self._wish = desk, client, card, wish
@@ -102,7 +103,7 @@ class _DecisionFlow:
         return to_confirmation(card, self._desk.build_viewer(self._client), self._tr, tap=tap)
 
     async def wait_for_outcome(self, row: InboxRow) -> DecisionResult:
-        """Wait until the inbox row is processed and return the outcome; after `WITHIN` seconds, return that it is not done yet.
+        """Wait until the inbox row is processed and return the outcome; after `WITHIN` seconds return the status "accepted".
 
         Raises ApiError or DecisionConflict if the decision was refused.
         """
@@ -125,7 +126,7 @@ class _DecisionFlow:
     async def wait_until_settled(self, card: FoundCard) -> FoundCard:
         """Return the card once its call has ended, or as it is after `WITHIN` seconds.
 
-        A decision that is sent again thus waits for the outcome of the first.
+        Therefore a repeated decision waits for the outcome of the first one.
         """
 
         async def through() -> FoundCard | None:
@@ -137,9 +138,9 @@ class _DecisionFlow:
         return await self._desk.wait_until(through, WITHIN) or card
 
     def build_result(self, card: FoundCard, trace: str) -> DecisionResult:
-        """Return the result of this decision if the card was decided by it; otherwise raise DecisionConflict.
+        """Return the result of the decision, taken from the card as it is now.
 
-        That is so if somebody else has decided, if the card has expired, or if a new card has replaced it.
+        Raises DecisionConflict if somebody else has decided, if the card has expired, or if a new card has replaced it.
         """
         entry, status = card.entry, str(card.entry.status)
         by = entry.approved_by if self._wish.approve else entry.denied_by
@@ -184,7 +185,7 @@ class _DecisionFlow:
         return next((card for card in cards if card.entry.confirmation_id == self._card.entry.confirmation_id), None)
 
     async def _find_refusal(self, row_id: str) -> str:
-        """Return the code with which the gate refused the decision of this inbox row, according to the journal; "" if it did not."""
+        """Return the code with which the gate refused the decision of this inbox row; "" if the journal has no refusal of it."""
         after = self._card.seq
         while page := await self._desk.store.read_events(f"session:{self._card.session}", after):
             for event in page:

@@ -20,7 +20,7 @@ _TURNED: Final = (400, 401, 403, 408, 413, 415, 429, 500, 503)
 
 
 class FreezeBody(BaseModel):
-    """Whether writing shall be stopped, and why."""
+    """The body of a request to stop all writing to the portal, or to allow it again, with the reason."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     frozen: bool = Field(description="true stops all writing at once, in every process; false lets it start again.")
@@ -28,7 +28,7 @@ class FreezeBody(BaseModel):
 
 
 class Freeze(BaseModel):
-    """Whether all writing is stopped, by whom, since when and why."""
+    """Whether all writing to the portal is stopped, by whom, since when and why."""
 
     frozen: bool
     at: str = Field("", description="Since when.", examples=["2026-11-22T11:05:00.000000Z"])
@@ -38,7 +38,10 @@ class Freeze(BaseModel):
 
 
 def build_freeze_router(switch: FreezeSwitch, clock: Clock) -> APIRouter:
-    """Return the router with both endpoints; `switch` must be the one that the gate uses (`orchestrator.tools.gate.deps.switch`)."""
+    """Return the router with both endpoints of `/freeze`.
+
+    `switch` must be the switch that the gate checks before a write (`orchestrator.tools.gate.deps.switch`).
+    """
     router = APIRouter(prefix="/freeze", tags=["operation"], route_class=Guarded)
 
     @router.get("", summary="Whether writing is stopped", responses=describe_errors(*_LOOKED))

@@ -38,7 +38,7 @@ When = Annotated[AwareDatetime, AfterValidator(_validate_year)]
 
 
 class AuditQuery(BaseModel):
-    """Which calls to return; without person, record and times those of the last seven days."""
+    """The query of the audit: which calls to return. Without a person, record or time it selects the calls of the last seven days."""
 
     model_config = ConfigDict(extra="forbid")
     person: str | None = Field(
@@ -62,7 +62,7 @@ class AuditChange(ApiModel):
 
 
 class AuditDecision(ApiModel):
-    """How the confirmation ended, and by whom."""
+    """How a confirmation ended, and who decided."""
 
     state: str = Field(description="approved, denied, expired or superseded.", examples=["approved"])
     by: Person | None = None
@@ -72,7 +72,7 @@ class AuditDecision(ApiModel):
 
 
 class Attempt(ApiModel):
-    """A decision over the API that did not count."""
+    """A decision that was sent over the API and did not count."""
 
     by: Person
     at: Moment
@@ -80,7 +80,7 @@ class Attempt(ApiModel):
 
 
 class AuditSent(ApiModel):
-    """What was sent to Bitrix24; secrets are hidden."""
+    """The request that was sent to Bitrix24, with the answer; secrets are hidden."""
 
     at: Moment
     method: str = Field(examples=["crm.deal.update"])
@@ -90,7 +90,7 @@ class AuditSent(ApiModel):
 
 
 class AuditRecord(ApiModel):
-    """One call, from the request to the outcome."""
+    """One call to Bitrix24, from the request to the outcome."""
 
     id: str = Field(description="The effect: the same in the journal and in the logs.")
     at: Moment
@@ -112,7 +112,7 @@ class AuditRecord(ApiModel):
 
 
 class Audit(BaseModel):
-    """One page of calls, in the order in which people asked for them."""
+    """One page of the audit: calls to Bitrix24, in the order in which people asked for them."""
 
     records: Sequence[AuditRecord]
     next: str | None = Field(description="Where the next page begins; null at the end. A page may be short and have a next one.")

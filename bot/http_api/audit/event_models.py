@@ -1,7 +1,7 @@
-"""Converts journal events of a conversation (messages, answers, cards and their outcomes) into the form that the API shows. Pure.
+"""Converts a conversation's events in the journal (messages, answers, cards and their outcomes) into the events that the API shows.
 
-That form is stable and independent of the journal's. It contains no thoughts or prompts of the model, no reads and no nonces; types of
-events that are not listed here are left out.
+The API's form stays the same when the journal's changes. It leaves out the model's thoughts and prompts, calls that only read, and nonces.
+Events of other types than those listed here are not shown. Pure: no input or output.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +44,7 @@ _CARDS: Final = frozenset({"card", "toast"})
 
 
 class AskedCard(ApiModel):
-    """A confirmation as it was when a person was asked for it."""
+    """A confirmation as it was shown when a person was first asked to decide."""
 
     method: str = Field(examples=["crm.deal.update"])
     title: str = Field(examples=[_EXAMPLES.read_text("card_title")])
@@ -77,13 +77,13 @@ class SessionEvent(ApiModel):
 
 @dataclass(frozen=True, kw_only=True)
 class EventReader:
-    """What the conversion needs to know of the caller: the language of sentences, and a lookup of people's names."""
+    """The caller's language and the lookup of people's names, which the conversion of events needs."""
 
     tr: Translator
     refresh_actor: Present
 
     def find_person(self, key: str, name: str = "") -> Person | None:
-        """Return the person with that key; None for an empty key. `name` is used instead of the present name if given."""
+        """Return the person with that key, None for an empty key; a given `name` replaces the person's present name."""
         if not key:
             return None
         known = self.refresh_actor(Actor(key=key, name=""))
@@ -110,7 +110,10 @@ def _to_message(eyes: EventReader, said: MessageReceived, event: StoredEvent) ->
 
 
 def _to_finished(_eyes: EventReader, said: TurnFinished, event: StoredEvent) -> EventFields:
-    """Return a turn's answer as a reply; None for sessions of this API, whose answers are taken from `AnswerGiven` events instead."""
+    """Return the fields of a "reply" event with the answer of a turn.
+
+    Returns None for sessions of this API, whose answers are taken from `AnswerGiven` events, and for turns without an answer.
+    """
     is_shown = said.text and Address.parse(to_session_name(event.stream)).channel != "http"
     return {"type": "reply", "text": said.text} if is_shown else None
 
@@ -164,7 +167,10 @@ def _to_superseded(_eyes: EventReader, said: ConfirmationSuperseded, _event: Sto
 
 
 def _to_reopened(_eyes: EventReader, said: ConfirmationReopened, _event: StoredEvent) -> EventFields:
-    """Return that a card waits for a decision again, because its approval could not be carried out (while writes are frozen)."""
+    """Return the fields of a "decision" event with the state "requested": the card waits for a decision again.
+
+    That happens if an approved call could not be made, for example while writes are frozen.
+    """
     return {"type": "decision", "confirmation_id": said.confirmation_id, "state": "requested", "code": said.why}
 
 

@@ -26,7 +26,7 @@ _DIGITS: Final = 15
 
 
 class EventsQuery(BaseModel):
-    """After which event to begin, how many events to return, and how long to wait for the first."""
+    """The query of a session's events: the cursor to begin after, the page size, and how many seconds to wait if there is no event yet."""
 
     model_config = ConfigDict(extra="forbid")
     after: CursorText | None = None
@@ -57,9 +57,10 @@ class _SessionReader:
         self._waiting = 0
 
     async def read_events(self, client: Client, session: str, asked: EventsQuery) -> _EventPage:
-        """Return the next events, after waiting for the first if asked to; none if nothing has happened.
+        """Return the next page of events after the cursor; if there are none, wait for some as long as the query allows.
 
-        Raises ApiError 404 if the session does not exist or the caller may not read it, and 400 for an invalid cursor.
+        The page is empty if nothing happened in that time. Raises ApiError 404 if the session does not exist or the caller may not read it,
+        and 400 for an invalid cursor.
         """
         place = parse_cursor(asked.after, _KIND, 1)
         seq = _parse_seq(place[0]) if place else 0
@@ -85,7 +86,7 @@ class _SessionReader:
     async def _is_readable(self, client: Client, session: str) -> bool:
         """Return whether the session exists and the caller may read it.
 
-        The session is looked up in either case, so that the time of the answer does not tell whether a foreign session exists.
+        The session is looked up even if the caller may not read it, so that timing does not reveal whether it exists.
         """
         if SESSION.fullmatch(session) is None:
             return False

@@ -1,6 +1,6 @@
 """Builds the answer to one inbox row (stored message) from stored events.
 
-It is therefore the same for a repeated request, after a restart and in another process.
+Because it is built from stored events, the answer is the same for a repeated request, after a restart and in another process.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ _RECORDS: Final = ("deal", "contact", "company", "task")
 
 
 class Choice(BaseModel):
-    """One of several records that a name in the message may stand for."""
+    """One of several records that a name in the message may mean; the caller chooses one by sending its token."""
 
     model_config = ConfigDict(frozen=True)
     token: str = Field(description="Send it back as `message` to choose.")
@@ -43,7 +43,7 @@ class Choice(BaseModel):
 
 
 class Done(BaseModel):
-    """A change that was carried out without a confirmation."""
+    """A change in Bitrix24 that was made without a confirmation."""
 
     model_config = ConfigDict(frozen=True)
     method: str = Field(examples=["crm.timeline.comment.add"])
@@ -67,7 +67,7 @@ class ChatAnswer(BaseModel):
 
 
 def read_events(store: Store, row: InboxRow) -> list[Event]:
-    """Return the events that an answer consists of and that the journal holds for the inbox row; empty if none. Raises StoreError."""
+    """Read from the journal the events that make up the answer to the inbox row; empty if there are none. Raises StoreError."""
     stream = f"session:{row.session}"
     after = _find_start(store, stream, row.id)
     found: list[Event] = []
@@ -81,7 +81,7 @@ def read_events(store: Store, row: InboxRow) -> list[Event]:
 
 
 def _find_start(store: Store, stream: str, row_id: str) -> int:
-    """Return the number of a record in the stream that lies before all events of the inbox row; 0 for the beginning.
+    """Return a number in the event stream after which all events of the inbox row lie; 0 for the beginning.
 
     It is found by binary search, since ids of inbox rows and of events grow with time.
     """
@@ -99,24 +99,27 @@ def _find_start(store: Store, stream: str, row_id: str) -> int:
 
 
 def trim_to_answer(happened: Sequence[Event]) -> Sequence[Event]:
-    """Return the events up to the end of the answer, without what happened after it.
+    """Return the events up to the last event of the answer, without later ones.
 
-    A card may be approved later; the call that it then makes belongs to the same turn, but not to the answer.
+    A call made after a card is approved belongs to the same turn (processing of one message), but not to the answer.
     """
     ends = (number for number, event in enumerate(happened, start=1) if isinstance(event, AnswerGiven | TurnFinished))
     return happened[: max(ends, default=0)]
 
 
 def read_befores(store: Store, session: str) -> BeforeImages:
-    """Return, by confirmation id, the records that each card of the session changes, as they were when it was made; raises StoreError."""
+    """Return, by confirmation id, the before-images of the session's cards: the records that a card changes, as they were before.
+
+    Raises StoreError.
+    """
     state, _ = load_state(store, f"session:{session}")
     return {key: entry.before or {} for key, entry in state.cards.items()}
 
 
 def collect_open_cards(happened: Sequence[Event]) -> list[Card]:
-    """Return the cards that the answer shows as open, each in its latest form.
+    """Return the latest version of each card in the answer that still waits for a decision.
 
-    A card whose request (`ConfirmationRequested`) is not among the events has no before-image.
+    A card has no before-image (the record as it was before the change) if its `ConfirmationRequested` event is not among the events.
     """
     befores = {event.confirmation_id: event.before for event in happened if isinstance(event, ConfirmationRequested)}
     views = [CardView.from_body(answer.body) for answer in _collect_replies(happened) if answer.kind == "card"]
@@ -130,8 +133,8 @@ def build_answer(
 ) -> ChatAnswer:
     """Return the whole answer to `row`, built from the events that `trim_to_answer` returned.
 
-    `befores` holds the before-images of cards that were requested before this answer, `urls` the addresses of changed records in the
-    portal by record ("deal:481").
+    `befores` has the before-images (records as they were before the change) of cards that were requested before this answer. `urls` maps
+    changed records ("deal:481") to their addresses in the portal.
     """
     answers = _collect_replies(happened)
     replies = [Reply.model_validate(answer.body) for answer in answers if answer.kind == "reply"]
@@ -153,12 +156,15 @@ def build_answer(
 
 
 def collect_records(happened: Sequence[Event]) -> list[str]:
-    """Return the records that the calls among the events changed, such as "deal:481"."""
+    """Return the records that the calls among the events changed, each as a text such as "deal:481"."""
     return [record for call in _select_changes(happened) if (record := _find_record(call))]
 
 
 def _collect_replies(happened: Sequence[Event]) -> list[AnswerGiven]:
-    """Return the latest version of each reply, in the order of first appearance; versions of one reply have the same outbox key."""
+    """Return the latest version of each reply; replies are in the order in which their first versions appeared.
+
+    Versions of one reply have the same outbox key.
+    """
     last: dict[str, AnswerGiven] = {}
     for number, event in enumerate(happened):
         if isinstance(event, AnswerGiven) and event.body:  # an erased one has no body
@@ -167,7 +173,7 @@ def _collect_replies(happened: Sequence[Event]) -> list[AnswerGiven]:
 
 
 def _render_text(answer: AnswerGiven, tr: Translator) -> str:
-    """Return the text of a reply, for a file its rows as tab-separated lines; "" for cards, which are listed in `waiting`."""
+    """Return the text of a reply: for a file its rows with cells separated by tabs, for a card "" because `waiting` lists it."""
     if answer.kind in {"card", "toast"}:
         return ""
     if answer.kind == "file":
@@ -181,7 +187,7 @@ def _select_changes(happened: Sequence[Event]) -> list[CallSucceeded]:
 
 
 def _collect_change_names(reply: Reply, tr: Translator) -> dict[str, tuple[str, str]]:
-    """Return, by effect id, what the reply says about each change: the sentence, and the record's address in the portal or ""."""
+    """Return effect id (id of a change) → (sentence about it, address of its record in the portal or ""), from the reply's notices."""
     made = [notice for notice in reply.notices if notice.code == "made"]
     calls = [call for notice in reply.notices if notice.code == "done-before" for call in notice.args["calls"] if isinstance(call, dict)]
     made += [Notice.model_validate(call) for call in calls]
@@ -190,7 +196,11 @@ def _collect_change_names(reply: Reply, tr: Translator) -> dict[str, tuple[str, 
 
 
 def _to_done(call: CallSucceeded, urls: Mapping[str, str], named: tuple[str, str] | None) -> Done:
-    """Return a change in the words of the reply, else in those of the journal (the reply has none for a reminder, for example)."""
+    """Return the API's form of a change that was made.
+
+    `named` is the reply's sentence about the change with the record's address; if it is None, the journal's description is used, for
+    example for a reminder.
+    """
     record = _find_record(call)
     words, url = named or (call.changes.done, "")
     return Done(method=call.method, text=words, record=record, url=urls.get(record, "") or url)

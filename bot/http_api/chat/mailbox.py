@@ -1,7 +1,7 @@
 """Lets callers wait for the answer to an inbox row (stored message), and stores the inbox rows of many callers in one commit.
 
-A waiting caller is notified by the commit that closes the inbox row (marks it as processed), or by polling the database if another
-process closed it. Nothing is lost with this module's memory: all of it is in the database too.
+A waiting caller is woken by the commit that closes the inbox row (marks it as processed). If another process closes the row, polling the
+database finds that out. A restart loses nothing, because everything kept in memory here is in the database too.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ MOST_STEPS: Final = 50
 
 
 class Ticket:
-    """One caller's wait for the answer to one inbox row."""
+    """One caller's wait for the answer to one inbox row; the mailbox adds the news to it."""
 
     def __init__(self, row: InboxRow) -> None:
         """Create a ticket for the answer to `row`, with no events yet."""
@@ -47,7 +47,7 @@ class Ticket:
         self.news = asyncio.Event()
 
     async def wait_for_news(self, within: float) -> None:
-        """Return when something about the ticket has changed, or after `within` seconds."""
+        """Wait until something about the ticket changes, at most `within` seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
                 await self.news.wait()
@@ -55,7 +55,7 @@ class Ticket:
 
 
 class Mailbox:
-    """The callers of this process that wait for answers.
+    """The tickets of all callers of this process that wait for answers; notifies a ticket when its answer is ready.
 
     The orchestrator calls `report_partial` and `report_trouble` for sessions of the API.
     """
@@ -71,19 +71,19 @@ class Mailbox:
 
     @contextlib.contextmanager
     def open_ticket(self, row: InboxRow) -> Iterator[Ticket]:
-        """Yield a ticket for the inbox row, which is notified when the row is closed or nothing can be stored, but not of single steps."""
+        """Yield a ticket for the inbox row. It is notified when the row is closed (processed) or nothing can be stored."""
         ticket = Ticket(row)
         with _register_ticket(self._tickets, ticket):
             yield ticket
 
     @contextlib.contextmanager
     def open_followed_ticket(self, row: InboxRow) -> Iterator[Ticket]:
-        """Yield a ticket that is also notified of each step of the turn and of the text so far."""
+        """Yield a ticket for the inbox row that is also notified of each step of the turn and of the text written so far."""
         with self.open_ticket(row) as ticket, _register_ticket(self._followed, ticket):
             yield ticket
 
     async def run(self) -> None:
-        """Watch the commits of this process and poll the database, and notify the tickets, until cancelled."""
+        """Watch the commits of this process, poll the database for those of others, and notify the tickets. Runs until cancelled."""
         self._store.watchers.append(self._observe_commit)
         self._store.listeners.append(self._look.set)
         try:
@@ -99,13 +99,13 @@ class Mailbox:
             self._store.listeners.remove(self._look.set)
 
     async def check_closed(self, ticket: Ticket) -> None:
-        """Mark the ticket as over if its inbox row had been closed before the ticket was opened. Raises StoreError."""
+        """Mark the ticket as over if its inbox row was closed (processed) before the ticket was opened. Raises StoreError."""
         closed = await self._store.read(_select_closed, [ticket.row.source])
         if closed and not ticket.is_over:
             ticket.is_over, ticket.is_complete = True, False
 
     async def _check_all(self) -> None:
-        """Mark as over the tickets whose inbox rows another process has closed, and notify them. Raises StoreError."""
+        """Find the tickets whose inbox rows another process has closed, mark them as over and notify them. Raises StoreError."""
         sources = {tickets[0].row.source: row_id for row_id, tickets in self._tickets.items() if not tickets[0].is_over}
         if not sources:
             return
@@ -115,7 +115,7 @@ class Mailbox:
                 ticket.news.set()
 
     async def report_partial(self, session: str, what: str | Notice) -> None:
-        """Pass the progress of a session's turn (text so far, or a notice) to its tickets; the orchestrator calls it."""
+        """Pass the progress of a session's turn (text so far, or a notice) to the tickets that follow it; the orchestrator calls it."""
         if isinstance(what, Notice) and what.code == "turn-begun":
             self._turns[session] = str(what.args["turn"])
         elif isinstance(what, Notice) and what.code == "turn-over":
@@ -163,7 +163,7 @@ class Mailbox:
 
 @contextlib.contextmanager
 def _register_ticket(tickets: dict[str, list[Ticket]], ticket: Ticket) -> Iterator[None]:
-    """Keep the ticket in `tickets`, under the id of its inbox row, for the duration of the block."""
+    """Keep the ticket in `tickets` during the block, listed under the id of its inbox row."""
     of_input = tickets.setdefault(ticket.row.id, [])
     of_input.append(ticket)
     try:
@@ -186,7 +186,10 @@ Receive = Callable[[Sequence[InboxRow]], Awaitable[list[bool]]]
 
 
 class InputBatcher:
-    """Stores inbox rows in batches: a hundred callers at once cost two disk flushes, not a hundred. A single caller does not wait."""
+    """Stores inbox rows in batches, so that a hundred callers at once cost two disk flushes, not a hundred.
+
+    A single caller does not wait for others.
+    """
 
     def __init__(self, receive: Receive) -> None:
         """Create the batcher; `receive` stores inbox rows in one commit and returns for each whether it is new."""
@@ -195,7 +198,7 @@ class InputBatcher:
         self._drain_task: asyncio.Task[None] | None = None
 
     async def take(self, row: InboxRow) -> bool:
-        """Store the inbox row and return whether it is new (False: one with the same source was stored before); raises StoreError."""
+        """Store the inbox row and return True; return False if a row with the same source was stored before. Raises StoreError."""
         stored: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting.append((row, stored))
         if self._drain_task is None:
@@ -211,7 +214,10 @@ class InputBatcher:
             self._drain_task = None
 
     async def _store(self, batch: Sequence[tuple[InboxRow, "asyncio.Future[bool]"]]) -> None:
-        """Store all inbox rows of the batch or none; the inbox row of a caller who has disconnected is stored too."""
+        """Store all inbox rows (messages) of the batch in one commit, or none of them, and report the result to each waiting caller.
+
+        The inbox row of a caller who has disconnected is stored too.
+        """
         try:
             fresh = await self._receive([row for row, _ in batch])
         except Exception as error:  # noqa: BLE001 - every error is passed on to the waiting callers

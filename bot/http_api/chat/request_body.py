@@ -1,7 +1,7 @@
 """Reads and validates the body of a `/chat` request and applies its overrides (S004-60, A6, M4).
 
-A `user_id` is a label and gives no rights. Overrides are settings for this request alone: they may only lower the mode, and name no
-directory other than the configured one.
+The `user_id` in a body only names a conversation and gives no rights. Overrides are settings for this request alone: they may only lower
+the mode, and a directory that they name must be the configured one.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _CLOSE: Final = {"Connection": "close"}
 
 
 class ChatBody(BaseModel):
-    """A message of somebody who talks through the caller."""
+    """The body of a chat request: a message that the API's caller passes on from one of its users."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"user_id": "42", "message": _EXAMPLES.read_text("request")}]})
     user_id: Annotated[
@@ -62,7 +62,7 @@ class ChatBody(BaseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class ChatRequest:
-    """A parsed body: whose conversation it is, the message, quoted text ("" for none) and the overrides by field name."""
+    """A parsed body of a chat request: the user id, the message, quoted text ("" for none) and the overrides by field name."""
 
     user_id: str
     message: str
@@ -71,12 +71,12 @@ class ChatRequest:
 
     @property
     def conversation(self) -> str:
-        """The user id, quoted as in a URL, for use in a session's key: different ids stay different, and it contains no colon."""
+        """The user id, percent-encoded as in a URL, for use in a session's key. It contains no colon, and different ids stay different."""
         return quote(self.user_id, safe="")
 
 
 class BodyReader:
-    """Reads request bodies, at most `READ_AT_ONCE` at once."""
+    """Reads and parses request bodies, at most `READ_AT_ONCE` at a time."""
 
     def __init__(self, within: float = READ_WITHIN) -> None:
         """Create the reader; a body must arrive within `within` seconds."""
@@ -84,7 +84,10 @@ class BodyReader:
         self._reading = asyncio.Semaphore(READ_AT_ONCE)
 
     async def read(self, request: Request) -> ChatRequest:
-        """Return the parsed request; raises ApiError 400, 408 or 413."""
+        """Return the parsed request.
+
+        Raises ApiError 400 for an invalid body, 408 for one that arrives too slowly, and 413 for one that is too long.
+        """
         try:
             async with self._reading, asyncio.timeout(self._timeout):
                 body = await _read_body(request)
@@ -147,7 +150,7 @@ def _parse_text(given: JsonObject, name: str, longest: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Overrides:
-    """Which overrides this installation allows: settings that a request may change for itself."""
+    """Checks and applies overrides: settings that a request may change for itself, if the installation allows it."""
 
     allowed: bool
     mode: Mode
@@ -175,9 +178,10 @@ class Overrides:
         return actor.model_copy(update={"max_mode": mode})
 
     def _check(self, name: str, wanted: str) -> None:
-        """Raise ApiError 400 unless `wanted` is the configured directory.
+        """Raise ApiError 400 unless `wanted` is the configured directory; `name` is "state_dir" or "log_dir".
 
-        One process has one journal; a second one would not know which cards wait, which calls were made and whether writes are frozen.
+        One process has one journal. With a second journal it would not know which cards wait, which calls were made and whether writes are
+        frozen.
         """
         base = self.folders[name].resolve()
         try:

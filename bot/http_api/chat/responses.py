@@ -1,7 +1,7 @@
-"""Waits for the answer to an inbox row and sends it, either whole or as server-sent events.
+"""Waits for the answer to an inbox row (stored message) and sends it, either whole or as server-sent events.
 
-A caller who disconnects does not stop the turn. Before an answer is sent the caller's rights are checked again, since they may have
-been revoked while the turn ran.
+A caller who disconnects does not stop the turn. Before an answer is sent the caller's rights are checked again, since they may have been
+revoked while the turn ran.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -46,7 +46,7 @@ _KEPT: Final = "It cannot be answered at the moment; the message is kept. Ask ag
 
 @dataclass(frozen=True, kw_only=True)
 class ChatContext:
-    """What the endpoint `/chat` needs: the orchestrator, the mailbox, the allowed overrides and its timeouts."""
+    """The services and settings of the endpoint `/chat`: orchestrator, mailbox, allowed overrides, timeouts."""
 
     orchestrator: Orchestrator
     mailbox: Mailbox
@@ -65,9 +65,9 @@ class ChatContext:
 
 
 async def store_request(row: InboxRow, chat: ChatContext) -> InboxRow:
-    """Store the inbox row and return it, or return the inbox row stored before if the caller repeats a request with its Idempotency-Key.
+    """Store the inbox row and return it. If the request repeats an earlier one (same Idempotency-Key), return the earlier row.
 
-    Raises ApiError 422 if the earlier request with this key was different, 409 if it was erased, 503 and StoreError.
+    Raises ApiError 422 if the earlier request with this key was different, 409 if it was erased, 503 if it cannot be found, and StoreError.
     """
     if await chat.intake.take(row):
         return row
@@ -82,9 +82,9 @@ async def store_request(row: InboxRow, chat: ChatContext) -> InboxRow:
 
 
 async def wait_for_answer(row: InboxRow, client: Client, chat: ChatContext) -> Response:
-    """Store the inbox row and return the whole answer: 200, or 202 if it is not ready in time.
+    """Store the inbox row and return a response with the whole answer (status 200), or status 202 if the answer is not ready in time.
 
-    Raises ApiError 401, 409, 422, 500 or 503.
+    Raises ApiError 401 if the caller's token was revoked, 500 if the turn failed, 503 if nothing can be stored, and like `store_request`.
     """
     with chat.mailbox.open_ticket(row) as ticket:  # opened before the input is stored, or its end could be missed
         known = await store_request(row, chat)
@@ -111,8 +111,8 @@ async def _wait_on_ticket(ticket: Ticket, client: Client, chat: ChatContext) -> 
 async def stream_answer(row: InboxRow, client: Client, chat: ChatContext) -> AsyncIterator[bytes]:
     """Yield the answer as server-sent events.
 
-    While the turn runs these are "progress" (a step) and "delta" (a change of the text so far); then one "card" for each open card and
-    "final", or "error".
+    While the turn runs, it yields "progress" events (a step each) and "delta" events (a change of the text so far). At the end it yields
+    one "card" event for each open card and a "final" event, or else an "error" event.
     """
     with chat.mailbox.open_followed_ticket(row) as ticket:
         end = read_boottime() + STREAM_WITHIN
@@ -131,7 +131,7 @@ async def stream_answer(row: InboxRow, client: Client, chat: ChatContext) -> Asy
 
 
 async def _finish_stream(ticket: Ticket, flow: "_AnswerStream", client: Client, chat: ChatContext) -> list[bytes]:
-    """Return the last events of a stream: one "card" for each open card and "final", or "error"."""
+    """Return the last events of a stream: one "card" for each open card and a "final", or else an "error"."""
     try:
         client = _refresh_client(client, chat)
     except ApiError as error:
@@ -150,7 +150,7 @@ async def _finish_stream(ticket: Ticket, flow: "_AnswerStream", client: Client, 
 
 
 class _AnswerStream:
-    """One stream of server-sent events, with what it has sent so far."""
+    """The server-sent events of one answer; remembers which text was sent already."""
 
     def __init__(self, row: InboxRow, client: Client, chat: ChatContext) -> None:
         """Create the stream of the answer to `row`; nothing has been sent yet."""
@@ -159,9 +159,9 @@ class _AnswerStream:
         self._sent_text, self._count = "", 0
 
     def collect_news(self, ticket: Ticket) -> list[bytes]:
-        """Return the ticket's news as server-sent events, none if there is no news.
+        """Return the ticket's news as server-sent events, empty if there are none.
 
-        These are its steps, each as text, and the difference between the model's text so far and the text sent so far.
+        There is one "progress" event for each new step, and one "delta" event if the model's text differs from the text sent so far.
         """
         found = []
         while ticket.steps:
@@ -200,7 +200,10 @@ def _count_common_prefix(one: str, other: str) -> int:
 
 
 async def _collect_answer(ticket: Ticket, client: Client, chat: ChatContext) -> ChatAnswer:
-    """Return the answer to a closed inbox row, from the ticket's events if they are complete, else from the journal. Raises StoreError."""
+    """Return the answer to a closed (processed) inbox row. Raises StoreError.
+
+    It is built from the ticket's events if they are complete, else from those in the journal.
+    """
     row, store = ticket.row, chat.tools.store
     happened = trim_to_answer(ticket.events if ticket.is_complete else await store.read(read_events, row))
     missing = any(not card.has("before") for card in collect_open_cards(happened))
@@ -217,7 +220,10 @@ def _build_working_answer(ticket: Ticket, client: Client) -> ChatAnswer:
 
 
 def _refuse_failed(answer: ChatAnswer) -> None:
-    """Raise ApiError 500 if the turn failed and neither made changes nor left open cards, of which the caller must learn (S004-66)."""
+    """Raise ApiError 500 if the turn failed without having changed anything or left an open card (S004-66).
+
+    A failed turn that did so is answered normally, because the caller must learn about its changes and cards.
+    """
     if answer.state == "failed" and not answer.waiting and not answer.done:
         raise ApiError(500, "internal_error", MEANINGS[500], headers={HEADER: answer.turn_id})
 
@@ -232,5 +238,5 @@ HEARTBEAT: Final = b": still here\n\n"
 
 
 def format_event(name: str, identity: str, data: Mapping[str, object]) -> bytes:
-    """Return one server-sent event (event, id and data lines); `identity` is its id, and the JSON of `data` contains no line break."""
+    """Return one server-sent event with the lines `event`, `id` and `data`; `identity` is its id, `data` is written as JSON on one line."""
     return f"event: {name}\nid: {identity}\ndata: ".encode() + orjson.dumps(data) + b"\n\n"

@@ -1,4 +1,7 @@
-"""The endpoint `POST /chat`: stores a message as an inbox row and returns the answer to it (S004-58 to S004-67). Decides nothing."""
+"""The endpoint `POST /chat`: stores a message as an inbox row and returns the answer to it (S004-58 to S004-67).
+
+The orchestrator processes the message; this module decides nothing.
+"""
 
 import re
 from collections.abc import Callable, Coroutine
@@ -61,9 +64,9 @@ def build_chat_router(chat: ChatContext) -> APIRouter:
 
 
 class _DirectRoute(APIRoute):
-    """A route that FastAPI documents as usual, but whose endpoint is called directly.
+    """A route that FastAPI documents as usual, but whose endpoint is called without FastAPI's resolution of arguments.
 
-    FastAPI takes longer to resolve its two arguments than all the rest of the request takes.
+    That resolution takes longer than all the rest of the request.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[object, object, Response]]:
@@ -95,7 +98,10 @@ def _parse_idempotency_key(request: Request) -> str | None:
 
 
 def _build_row(client: Client, actor: Actor, asked: ChatRequest, key: str | None, clock: Clock) -> InboxRow:
-    """Return the inbox row of a message; its source is unique for an Idempotency-Key, by which a repeated request is recognized."""
+    """Return the inbox row of a message.
+
+    With an Idempotency-Key, the row's source is made of the key, so that a repeated request is recognized by its source.
+    """
     row_id = get_trace_id() or generate_id()
     said = _parse_customer_message(asked) if client.customers else _parse_message(asked)
     quoted = {"quoted": asked.quoted} if asked.quoted else {}
@@ -113,7 +119,7 @@ def _build_row(client: Client, actor: Actor, asked: ChatRequest, key: str | None
 
 
 def _parse_message(asked: ChatRequest) -> Input:
-    """Return a message as a command ("/pending"), the choice of an offered record, or a text message.
+    """Return the message as a command ("/pending"), as the choice of an offered record, or as a text message.
 
     A text over HTTP is always complete, so it is never merged with others as the fragments of a long Telegram message are.
     """
@@ -127,7 +133,10 @@ def _parse_message(asked: ChatRequest) -> Input:
 
 
 def _parse_customer_message(asked: ChatRequest) -> Input:
-    """Return a message that a customer wrote: as quoted text, which is never an instruction, or as the choice of an offered record."""
+    """Return the input for a message written by a customer: the choice of an offered record, or else quoted text.
+
+    Quoted text is never treated as an instruction.
+    """
     if _CHOICE.fullmatch(asked.message):
         return _parse_message(asked)
     return TextMessage(text="", quoted=f"{asked.message}\n\n{asked.quoted}".strip(), origin="typed", pieces=1)

@@ -1,6 +1,6 @@
-"""Builds the FastAPI app of the HTTP door from routers.
+"""Builds the FastAPI app that serves everything over HTTP: the API, portal events, Telegram's webhook, health and metrics.
 
-Its pages load nothing from other servers, and the API is described only where API tokens are configured.
+Its pages load nothing from other servers. The API is described (OpenAPI) only if API tokens are configured.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _ABOUT = "The copilot over HTTP: the same conversations, the same gate and the s
 def build_app(*routers: APIRouter, identity: Authenticator | None = None) -> FastAPI:
     """Return the app with these routers; `/healthz` and the address for portal events are added if no router has them.
 
-    With an `identity`, which authenticates API callers, the API is described at /docs and /openapi.json.
+    `identity` authenticates callers of the API. If it is given, the API is described at /docs and /openapi.json.
     """
     described = "/openapi.json" if identity is not None else None
     app = _App(
@@ -57,7 +57,10 @@ def build_app(*routers: APIRouter, identity: Authenticator | None = None) -> Fas
 
 
 class _App(FastAPI):
-    """An app whose OpenAPI description lists the errors it really answers: invalid input is a 400 here, never FastAPI's own 422."""
+    """A FastAPI app whose OpenAPI description lists the errors that it really answers.
+
+    Invalid input, for example, is listed as a 400 and not as FastAPI's usual 422.
+    """
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI description, built once."""

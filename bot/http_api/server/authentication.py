@@ -39,9 +39,9 @@ class Authenticator:
     def __init__(
         self, tokens: Tokens, *, per_minute: int = 0, proxies: Sequence[Network] = (), clock: Callable[[], float] = read_boottime
     ) -> None:
-        """Create it: `per_minute` limits the requests of each address and of each token, 0 means no limit.
+        """Create the authenticator. `per_minute` limits the requests of each address and of each token; 0 means no limit.
 
-        `proxies` are trusted to name the caller's address in X-Forwarded-For; `clock` returns seconds.
+        `proxies` are networks trusted to name the caller's address in X-Forwarded-For; `clock` returns seconds.
         """
         self._tokens, self._proxies = tokens, tuple(proxies)
         self._rate, self._lockout = RequestRate(per_minute, clock), Lockout(clock)
@@ -69,7 +69,10 @@ class Authenticator:
             raise ApiError(429, "too_many_requests", sentence, headers={"Retry-After": str(seconds)})
 
     def find_address(self, request: Request) -> str:
-        """Return the caller's IP address (for IPv6, its site); X-Forwarded-For is used only as far as trusted proxies wrote it."""
+        """Return the caller's IP address; for IPv6, the network of the caller's site.
+
+        X-Forwarded-For is used only as far as trusted proxies wrote it.
+        """
         hops = [request.client.host if request.client else ""]
         if self._proxies:
             forwarded = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
@@ -128,7 +131,7 @@ ClientOf = Annotated[Client, Depends(resolve_client)]
 
 
 class Guarded(APIRoute):
-    """A route that authenticates before it reads the body; FastAPI by itself reads the body first."""
+    """A route that authenticates the caller before the body is read; FastAPI would read the body first."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[object, None, Response]]:
         """Return a handler that raises ApiError 401 or 429 before it reads any of the body; FastAPI calls this once."""

@@ -1,4 +1,4 @@
-"""Renders the OpenAPI description as one HTML page, without scripts and without anything from other servers. Pure."""
+"""Renders the OpenAPI description as one HTML page, without scripts and without anything from other servers. Pure: no input or output."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

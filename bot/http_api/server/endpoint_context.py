@@ -1,6 +1,6 @@
-"""What the endpoints other than /chat share: access to the orchestrator, and the cursors of their paged lists. Decides nothing.
+"""Shared by all endpoints other than /chat: access to the orchestrator, and the cursors of paged lists.
 
-A cursor says where the next page begins. It is opaque to callers and validated, and gives nobody access to a list.
+A cursor says where the next page of a list begins. Callers send it back as it is; it is validated, and gives no right to see the list.
 """
 
 import asyncio
@@ -33,10 +33,10 @@ _LOOK_EVERY: Final = 0.5
 
 
 class EndpointContext:
-    """The orchestrator, the clock and indexes of the journal that endpoints use; one instance per app."""
+    """The services that endpoints use: the orchestrator, the clock and indexes of the journal. There is one instance per app."""
 
     def __init__(self, orchestrator: Orchestrator, clock: Clock) -> None:
-        """Create the context; nothing is read yet."""
+        """Create the context without reading anything yet."""
         self.orchestrator, self.clock = orchestrator, clock
         self.card_homes = CardSessions(orchestrator.tools.store)
         self.index = RecordIndex(orchestrator.tools.store)
@@ -47,7 +47,7 @@ class EndpointContext:
         return self.orchestrator.tools.store
 
     def build_viewer(self, client: Client) -> Viewer:
-        """Return the viewer for the client: it answers what the client may see and decide under the present rights and rules."""
+        """Return the viewer for the client, which tells what the client may see and decide with its present rights."""
         return Viewer(actor=client.actor, deps=self.orchestrator.tools.gate.deps)
 
     async def find_card(self, client: Client, confirmation_id: str) -> FoundCard | None:
@@ -67,7 +67,10 @@ class EndpointContext:
         return None
 
     async def wait_until(self, look: Callable[[], Awaitable[T | None]], within: float) -> T | None:
-        """Call `look` now and after each change in the database until it returns a result; return that, None after `within` seconds."""
+        """Call `look` until it returns something other than None, and return that; return None after `within` seconds.
+
+        It is called at once, after each change in the database, and at least every half second.
+        """
         end = read_boottime() + within
         told = asyncio.Event()
         places = (self.orchestrator.listeners, self.store.listeners)
@@ -106,12 +109,15 @@ CursorText = Annotated[
 
 
 def encode_cursor(kind: str, *place: str) -> str:
-    """Return the cursor of a position in a list; `kind` names the list, `place` are the values that the position consists of."""
+    """Return a cursor, as text for a URL, for a position in a list.
+
+    `kind` is a letter that stands for the list, and `place` are the values that identify the position.
+    """
     return base64.urlsafe_b64encode(orjson.dumps([kind, *place])).decode().rstrip("=")
 
 
 def parse_cursor(text: str | None, kind: str, parts: int) -> Sequence[str] | None:
-    """Return the `parts` values of the position that the cursor encodes, None without a cursor.
+    """Return the values that identify the position in the list, None if `text` is None; `parts` is how many values there must be.
 
     Raises ApiError 400 for an invalid cursor or one of another list.
     """

@@ -1,4 +1,4 @@
-"""Gives every error of the HTTP API the same form, `{"error": {"code", "message"}}`. Never reveals internals or secrets."""
+"""Gives every error answer of the HTTP API the same form, `{"error": {"code", "message"}}`. Never reveals internals or secrets."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ MEANINGS: Final[Mapping[int, str]] = {
 
 
 class Trouble(BaseModel):
-    """What is wrong: a code for programs, and a sentence for people."""
+    """The description of an error: a code for programs, and a sentence for people."""
 
     model_config = ConfigDict(frozen=True)
     code: str = Field(description="A word for programs.", examples=["unauthorized"])
@@ -47,7 +47,7 @@ class Trouble(BaseModel):
 
 
 class ErrorBody(BaseModel):
-    """The body of every answer that is not a success."""
+    """The body of every error answer."""
 
     model_config = ConfigDict(frozen=True)
     error: Trouble
@@ -56,7 +56,7 @@ class ErrorBody(BaseModel):
 class ApiError(HTTPException):
     """An error answer with an HTTP status, a code for programs and a sentence for people.
 
-    It is an HTTPException, since FastAPI lets no other exception through that is raised while a body is read.
+    It must be an HTTPException: FastAPI converts every other exception that is raised while a body is read.
     """
 
     def __init__(self, status: int, code: str, message: str, *, headers: Mapping[str, str] | None = None) -> None:
@@ -70,7 +70,7 @@ class ApiError(HTTPException):
 
 
 def describe_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the `responses` of a route that describe these error statuses in the OpenAPI description."""
+    """Return the descriptions of these error statuses for the argument `responses` of a FastAPI route, which OpenAPI shows."""
     return {status: {"model": ErrorBody, "description": MEANINGS[status]} for status in statuses}
 
 
@@ -124,14 +124,17 @@ async def _handle_store_error(request: Request, error: Exception) -> JSONRespons
 
 
 class _ErrorBoundary:
-    """Outermost middleware: logs an unexpected exception once and answers a 500 that reveals nothing (S004-66)."""
+    """Middleware that logs an unexpected exception once and answers a 500 that reveals nothing (S004-66).
+
+    It wraps the routes and the body limit; the middleware that sets the trace id wraps it.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap `app`."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Serve one request, and answer 500 if an unexpected exception is raised before the response has begun."""
         begun = False
 
         async def noted(message: Message) -> None:

@@ -1,4 +1,7 @@
-"""Endpoints `/healthz` (the process answers) and `/readyz` (whether each dependency works; details only for a token that may see them)."""
+"""Endpoints `/healthz` (whether the process answers) and `/readyz` (whether each dependency works).
+
+Only a caller with a valid token sees the details of `/readyz`.
+"""
 
 from typing import Any
 
@@ -13,14 +16,14 @@ from state.clock import format_iso
 
 
 class Alive(BaseModel):
-    """The program answers."""
+    """The answer of `/healthz`: the process is running."""
 
     model_config = ConfigDict(frozen=True)
     ok: bool = True
 
 
 class Ready(BaseModel):
-    """Whether everything that the bot needs works."""
+    """The answer of `/readyz`: whether everything that the bot needs works, and the state of each dependency."""
 
     model_config = ConfigDict(frozen=True)
     ready: bool
@@ -31,7 +34,10 @@ class Ready(BaseModel):
 
 
 def build_health_router(parties: HealthChecks | None, may: MonitoringCheck) -> APIRouter:
-    """Return the router with both endpoints, without `parties` (the checks of the dependencies) only with `/healthz`."""
+    """Return the router with `/healthz` and `/readyz`; `may` tells whether a request may see the details.
+
+    If `parties` (the checks of the dependencies) is None, the router has only `/healthz`.
+    """
     router = APIRouter(tags=["operation"])
 
     @router.get("/healthz", summary="Whether the program answers")

@@ -1,4 +1,4 @@
-"""Rate limits per caller, and lock-out after wrong tokens. Their counters take a bounded amount of memory.
+"""Rate limits per caller, and lock-out after wrong tokens. The memory that the counters take is limited.
 
 The counters belong to this process: if several processes serve one address, each counts for itself.
 """
@@ -20,14 +20,14 @@ _MINUTE: Final = 60.0
 
 
 class _RecentKeys(Generic[T]):
-    """A table of at most `most` entries; a further one replaces the entry that was used longest ago."""
+    """A table with a maximum of `most` entries; when it is full, a new entry replaces the one that was used longest ago."""
 
     def __init__(self, most: int = MAX_REMEMBERED) -> None:
         self._most = most
         self._kept: OrderedDict[str, T] = OrderedDict()
 
     def find(self, key: str) -> T | None:
-        """Return the value kept for `key`, None if there is none, and count it as used now."""
+        """Return the value kept for `key`, None if there is none, and mark the entry as just used."""
         if key in self._kept:
             self._kept.move_to_end(key)
         return self._kept.get(key)
@@ -52,7 +52,10 @@ class _Bucket:
 
 
 class RequestRate:
-    """Limits the requests per minute of each key (an address or a token); all of them may come at once. 0 means no limit."""
+    """Limits the requests per minute of each key (an address or a token). A limit of 0 means no limit.
+
+    The requests of a minute may be spread or come all at once (token bucket).
+    """
 
     def __init__(self, per_minute: int, clock: Callable[[], float]) -> None:
         """Create a limit with no requests counted."""
@@ -108,5 +111,5 @@ class Lockout:
         return True
 
     def __len__(self) -> int:
-        """Return how many addresses are remembered."""
+        """Return how many addresses with wrong tokens are remembered."""
         return len(self._failed) + len(self._locked)

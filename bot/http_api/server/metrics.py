@@ -37,7 +37,7 @@ def build_metrics_router(scrape: Scrape, may: MonitoringCheck) -> APIRouter:
 
 
 class RequestCounter:
-    """Middleware that counts each request under its route, such as "/confirmations/{confirmation_id}", never under the requested path."""
+    """Middleware that counts requests by the route's pattern, such as "/confirmations/{confirmation_id}", not by the request's own path."""
 
     def __init__(self, app: ASGIApp, meters: Meters) -> None:
         """Wrap `app`."""
@@ -45,7 +45,7 @@ class RequestCounter:
         self._meters = meters
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Serve one request and count it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -20,14 +20,14 @@ _CLOSE: Final = {"Connection": "close"}
 
 
 class BodyLimit:
-    """Middleware that raises ApiError 413 for a body that is too long and 408 for one that arrives too slowly, while it is read."""
+    """Middleware that stops reading a body and raises ApiError 413 if it is too long, or 408 if it arrives too slowly."""
 
     def __init__(self, app: ASGIApp, exempt: Collection[str] = ()) -> None:
         """Wrap `app`; `exempt` are the paths of endpoints that have limits of their own."""
         self._app, self._exempt = app, frozenset(exempt)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Serve one request, with the limits applied to its body unless its path is exempt."""
         if scope["type"] != "http" or scope["path"] in self._exempt:
             await self._app(scope, receive, send)
             return
@@ -55,14 +55,17 @@ _FIXED_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosnif
 
 
 class TraceHeaders:
-    """Outermost middleware: sets the trace id of a request, and forbids caches to keep the response, since it is for its caller only."""
+    """Middleware that sets the trace id of a request, and forbids caches to keep the response, which is for its caller only.
+
+    It wraps all others of `build_app`, so that error answers get these headers too.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap `app`."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Serve one request under a new trace id, and add that id and the caching headers to the response."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -29,14 +29,14 @@ Receive = Callable[[Sequence[InboxRow]], Awaitable[list[bool]]]
 
 
 class _TooLong(Exception):
-    """The request's body is longer than an event may be."""
+    """Raised for a request body that is longer than an event may be."""
 
 
 class RefusedEvents:
     """Counts and logs requests that were refused because they had no valid token or no valid event."""
 
     def __init__(self, clock: Clock) -> None:
-        """Create the counter with nothing counted."""
+        """Create the counter, starting at zero."""
         self._clock = clock
         self._silent_until: datetime | None = None
         self.count = 0
@@ -51,10 +51,10 @@ class RefusedEvents:
 
 
 def build_portal_events_router(receive: Receive, tokens: Sequence[SecretStr], session: str, clock: Clock) -> APIRouter:
-    """Return the router that stores portal events as inbox rows of `session`, by calling `receive`.
+    """Return the router with `POST /bitrix/events`, which stores each portal event as an inbox row of `session` by calling `receive`.
 
-    It answers 200 for an event that is stored now or was before, 400 for what is not an event, 403 without a valid token, 408 for a
-    body that arrives too slowly, 413 for one that is too long, and 503 if nothing can be stored.
+    The endpoint answers 200 for an event that is stored, also if it was stored before, 400 for a body that is not an event, 403 without a
+    valid token, 408 for a body that arrives too slowly, 413 for one that is too long, and 503 if nothing can be stored.
     """
     router = APIRouter()
     strangers = RefusedEvents(clock)
@@ -91,9 +91,9 @@ def build_portal_events_router(receive: Receive, tokens: Sequence[SecretStr], se
 
 
 def build_closed_portal_events_router(clock: Clock) -> APIRouter:
-    """Return the same endpoint for an installation that receives no events.
+    """Return a router whose `POST /bitrix/events` refuses every token, for an installation that receives no portal events.
 
-    It refuses every token, so that its answers do not reveal whether events are set up.
+    Its answers are those of the working endpoint, so they do not reveal whether events are set up.
     """
 
     async def nowhere(rows: Sequence[InboxRow]) -> list[bool]:
@@ -116,7 +116,10 @@ async def _read_body(request: Request) -> bytes:
 
 
 def _build_row(event: PortalEvent, session: str, now: datetime) -> InboxRow:
-    """Return the inbox row of an event; if the portal sends the event again, the row has the same source and is not stored again."""
+    """Return the inbox row of an event.
+
+    If the portal sends the same event again, its row has the same source and is not stored a second time.
+    """
     return InboxRow(
         id=generate_id(),
         source=f"bitrix:{event.identity}",

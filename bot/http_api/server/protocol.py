@@ -16,7 +16,10 @@ REST_WITHIN: Final = 5.0
 
 
 class LimitedProtocol(H11Protocol):
-    """Closes connections on which the head of a request does not arrive in time; heads above 64 KB are refused by h11 itself."""
+    """The HTTP protocol of one connection, which is closed if the head (request line and headers) of a request does not arrive in time.
+
+    Heads above 64 KB are refused by the library h11.
+    """
 
     most = 1000
     """Maximum number of connections; `build_protocol` makes a class with another limit."""
@@ -29,7 +32,10 @@ class LimitedProtocol(H11Protocol):
         self._since = read_boottime()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the timeout for the first request; if there are too many connections, close the one that has been idle longest."""
+        """Start the timeout for the first request. If there are too many connections, close the one that has been idle longest.
+
+        If none is idle, refuse the new connection with a 503 instead.
+        """
         super().connection_made(BufferedTransport(transport, self.loop))  # type: ignore[arg-type]
         if len(self.connections) > self.most and not self._discard_idle():
             transport.write(_build_refusal(503, "unavailable", "Too many connections."))
@@ -38,7 +44,10 @@ class LimitedProtocol(H11Protocol):
         self._start_head_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Stop the timeout of a request's head when the head is complete, and start it again at the first byte of the next request."""
+        """Process received data, and start or stop the timeout for the head of a request.
+
+        The timeout starts at the first byte of a further request and stops when the head is complete.
+        """
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
             self._cancel_head_timer()
@@ -49,14 +58,20 @@ class LimitedProtocol(H11Protocol):
             self._rest = None
 
     def on_response_complete(self) -> None:
-        """Wait `REST_WITHIN` seconds for the rest of an unread body; if the connection were closed at once, the answer could be lost."""
+        """After an answer, keep the connection for `REST_WITHIN` seconds if the request's body was not read to its end.
+
+        If the connection were closed at once, the caller might not receive the answer.
+        """
         self._since = read_boottime()
         super().on_response_complete()
         if self.conn.their_state is h11.SEND_BODY and self._rest is None and not self.transport.is_closing():
             self._rest = self.loop.call_later(REST_WITHIN, self.transport.abort)
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is not HTTP with an error in the API's form; it is not logged, since anybody could fill the log with it."""
+        """Answer a request that is not valid HTTP with an error in the API's form, and close the connection.
+
+        Nothing is logged, because anybody could fill the log with such requests.
+        """
         del msg
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
             self.transport.write(_build_refusal(400, "invalid_http", "This is no HTTP/1.1 request."))
@@ -116,7 +131,7 @@ MAX_BUFFERED: Final = 64 * 1024
 
 
 class BufferedTransport:
-    """Wraps a transport and joins small writes: all writes of one iteration of the event loop are sent together, in order."""
+    """Wraps a transport and joins small writes: the writes of one iteration of the event loop are sent together, in order."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         """Wrap `transport`; nothing is buffered yet."""
@@ -125,7 +140,7 @@ class BufferedTransport:
         self._size = 0
 
     def write(self, data: bytes) -> None:
-        """Buffer the data until the end of this loop iteration."""
+        """Buffer the data until the end of this iteration of the event loop; with more than `MAX_BUFFERED` bytes, send them at once."""
         if not data:
             return
         if not self._pieces:

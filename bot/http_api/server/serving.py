@@ -1,4 +1,4 @@
-"""Serves the HTTP door in the bot's event loop; stop signals are handled by `bot.process`."""
+"""Serves the FastAPI app over HTTP in the bot's event loop; stop signals are handled by `bot.process`."""
 
 import asyncio
 import contextlib
@@ -24,12 +24,12 @@ _STOP_TIMEOUT: Final = 5
 
 
 class _Server(uvicorn.Server):
-    """uvicorn without signal handlers (`bot.process` has them), with a queue of new connections longer than the number accepted at once."""
+    """A uvicorn server without signal handlers (`bot.process` has them) and with a long queue of connections not accepted yet."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start listening with a long queue, of which asyncio accepts only `_ACCEPT_BATCH` connections at a time.
+        """Start listening with a long queue; asyncio accepts at most `_ACCEPT_BATCH` connections from it at a time.
 
-        Otherwise asyncio would accept the whole queue before the first connection above the limit could be refused.
+        Otherwise asyncio would accept all waiting connections before the first one above the limit could be refused.
         """
         await super().startup(sockets=sockets)
         for listener in sockets or ():

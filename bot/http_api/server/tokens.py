@@ -1,4 +1,4 @@
-"""The tokens of HTTP_API_TOKENS and their rights. Only hashes are kept; error messages name an entry by its position, never its value."""
+"""The tokens of HTTP_API_TOKENS and their rights. Only hashes are kept; an error message names an entry by position, never by value."""
 
 import hmac
 import re
@@ -26,7 +26,10 @@ Grants = Callable[[str], TokenGrant | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Client:
-    """A caller, identified by its token, of which only the SHA-256 hash (`digest`) is kept. `name` and `actor` are not secret."""
+    """A caller of the API: the name and rights of its token, and the token's SHA-256 hash (`digest`). The token itself is not kept.
+
+    `name` and `actor` are not secret.
+    """
 
     name: str
     actor: Actor
@@ -36,7 +39,10 @@ class Client:
 
 
 class Tokens:
-    """All tokens of this installation; what the access file grants is looked up at each call, since the file may change."""
+    """Finds the client of a token among all tokens of this installation.
+
+    Rights that the access file gives to a token are looked up at each call, since the file may change.
+    """
 
     def __init__(self, clients: Sequence[Client], grants: Grants = lambda _: None) -> None:
         """Create the list from `clients`; `grants` returns what the access file adds to a token."""
@@ -57,9 +63,9 @@ class Tokens:
         return self._apply_grant(found) if found is not None else None
 
     def refresh_actor(self, actor: Actor) -> Actor | None:
-        """Return a stored actor "http:…" with the rights that its token has now; None if the token was removed.
+        """Return the actor of an API token ("http:<name>") with the token's present rights; None if the token was removed.
 
-        The mode is not raised above that of the stored actor.
+        The mode of the given actor is kept if it allows less.
         """
         client = self._clients.get(actor.key.removeprefix(PREFIX)) if actor.key.startswith(PREFIX) else None
         if client is None:
@@ -82,12 +88,12 @@ class Tokens:
 
 
 def pick_lower_mode(one: Mode, other: Mode) -> Mode:
-    """Return the one of both modes that allows less: shadow, then canary, then full."""
+    """Return the mode that allows less; shadow allows least, then canary, then full."""
     return min(one, other, key=MODES.index)
 
 
 def read_tokens(listed: SecretStr | None, mode: Mode) -> list[Client]:
-    """Return the clients of HTTP_API_TOKENS (S004-62), none if it is not set; `mode` is the default for tokens that give none.
+    """Return the clients listed in HTTP_API_TOKENS (S004-62), none if it is not set; an entry without a mode has `mode`.
 
     Raises SettingsError that names an invalid entry by its position.
     """
