@@ -66,8 +66,8 @@ def _render_head(view: CardView, tr: Translator) -> Spans:
 def _render_waiting(view: CardView, tr: Translator) -> Iterator[Spans]:
     """Yield the paragraphs of an open card that follow its list of changes.
 
-    They are the reasons for the confirmation with the level of risk, the safety mode, who asked and until when the card is open, and a
-    second warning.
+    They are the reasons for the confirmation with the level of risk, the safety mode, who asked and until when the card is open, and,
+    before a second confirmation, a warning.
     """
     card, mode = view.card, view.preview.mode
     reasons = _render_reasons(view, tr)
@@ -176,7 +176,7 @@ def _render_state(view: CardView, tr: Translator) -> Spans:
 
 
 def _render_replacement(card: Card, tr: Translator) -> str:
-    """Return the sentence why the card was replaced by another card, with the values that changed in the portal, if they are known."""
+    """Return the sentence that says why another card replaced this one, with the values that changed in the portal, if they are known."""
     if card.why == "edited":
         return tr.translate("card-superseded-edited")
     if "changes" in card.args:

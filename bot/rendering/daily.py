@@ -72,7 +72,10 @@ def build_reminder_buttons(body: JsonObject, tr: Translator) -> list[list[Remind
 
 
 def parse_reminder_click(data: str) -> dict[str, str] | None:
-    """Return the body of the inbox row (kind "reminder") for a click with this callback data; None for other data."""
+    """Return the body of the inbox row for a click on a button under a reminder; None for other callback data.
+
+    The body has the id of the reminder, the action (drop, hour or morning), and the place of the button.
+    """
     found = _DATA.fullmatch(data)
     return {"reminder": found[1], "action": _ACTIONS[found[2]], "place": found[3]} if found else None
 
@@ -93,7 +96,7 @@ def _render_reminder_list(body: ReminderBody, tr: Translator) -> Spans:
 
 
 def _render_rest(more: int, tr: Translator) -> Spans:
-    """Return the sentence how many more lines a list has that are not shown; empty if all are shown."""
+    """Return the sentence that says how many more lines a list has than are shown; empty if all are shown."""
     return build_spans(tr.translate("daily-more", count=more)) if more else ()
 
 

@@ -26,7 +26,7 @@ class HistoryButton(NamedTuple):
 
 
 def render_history(body: JsonObject, tr: Translator) -> Spans:
-    """Return the text of an outbox message of kind "history": the record, the changes of this page, and the page number."""
+    """Return the text of an outbox message of kind "history": the record's name, one page of its changes, and the page number."""
     history = HistoryBody.model_validate(body)
     blocks = [_render_head(history, tr), *(_render_entry(entry, tr) for entry in history.entries)]
     if not history.entries:

@@ -64,5 +64,5 @@ def join_blocks(blocks: Iterable[Spans], between: str) -> Spans:
 
 
 def to_plain_text(text: Spans) -> str:
-    """Return the text without styles; each link is followed by its address in parentheses, unless its text is the address."""
+    """Return the text without styles. Each link is followed by its address in parentheses, unless the address ends with the link's text."""
     return "".join(f"{span.text} ({span.url})" if span.url and not span.url.endswith(span.text) else span.text for span in text)

@@ -114,7 +114,7 @@ class LeaderElection:
             return self.is_leader
 
     async def _keep_renewing(self) -> None:
-        """Renew the lease in regular intervals; return when it is lost or could not be renewed in time."""
+        """Renew the lease at regular intervals; return when it is lost or could not be renewed in time."""
         while self.is_leader:
             await asyncio.sleep(min(LEASE.total_seconds() / 4, max(0.0, self._until - read_boottime())))
             try:

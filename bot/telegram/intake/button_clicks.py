@@ -62,10 +62,10 @@ def _format_click_session(query: CallbackQuery) -> str:
 
 
 def _find_topic(query: CallbackQuery, session: str) -> str:
-    """Return the session key of the topic that the clicked card belongs to, if the card is shown outside it because it is closed.
+    """Return the session key of the topic that the clicked card belongs to, if the card is shown outside that topic.
 
-    Returns "" for a card that is shown in its own topic or chat. `session` is the session key of the chat with the clicked message. The
-    topic is read from the callback data of the approve and deny buttons under that message.
+    A card is shown outside its topic if the topic is closed. Returns "" for a card in its own topic or chat. `session` is the session key
+    of the chat with the clicked message. The topic is read from the callback data of the approve and deny buttons under that message.
     """
     markup = getattr(query.message, "reply_markup", None)
     buttons = (button for line in markup.inline_keyboard for button in line) if markup is not None else ()

@@ -44,7 +44,7 @@ class ChatPeople:
     """
 
     def __init__(self, access: Access) -> None:
-        """Create it with `access`, where people and their languages are looked up."""
+        """Create it; people and their languages are looked up in `access`."""
         self.access = access
         self._replied_at: dict[str, datetime] = {}
         self._requested_at: dict[str, datetime] = {}
@@ -62,10 +62,10 @@ class ChatPeople:
     def throttle_strangers(
         self, rows: Sequence[InboxRow], said: Notice | None, now: datetime
     ) -> tuple[tuple[InboxRow, ...], Notice | None]:
-        """Return the inbox rows `rows` and the answer `said` without what comes too soon after the same stranger's last message.
+        """Return the inbox rows `rows` and the answer `said` of one message, limited so that a stranger cannot flood the bot.
 
-        A stranger (person without access) gets at most one answer a minute, else None is returned in its place. At most one access request
-        a day is stored; further ones are left out of the rows. For people with access both are returned unchanged.
+        A stranger (person without access) gets at most one answer a minute; in between the returned answer is None. At most one access
+        request a day is stored; further ones are left out of the returned rows. For people with access both are returned unchanged.
         """
         if said is None or said.code != STRANGER:
             return tuple(rows), said

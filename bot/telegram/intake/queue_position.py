@@ -1,6 +1,6 @@
 """Tells a person the queue position of a request that waits behind another one for more than `NOTICE_DELAY` seconds.
 
-The notice is sent directly and not stored in the outbox. It may get lost, and nothing waits for it.
+The notice is sent directly, without the outbox. It may get lost, and no other code waits for it.
 """
 
 import asyncio

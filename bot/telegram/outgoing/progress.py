@@ -55,7 +55,7 @@ BEGUN, STEP, OVER = "turn-begun", "step", "turn-over"
 
 @dataclass(kw_only=True)
 class _TurnView:
-    """The progress of one running turn as its chat shows it: the steps, the text so far, and when each was last sent to Telegram."""
+    """The progress of one running turn as its chat shows it: the steps, the text so far, and when it was last sent to Telegram."""
 
     session: str
     chat: int
@@ -220,7 +220,7 @@ class Progress:
         self._cancel_timer(show)
 
     def _schedule(self, show: _TurnView) -> None:
-        """Start the timer for the next call that shows `show`, unless its timer or a call for it is running already."""
+        """Start the timer for the next call to Telegram that shows this turn's progress, unless a timer or a call is active."""
         wait = max(0.0, self._find_due_time(show) - self._seconds())
         if show.timer is None and show.call_task is None and not show.is_over and wait < math.inf:
             show.timer = asyncio.get_running_loop().call_later(wait, self._show_if_due, show)
@@ -279,7 +279,10 @@ class Progress:
         return self._group.create_task(work)
 
     def _build_next_call(self, show: _TurnView, now: float) -> Coroutine[None, None, None] | None:
-        """Return the next call to Telegram that shows `show`, not yet awaited; None if the rate limit does not allow a call now."""
+        """Return the next call to Telegram that shows this turn's progress, as a coroutine.
+
+        Returns None if the rate limit does not allow a call now.
+        """
         if not show.drafts and not show.message and now < self._find_placeholder_time(show):
             return self._send_typing(show, now)
         if not self._outlet.may_show(show.chat, draft=show.drafts):

@@ -54,7 +54,7 @@ _FORGET_ABOVE = 2048
 
 
 class Stopped(Exception):
-    """Raised to a call that waits for the rate limit when the limiter is stopped; the call must not be made."""
+    """Raised by `RateLimiter.admit` if the rate limiter is stopped; the call to Telegram must not be made."""
 
 
 class _Bucket:
@@ -81,7 +81,7 @@ class _Bucket:
 
 @dataclass(order=True)
 class _Waiter:
-    """A waiting call; calls are sorted by rank, then by order of arrival."""
+    """A call that waits for the rate limiter; waiting calls are sorted by rank, then by order of arrival."""
 
     rank: Rank
     number: int
@@ -176,7 +176,7 @@ class RateLimiter:
         self.release_due()
 
     def hold_all(self, seconds: float) -> None:
-        """Make no calls in any chat for `seconds`."""
+        """Make no calls in any chat for `seconds`, because Telegram asked for a wait."""
         self._all_closed = max(self._all_closed, self._seconds() + seconds)
 
     def release_due(self) -> None:

@@ -82,7 +82,8 @@ def build_fallback_message(row: OutboxRow, tr: Translator) -> RenderedMessage:
 def _find_topic(row: OutboxRow) -> str:
     """Return the row's session key if it names a topic of a group, otherwise "".
 
-    The buttons of a card need it, because Telegram may refuse a closed topic, and the card is then shown outside it.
+    The buttons of a card contain this key. If the topic is closed, the card is shown outside it, and its buttons must still name its
+    session.
     """
     chat, thread = parse_chat(row.session)
     return row.session if thread and chat < 0 else ""
