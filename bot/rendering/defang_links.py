@@ -99,9 +99,9 @@ def disarm_spans(text: Spans) -> Spans:
 
 
 def _divide_span(span: Span, start: int, found: _Findings) -> Iterator[Span]:
-    """Yield the span in pieces: each contact in it as code, and the text between them with joiners.
+    """Yield the span in pieces: each contact (phone, e-mail or card number) in it as code, and the text between them with joiners.
 
-    `start` is the span's offset in the joined text.
+    `start` is the span's offset in the joined text of all spans.
     """
     place, end = start, start + len(span.text)
     for first, last in found.contacts:
@@ -114,7 +114,7 @@ def _divide_span(span: Span, start: int, found: _Findings) -> Iterator[Span]:
 
 
 def _add_joiners(span: Span, start: int, end: int, found: _Findings) -> str:
-    """Return the joined text from `start` to `end`, with a `JOINER` at each place where an address, mention, command or tag can be ended.
+    """Return the joined text from `start` to `end`, with the invisible `JOINER` wherever an address, mention, command or tag can be broken.
 
     The text of a span that the program itself wrote is returned unchanged.
     """

@@ -158,10 +158,11 @@ class Members(By):
 
 
 class ArmedFault(Body):
-    """A fault for the bot's next calls of `method`: `skip` calls succeed first, then `times` calls fail. `chat_id` limits it to one chat.
+    """A fault for the bot's next calls of `method`: `skip` calls are handled normally first, then `times` calls get the fault.
 
-    Kind "429" has `retry_after`, where null omits the number of seconds from the answer, and `hold`, with which all calls to the chat are
-    refused until the wait is over. Kind "refuse" has `code` and `description`. Kinds "timeout" and "slow" have `seconds`.
+    `chat_id` limits it to one chat. Kind "429" has `retry_after`, where null omits the number of seconds from the answer, and `hold`, with
+    which all calls to the chat are refused until the wait is over. Kind "refuse" has `code` and `description`. Kinds "timeout" and "slow"
+    have `seconds`.
     """
 
     method: str = ANY_METHOD

@@ -13,7 +13,7 @@ ANY_METHOD = "*"
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault for the next calls of one method: `skip` of them succeed first, then `times` of them fail."""
+    """A fault for the next calls of one method: `skip` of them are handled normally first, then `times` of them get the fault."""
 
     method: str
     kind: FaultKind
@@ -46,7 +46,7 @@ class Faults:
         return list(self._armed)
 
     def take(self, method: str, chat: str) -> Fault | None:
-        """Return the fault that this call gets, and use it up once; None if the call is to succeed."""
+        """Return the fault that this call gets, and use it up once; None if the call is to be handled normally."""
         for index, fault in enumerate(self._armed):
             meant = fault.method.lower() in {ANY_METHOD, method.lower()}
             if not meant or (fault.chat_id is not None and str(fault.chat_id) != chat):

@@ -1,4 +1,4 @@
-"""Reads the width and height from the header of a PNG or JPEG, and nothing else."""
+"""Reads the width and height of a picture from the header of its PNG or JPEG file."""
 
 import struct
 

@@ -50,7 +50,7 @@ def find_message(world: World, person: Person, message_id: int, chat_id: int | N
 def find_button(message: StoredMessage, data: str | None, text: str | None) -> str:
     """Return the callback data of the message's button that has this data or, if `data` is None, this text.
 
-    Raises `CannotActError` if there is none; the error lists the buttons of the message.
+    Raises `CannotActError` if there is no such button that sends data to the bot, or if the message is deleted or not from the bot.
     """
     if message.deleted:
         raise CannotActError(f"message {message.message_id} is deleted; its buttons can only be forged (force: true)")

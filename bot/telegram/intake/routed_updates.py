@@ -1,8 +1,8 @@
 """Defines the result of parsing an update, and rejects updates that are older than the restore of the database from a backup.
 
 After a restore Telegram may send updates again that were processed already, but are unknown to the restored database. They are not
-processed, and their sender is told so. Decisions about cards are still processed, because the gate checks for each whether its card is
-open.
+processed, and their sender is told so. Decisions about cards (requests for confirmation) are still processed, because the gate, which
+decides about every call, checks whether the card is open.
 """
 
 from dataclasses import dataclass

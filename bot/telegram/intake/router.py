@@ -137,8 +137,9 @@ def _parse_command(message: Message, text: str, make: RowBuilder) -> ParsedUpdat
 def _parse_reason(message: Message, text: str, me: User, make: RowBuilder) -> ParsedUpdate | None:
     """Return the denial that a lead (head of sales) typed in reply to a card about somebody else's request; None for other messages.
 
-    «нет», or a refusal with its reason, denies the card. After «да» or any other text the lead is only told to use the buttons. The card is
-    found through the buttons of the message that is replied to. The gate checks later that this person may decide the card.
+    «нет», or a refusal with its reason, denies the card (request for confirmation). After «да» or any other text the lead is only told to
+    use the buttons. The card is found through the buttons of the message that is replied to. Whether this person may decide it is checked
+    later by the gate.
     """
     answered = message.reply_to_message
     if answered is None or answered.from_user is None or answered.from_user.id != me.id or answered.reply_markup is None:

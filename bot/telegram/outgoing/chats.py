@@ -1,7 +1,8 @@
 """Stores what is known about the bot's chats (new ids of groups, chats closed to the bot), and decides who may see an outbox row.
 
-A chat that blocked the bot gets no messages until somebody writes there, since Telegram limits bots that go on trying. Whether a row may be
-shown is checked at delivery: in a private chat by the person's access. In a group everybody may see the rows of the group.
+A chat that blocked the bot gets no messages until somebody writes there, since Telegram limits bots that go on trying. Whether an outbox
+row (stored message) may be shown is checked at delivery: in a private chat by the person's access. In a group everybody may see the rows of
+the group.
 """
 
 import asyncio
@@ -183,7 +184,7 @@ def build_admission_check(access: Access) -> Callable[[int], bool]:
 
 
 def is_for_anyone(row: OutboxRow) -> bool:
-    """Return whether even a person without access may see the row.
+    """Return whether even a person without access may see the outbox row (stored message).
 
     Such rows contain no company data: notices about invalid links and lost access, and the final state of a card that was shown in the chat
     before.
@@ -196,9 +197,10 @@ def is_for_anyone(row: OutboxRow) -> bool:
 
 
 def find_withholding_reason(row: OutboxRow, access: Access, now: datetime) -> str:
-    """Return why the row must not be shown to its reader, who may have lost rights since it was stored; "" if it may be shown.
+    """Return why the outbox row (stored message) must not be shown to its reader; "" if it may be shown.
 
-    Returns "" for every answer to a click (toast): the poster replaces its text if the reader has no access.
+    The reader's present rights count, not those at the time when the row was stored. Returns "" for every answer to a click (toast), since
+    the poster replaces its text if the reader has no access.
     """
     chat = parse_chat(row.session)[0]
     if chat < 0 or row.kind == "toast" or is_for_anyone(row):

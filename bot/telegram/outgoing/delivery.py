@@ -176,7 +176,7 @@ class Delivery:
             self._delivered_refs.pop(row.id, None)
 
     async def _hold_back(self, row: OutboxRow) -> bool:
-        """Check again whether the row's reader may see it, and return True if it must not be delivered now. Raises StoreError.
+        """Check again whether an outbox row's reader may see it, and return True if it must not be delivered now. Raises StoreError.
 
         The registry of people is read anew first, since the person may have joined a second ago. If the reader may not see the row, it is
         marked as failed. While the registry cannot be read, the row is rescheduled, for a day at most.
@@ -201,7 +201,10 @@ class Delivery:
         return await self._poster.post(row)
 
     async def _handle_refusal(self, row: OutboxRow, error: TelegramAPIError | ClientDecodeError) -> None:
-        """Reschedule a row that Telegram refused. Mark it as failed if no retry can succeed, or if it is older than `GIVE_UP_AFTER`."""
+        """Reschedule an outbox row that Telegram refused.
+
+        If no retry can succeed, or if the row is older than `GIVE_UP_AFTER`, it is marked as failed instead.
+        """
         wait = calculate_retry_wait(error, row.attempts)
         if wait is not None and self._clock.now() - row.created_at <= GIVE_UP_AFTER:
             await self._store.reschedule_outbox(row.id, self._clock.now() + timedelta(seconds=wait), type(error).__name__)

@@ -39,7 +39,10 @@ class DeliveryState:
         await self._store.set_value(self._build_key("parts", session), dumps({"row": row_id, "refs": refs}))
 
     async def find_placeholder(self, session: str, turn: str) -> int:
-        """Return the id of the placeholder, the message that shows the turn's progress and becomes the answer; 0 if there is none."""
+        """Return the id of the placeholder, the message that shows the turn's progress and becomes the answer; 0 if there is none.
+
+        A turn is the processing of one request; `turn` is its id.
+        """
         noted = await self._load_notes("placeholder", session)
         return int(noted.get(turn, 0))
 

@@ -57,7 +57,7 @@ class Poster:
         self._shown_content: dict[tuple[int, int], str] = {}
 
     async def post(self, row: OutboxRow) -> str:
-        """Post the row and return a reference to the message that later rows with the same key edit; "" if there is none.
+        """Post an outbox row and return a reference to its message, which later rows with the same key edit; "" if there is none.
 
         Raises errors of aiogram, of the sender (ChatClosed, NotAdmitted, NotDelivering) and of rendering, and StoreError.
         """

@@ -73,7 +73,7 @@ def build_message(row: OutboxRow, tr: Translator) -> RenderedMessage:
 def build_fallback_message(row: OutboxRow, tr: Translator) -> RenderedMessage:
     """Return a notice that an answer cannot be shown, to be sent in place of that answer.
 
-    The turn may have changed data in the portal, so the person must get some answer.
+    The request may have changed data in the portal, so the person must get some answer.
     """
     said = build_reply(Notice(code="answer-unshown", args={"id": row.id[-8:]}))
     return RenderedMessage(pieces=_split_text(render_reply(said, tr)))

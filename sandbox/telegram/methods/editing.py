@@ -1,4 +1,7 @@
-"""editMessageText, editMessageCaption, editMessageReplyMarkup, deleteMessage, setMessageReaction."""
+"""The methods with which the bot changes, deletes and reacts to messages.
+
+They are editMessageText, editMessageCaption, editMessageReplyMarkup, deleteMessage and setMessageReaction.
+"""
 
 from typing import Any
 

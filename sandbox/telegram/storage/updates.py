@@ -47,7 +47,7 @@ def count(db: Database, now: datetime) -> int:
 
 
 def confirm_below(db: Database, offset: int) -> None:
-    """Delete all updates with ids below `offset`. If it is negative, keep only that many of the newest updates."""
+    """Delete all updates with ids below `offset`. A negative offset keeps only that many of the newest updates."""
     if offset < 0:
         row = db.one("SELECT update_id FROM updates ORDER BY update_id DESC LIMIT 1 OFFSET ?", -offset - 1)
         offset = int(row["update_id"]) if row else 0
